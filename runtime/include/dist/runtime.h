@@ -1,0 +1,278 @@
+//===- runtime.h - What a compiled SPMD program calls -----------*- C -*-===//
+//
+// The one interface between generated code and the machine it runs on. A
+// backend (threads, MPI, CUDA with NCCL) implements it; generated code and the
+// backends share nothing else. C, so that LLVM IR can call it with plain
+// scalars and pointers.
+//
+// Conventions
+//   - A program is compiled once; every rank runs the same `dist_main`.
+//     Shapes, communicators and the order of the calls are static.
+//   - Tensors are contiguous and row-major; extents and counts are in elements
+//     unless a name says bytes. i1 is stored as one byte, 0 or 1.
+//   - A collective acts on the view [outer, n, inner] of a tensor: n is the
+//     dimension in question, outer and inner the products of the dimensions
+//     before and after it. Every dimension is as good as the first.
+//   - `in` and `out` must not overlap except where stated. Pointers are in the
+//     memory that the backend computes on (device memory under CUDA).
+//   - Ranks, communicators, streams and events are named by small integers, so
+//     that nothing need be created in generated code.
+//
+// Errors
+//   Every function returns 0, or a non-zero status. Below `dist_main` a call
+//   that fails does not return at all: the backend leaves `dist_main` and ends
+//   the run on every rank, so that generated code need check nothing. (It must
+//   therefore hold no resource across a call but the arena.) The status matters
+//   to code that calls the interface from elsewhere, such as tests: there the
+//   failure is sticky, every later call on any rank of the run fails at once.
+//
+// Order
+//   All members of a communicator must make the same calls on it, in the same
+//   order, on the same stream, with equal operation, dtype and sizes. The
+//   threads backend checks this and reports the two ranks that differ.
+//   Work on one stream is done in order; work on different streams is ordered
+//   by events alone (CUDA's rules). Under a CPU backend work on stream 0 is
+//   complete when the call returns; elsewhere that is no promise.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_H
+#define DIST_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DIST_ABI_VERSION 1
+#define DIST_API __attribute__((visibility("default")))
+
+/// One rank of a running program: its place in the mesh, its streams, events
+/// and failure state. Made by the host, passed through by generated code.
+typedef struct dist_rank dist_rank;
+
+/// Element types; values are part of the ABI.
+typedef enum dist_dtype {
+  DIST_F64 = 0,
+  DIST_F32 = 1,
+  DIST_F16 = 2,
+  DIST_BF16 = 3,
+  DIST_I64 = 4,
+  DIST_I32 = 5,
+  DIST_I16 = 6,
+  DIST_I8 = 7,
+  DIST_U8 = 8,
+  DIST_I1 = 9
+} dist_dtype;
+
+/// Reductions; values are part of the ABI. The operands are combined in the
+/// order of the members' places in the communicator, the same on every run.
+/// f16 and bf16 are combined in f32 and rounded once. Integer sum and prod
+/// wrap (sum on i1 is xor, prod is and); max and min return NaN if an operand
+/// is NaN, and are signed but for u8 and i1. And, or: integers only, bitwise.
+typedef enum dist_op {
+  DIST_SUM = 0,
+  DIST_PROD = 1,
+  DIST_MAX = 2,
+  DIST_MIN = 3,
+  DIST_AND = 4,
+  DIST_OR = 5
+} dist_op;
+
+//===----------------------------------------------------------------------===//
+// The program's entry point
+//===----------------------------------------------------------------------===//
+
+/// Exported by a compiled program. `args` and `results` point to the local
+/// tensors in the order of the manifest, each aligned to 16 bytes at least (64
+/// unless it points into the weights file); args are never written. `arena` is
+/// scratch of the manifest's `arena_bytes`, aligned to 64 bytes, undefined on
+/// entry. Returns 0, or non-zero on failure after dist_fail.
+typedef int32_t (*dist_main_fn)(dist_rank *rank, void *const *args,
+                                void *const *results, void *arena);
+
+//===----------------------------------------------------------------------===//
+// Place in the mesh, failure
+//===----------------------------------------------------------------------===//
+
+/// This rank's linear index in the mesh, row-major over its axes.
+DIST_API int64_t dist_rank_index(dist_rank *rank);
+
+/// Coordinate of this rank along mesh axis `axis` (index in the manifest's
+/// mesh.axes), 0 to its size - 1. -1 and a failed run if there is no such axis.
+DIST_API int64_t dist_axis_index(dist_rank *rank, int32_t axis);
+
+/// Number of members of the group that this rank belongs to in communicator
+/// `comm` (index in the manifest's communicators), and this rank's place in it:
+/// row-major over the communicator's axes in the order in which they are
+/// listed. Members differ in these axes only. An empty list of axes is a group
+/// of one.
+DIST_API int64_t dist_comm_size(dist_rank *rank, int32_t comm);
+DIST_API int64_t dist_comm_index(dist_rank *rank, int32_t comm);
+
+/// First row, and number of rows that are no padding, of the block which place
+/// `index` of `comm` holds of a dimension of `whole` rows (docs/conventions.md:
+/// nested cuts, each ceil(rows / axis size)). All blocks are stored with
+/// dist_block_rows rows, the rest is padding.
+DIST_API int64_t dist_block_start(dist_rank *rank, int32_t comm, int64_t whole,
+                                  int64_t index);
+DIST_API int64_t dist_block_valid(dist_rank *rank, int32_t comm, int64_t whole,
+                                  int64_t index);
+DIST_API int64_t dist_block_rows(dist_rank *rank, int32_t comm, int64_t whole);
+
+/// Ends the run on all ranks with `message` (copied), e.g. for an index out of
+/// range. Below dist_main it does not return.
+DIST_API int32_t dist_fail(dist_rank *rank, const char *message);
+
+//===----------------------------------------------------------------------===//
+// Streams, events, memory
+//===----------------------------------------------------------------------===//
+// Stream 0 is the rank's compute stream, 1 to 15 are communication streams;
+// events are 0 to 4095. Both exist from first use. To run a collective beside
+// compute:
+//   dist_event_record(rank, e, 0);        // operands are ready
+//   dist_stream_wait(rank, 1, e);
+//   dist_all_reduce(rank, comm, 1, ...);
+//   dist_event_record(rank, f, 1);
+//   ...compute that needs neither operand nor result...
+//   dist_stream_wait(rank, 0, f);         // result is ready
+
+/// Event becomes what has been issued on `stream` so far; an event may be
+/// recorded again, waits see the latest record before them.
+DIST_API int32_t dist_event_record(dist_rank *rank, int32_t event,
+                                   int32_t stream);
+
+/// Later work on `stream` starts after `event`. An event never recorded is no
+/// obstacle.
+DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
+                                  int32_t event);
+
+/// Blocks the host until all work of `stream` is done.
+DIST_API int32_t dist_stream_sync(dist_rank *rank, int32_t stream);
+
+/// Memory aligned to 64 bytes, released at the end of the run if not before.
+/// Null and a failed run if there is none. Programs whose sizes are static
+/// need only the arena.
+DIST_API void *dist_alloc(dist_rank *rank, int64_t bytes);
+DIST_API int32_t dist_free(dist_rank *rank, void *memory);
+
+/// Stream-ordered copy.
+DIST_API int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
+                           const void *in, void *out);
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+// `site` is the collective's index in the manifest's `collectives`, for
+// messages and traces; -1 if it has none. `p` is the communicator's size.
+//
+// Uneven dimensions: where a whole dimension meets its blocks, the runtime cuts
+// it as dist_block_* say. Blocks are stored with dist_block_rows rows; padding
+// is dropped on gathering and zero after scattering.
+
+/// out = reduction of the members' in. `in` may be `out`.
+DIST_API int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,
+                                 int32_t site, int32_t dtype, int32_t op,
+                                 int64_t count, const void *in, void *out);
+
+/// in [outer, block_rows(whole), inner] of each member -> out [outer, whole,
+/// inner] on all.
+DIST_API int32_t dist_all_gather(dist_rank *rank, int32_t comm, int32_t stream,
+                                 int32_t site, int32_t dtype, int64_t outer,
+                                 int64_t whole, int64_t inner, const void *in,
+                                 void *out);
+
+/// in [outer, whole, inner] of each member, reduced; out [outer,
+/// block_rows(whole), inner] is this member's block.
+DIST_API int32_t dist_reduce_scatter(dist_rank *rank, int32_t comm,
+                                     int32_t stream, int32_t site,
+                                     int32_t dtype, int32_t op, int64_t outer,
+                                     int64_t whole, int64_t inner,
+                                     const void *in, void *out);
+
+/// Moves the sharding from one dimension (concat) to another (split). The
+/// tensor is viewed as [outer, first, middle, second, inner], where `first` and
+/// `second` are the two dimensions in memory order and `split_first` says which
+/// is which; split_whole and concat_whole are their extents when whole.
+///   in:  split dimension whole, concat dimension one block
+///   out: split dimension one block, concat dimension whole
+/// (each block stored with block_rows of its whole.) An exchange along a single
+/// dimension is [outer, p, 1, 1, rest] with split_first = 1, split_whole =
+/// concat_whole = p.
+DIST_API int32_t dist_all_to_all(dist_rank *rank, int32_t comm, int32_t stream,
+                                 int32_t site, int32_t dtype,
+                                 int32_t split_first, int64_t outer,
+                                 int64_t split_whole, int64_t middle,
+                                 int64_t concat_whole, int64_t inner,
+                                 const void *in, void *out);
+
+/// out on all = in of member `root`. `in` may be `out`.
+DIST_API int32_t dist_broadcast(dist_rank *rank, int32_t comm, int32_t stream,
+                                int32_t site, int32_t dtype, int64_t root,
+                                int64_t count, const void *in, void *out);
+
+/// `pairs` holds num_pairs times {source, target}, places in `comm`, no source
+/// and no target twice. out on a target = in of its source, zero on a member
+/// that is no target. The pairs must be equal on all members and stay readable
+/// until the work is done.
+DIST_API int32_t dist_collective_permute(dist_rank *rank, int32_t comm,
+                                         int32_t stream, int32_t site,
+                                         int32_t dtype, int64_t num_pairs,
+                                         const int64_t *pairs, int64_t count,
+                                         const void *in, void *out);
+
+/// Point to point, matched in order per (sender, receiver, communicator,
+/// stream). A send may block until it is received.
+DIST_API int32_t dist_send(dist_rank *rank, int32_t comm, int32_t stream,
+                           int32_t site, int32_t dtype, int64_t target,
+                           int64_t count, const void *in);
+DIST_API int32_t dist_recv(dist_rank *rank, int32_t comm, int32_t stream,
+                           int32_t site, int32_t dtype, int64_t source,
+                           int64_t count, void *out);
+
+/// in [outer, block_rows(whole), inner] -> out [outer, low + block_rows(whole)
+/// + high, inner]: row i of out is row block_start - low + i of the whole
+/// dimension, whichever member holds it; zero outside of [0, whole).
+DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
+                                    int32_t stream, int32_t site, int32_t dtype,
+                                    int64_t outer, int64_t whole, int64_t inner,
+                                    int64_t low, int64_t high, const void *in,
+                                    void *out);
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+/// Kinds of loops of a contraction, by the operands that depend on the loop.
+typedef enum dist_loop_kind {
+  DIST_LOOP_BATCH = 0, // a, b and c
+  DIST_LOOP_M = 1,     // a and c
+  DIST_LOOP_N = 2,     // b and c
+  DIST_LOOP_K = 3      // a and b: summed over
+} dist_loop_kind;
+
+/// Number of int64 per loop in the table that dist_contract takes.
+#define DIST_LOOP_FIELDS 5
+
+/// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; with
+/// `accumulate` it is added to c. `loops` holds num_loops times
+///   {kind, extent, stride in a, stride in b, stride in c}
+/// in any order, strides in elements; the stride in the operand that does not
+/// depend on the loop is ignored. Any strides do, also 0 and transposed;
+/// operands need not be contiguous, but no two points of c may coincide.
+/// Zero extents are legal (an empty sum is 0). No loop of a kind is an extent
+/// of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32, bf16/bf16,
+/// bf16/f32, f16/f16, f16/f32; products are summed in f32. Others fail (the
+/// compiler generates loops for them). Runs on stream 0, on one core.
+/// The table is only read during the call.
+DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
+                               int32_t out_dtype, int32_t accumulate,
+                               int32_t num_loops, const int64_t *loops,
+                               const void *a, const void *b, void *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // DIST_RUNTIME_H
