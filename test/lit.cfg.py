@@ -1,0 +1,36 @@
+"""How lit runs this project's tests: called by test/run-lit inside Bazel's runfiles.
+
+A test sees on PATH the tools its suite declared, and LLVM's own (FileCheck,
+not, count, split-file, mlir-opt). %S and %s are its folder and file, %t a path
+of its own to write to.
+"""
+
+import os
+
+import lit.formats
+
+LLVM_BIN = "/usr/lib/llvm-22/bin"
+
+config.name = "dist"
+# lit's own shell: the same everywhere, and no process for the shell itself.
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+
+# The runfiles: every file the suite declared, and nothing else.
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+config.test_source_root = os.path.join(root, "test")
+config.test_exec_root = os.path.join(
+    os.environ.get("TEST_TMPDIR", os.path.join(root, "build")), "lit"
+)
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(root, "tools"), LLVM_BIN, "/usr/bin", "/bin"]
+)
+# A variable captured in one CHECK-LABEL block must not leak into the next, and
+# a prefix that matches no line of the test is a misspelling.
+config.environment["FILECHECK_OPTS"] = (
+    "-enable-var-scope --allow-unused-prefixes=false --dump-input-filter=error"
+)
+config.substitutions.append(("%{root}", root))
+config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
