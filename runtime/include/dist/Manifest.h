@@ -1,0 +1,75 @@
+//===- Manifest.h - What a bundle says about its program --------*- C++ -*-===//
+//
+// manifest.json of a bundle (docs/bundle.md), read, checked and written.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_MANIFEST_H
+#define DIST_MANIFEST_H
+
+#include "dist/Mesh.h"
+#include "dist/Tensor.h"
+
+#include <string>
+#include <vector>
+
+namespace dist {
+
+/// A sub-dimension of a sharded dimension.
+struct SubDim {
+  int64_t size;
+  std::vector<AxisRef> axes; // major to minor
+};
+
+/// An argument or result of the program.
+struct TensorDesc {
+  enum Kind { Parameter, Input, Output };
+  std::string name;
+  Kind kind = Input;
+  dist_dtype dtype = DIST_F32;
+  Shape globalShape;
+  Shape localShape;
+  /// Per dimension its sub-dimensions, major to minor; never empty.
+  std::vector<std::vector<SubDim>> dims;
+
+  int64_t localBytes() const {
+    return numElements(localShape) * dtypeBytes(dtype);
+  }
+};
+
+/// One call of a collective, for messages, traces and reports.
+struct CollectiveDesc {
+  std::string op;
+  int32_t comm = -1;
+  std::vector<std::string> axes;
+  std::string reduce; // "" for those that do not reduce
+  std::string dtype;
+  Shape shape; // of the local operand
+  int64_t bytesSentPerRank = 0;
+  std::string scope, cause, location;
+};
+
+struct Manifest {
+  std::string target = "cpu";
+  std::string program = "program.so";
+  Mesh mesh;
+  std::vector<std::vector<AxisRef>> communicators;
+  std::vector<TensorDesc> arguments, results;
+  int64_t arenaBytes = 0;
+  std::string weights; // "" if there is none
+  std::vector<CollectiveDesc> collectives;
+
+  /// Parses and checks `text`; `source` is named in errors. Throws Error.
+  static Manifest parse(const std::string &text, const std::string &source);
+  /// Reads `path`.
+  static Manifest read(const std::string &path);
+  /// The JSON that parse reads.
+  std::string toJson() const;
+};
+
+/// Local shape that the slice description gives.
+Shape localShapeOf(const TensorDesc &desc);
+
+} // namespace dist
+
+#endif // DIST_MANIFEST_H

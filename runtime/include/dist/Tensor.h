@@ -1,0 +1,82 @@
+//===- Tensor.h - Whole tensors on the host ---------------------*- C++ -*-===//
+//
+// Element types, and dense row-major tensors as they come from and go to
+// files. Errors of the host side of the runtime are the exception Error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TENSOR_H
+#define DIST_TENSOR_H
+
+#include "dist/runtime.h"
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace dist {
+
+/// What went wrong with a file, an option or a run, worded for the user: it
+/// names the file and the value, and what to do about it where that is known.
+class Error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Bytes of one element.
+int64_t dtypeBytes(dist_dtype dtype);
+/// "f32", "i1", ...
+const char *dtypeName(dist_dtype dtype);
+/// Inverse of dtypeName; throws Error for any other name.
+dist_dtype dtypeFromName(const std::string &name);
+bool isFloat(dist_dtype dtype);
+
+using Shape = std::vector<int64_t>;
+/// Product of the extents; throws Error when negative or beyond int64.
+int64_t numElements(const Shape &shape);
+/// "[2, 16, 64]".
+std::string toString(const Shape &shape);
+
+/// Zeroed memory aligned to 64 bytes; large blocks come from huge pages where
+/// the system has them.
+std::shared_ptr<void> allocate(int64_t bytes);
+
+/// A dense row-major tensor. Its data may belong to something else, such as a
+/// mapped file, which `owner` keeps alive.
+struct Tensor {
+  dist_dtype dtype = DIST_F32;
+  Shape shape;
+  void *data = nullptr;
+  std::shared_ptr<void> owner;
+
+  /// A zeroed tensor of its own.
+  static Tensor zeros(dist_dtype dtype, Shape shape);
+  int64_t count() const { return numElements(shape); }
+  int64_t bytes() const { return count() * dtypeBytes(dtype); }
+};
+
+/// Whether every value of `from` is one of `to`.
+bool convertsExactly(dist_dtype from, dist_dtype to);
+
+/// Converts `count` elements; `from` must convert exactly to `to`. The memory
+/// may be unaligned.
+void convert(dist_dtype from, const void *in, dist_dtype to, void *out,
+             int64_t count);
+
+/// f16 and bf16 bit patterns to f32, and back by rounding to nearest even.
+float halfToFloat(uint16_t bits);
+uint16_t floatToHalf(float value);
+float bfloatToFloat(uint16_t bits);
+uint16_t floatToBfloat(float value);
+
+/// A tensor of values that depend on seed, dtype and index alone: floats from
+/// the standard normal distribution, integers from 0 to `below` - 1, i1 from
+/// {0, 1}.
+Tensor randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
+                    int64_t below = 16);
+
+} // namespace dist
+
+#endif // DIST_TENSOR_H
