@@ -1,3 +1,6 @@
+//===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ----------===//
+
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -7,7 +10,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  registry.insert<mlir::dist::DistDialect>();
   mlir::registerAllPasses();
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "dist optimizer\n", registry));
+      mlir::MlirOptMain(argc, argv, "dist optimizer driver\n", registry));
 }

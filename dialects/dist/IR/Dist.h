@@ -1,0 +1,62 @@
+//===- Dist.h - The dist dialect: attributes and ops ------------*- C++ -*-===//
+//
+// Meshes, shardings, schedules and collectives. Described in the .td files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_DIST_H
+#define DIST_DIALECTS_DIST_IR_DIST_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/dist/IR/DistDialect.h.inc"
+#include "dialects/dist/IR/DistEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dist/IR/DistAttrs.h.inc"
+#include "dialects/dist/IR/DistInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistOps.h.inc"
+
+namespace mlir::dist {
+
+/// Names of the dialect's discardable attributes.
+inline constexpr llvm::StringLiteral kWeightsAttr = "dist.weights";
+inline constexpr llvm::StringLiteral kParameterAttr = "dist.parameter";
+inline constexpr llvm::StringLiteral kInputAttr = "dist.input";
+inline constexpr llvm::StringLiteral kOutputAttr = "dist.output";
+inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
+inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
+inline constexpr llvm::StringLiteral kScopeAttr = "dist.scope";
+inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
+
+/// The mesh that `mesh` names, or the only one of `op`'s module where `mesh` is
+/// null; null where there is none or several.
+MeshOp lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
+                  SymbolTableCollection *symbols = nullptr);
+
+/// Number of devices along an axis or a part of it; 0 where the mesh lacks it.
+int64_t getAxisSize(AxisRefAttr axis, ArrayRef<MeshAxisAttr> mesh);
+
+/// Product of the sizes of `axes`, 0 where the mesh lacks one of them.
+int64_t getGroupSize(ArrayRef<AxisRefAttr> axes, ArrayRef<MeshAxisAttr> mesh);
+
+/// The elements of an attribute list of axes.
+SmallVector<AxisRefAttr> getAxisRefs(ArrayAttr axes);
+
+/// Whether two references share a part of one axis. `aSize` is the whole axis'.
+bool overlaps(AxisRefAttr a, AxisRefAttr b);
+
+/// Entry function of a model: @main, or the only public function; else null.
+Operation *getEntryFunction(Operation *module);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_DIST_H

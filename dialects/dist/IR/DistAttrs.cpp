@@ -1,0 +1,339 @@
+//===- DistAttrs.cpp - Assembly and checks of the attributes ---------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "dialects/dist/IR/DistEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dist/IR/DistAttrs.cpp.inc"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void DistDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/dist/IR/DistAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::dist::getAxisSize(AxisRefAttr axis, ArrayRef<MeshAxisAttr> mesh) {
+  for (MeshAxisAttr meshAxis : mesh)
+    if (meshAxis.getName() == axis.getName()) {
+      if (!axis.isSubAxis())
+        return meshAxis.getSize();
+      return meshAxis.getSize() % (axis.getPre() * axis.getSize()) == 0
+                 ? axis.getSize()
+                 : 0;
+    }
+  return 0;
+}
+
+int64_t mlir::dist::getGroupSize(ArrayRef<AxisRefAttr> axes,
+                                 ArrayRef<MeshAxisAttr> mesh) {
+  int64_t size = 1;
+  for (AxisRefAttr axis : axes)
+    size *= getAxisSize(axis, mesh);
+  return size;
+}
+
+SmallVector<AxisRefAttr> mlir::dist::getAxisRefs(ArrayAttr axes) {
+  return llvm::map_to_vector(
+      axes, [](Attribute axis) { return cast<AxisRefAttr>(axis); });
+}
+
+bool mlir::dist::overlaps(AxisRefAttr a, AxisRefAttr b) {
+  if (a.getName() != b.getName())
+    return false;
+  if (!a.isSubAxis() || !b.isSubAxis())
+    return true;
+  // [pre, pre * size) in the product of sizes, major to minor.
+  return a.getPre() < b.getPre() * b.getSize() &&
+         b.getPre() < a.getPre() * a.getSize();
+}
+
+Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
+  std::string name;
+  int64_t pre = 1, size = 0;
+  if (parser.parseString(&name))
+    return {};
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalLParen())) {
+    if (parser.parseInteger(pre) ||
+        parser.parseRParen() || parser.parseInteger(size))
+      return {};
+    if (pre < 1 || size < 2) {
+      parser.emitError(loc) << "sub-axis \"" << name << "\"(" << pre << ")"
+                            << size << " must have a positive number in "
+                            << "parentheses and a size of at least 2";
+      return {};
+    }
+  }
+  return get(parser.getContext(), name, pre, size);
+}
+
+void AxisRefAttr::print(AsmPrinter &printer) const {
+  printer.printString(getName());
+  if (isSubAxis())
+    printer << "(" << getPre() << ")" << getSize();
+}
+
+/// Parses `{"a", "b", ?}`; `isOpen` null means that `?` is not allowed.
+static ParseResult parseAxes(AsmParser &parser,
+                             SmallVectorImpl<AxisRefAttr> &axes, bool *isOpen) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Braces, [&]() -> ParseResult {
+        if (isOpen && succeeded(parser.parseOptionalQuestion())) {
+          *isOpen = true;
+          return success();
+        }
+        if (isOpen && *isOpen)
+          return parser.emitError(parser.getCurrentLocation(),
+                                  "'?' must be the last entry of a dimension");
+        auto axis =
+            llvm::dyn_cast_or_null<AxisRefAttr>(AxisRefAttr::parse(parser, {}));
+        if (!axis)
+          return failure();
+        axes.push_back(axis);
+        return success();
+      });
+}
+
+static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
+                      bool isOpen) {
+  printer << "{";
+  llvm::interleaveComma(axes, printer, [&](AxisRefAttr a) { a.print(printer); });
+  if (isOpen)
+    printer << (axes.empty() ? "?" : ", ?");
+  printer << "}";
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+Attribute SubDimAttr::parse(AsmParser &parser, Type) {
+  SmallVector<AxisRefAttr> axes;
+  int64_t size = 0;
+  if (parser.parseInteger(size) || parser.parseColon() ||
+      parseAxes(parser, axes, nullptr))
+    return {};
+  return get(parser.getContext(), size, axes);
+}
+
+void SubDimAttr::print(AsmPrinter &printer) const {
+  printer << getSize() << ":";
+  printAxes(printer, getAxes(), false);
+}
+
+DimShardingAttr DimShardingAttr::get(MLIRContext *context,
+                                     ArrayRef<AxisRefAttr> axes, bool isOpen) {
+  return get(context, SubDimAttr::get(context, 0, axes), isOpen);
+}
+
+bool DimShardingAttr::isReplicated() const {
+  return llvm::all_of(getSubDims(),
+                      [](SubDimAttr s) { return s.getAxes().empty(); });
+}
+
+SmallVector<AxisRefAttr> DimShardingAttr::getAllAxes() const {
+  SmallVector<AxisRefAttr> axes;
+  for (SubDimAttr subDim : getSubDims())
+    llvm::append_range(axes, subDim.getAxes());
+  return axes;
+}
+
+Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
+  // sub-dim := int `:` axes; dim := (sub-dim `*`)* axes (`groups` int)?
+  MLIRContext *context = parser.getContext();
+  SmallVector<SubDimAttr> subDims;
+  bool isOpen = false;
+  while (true) {
+    int64_t size = 0;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    OptionalParseResult number = parser.parseOptionalInteger(size);
+    SmallVector<AxisRefAttr> axes;
+    if (number.has_value()) {
+      if (failed(*number) || parser.parseColon() ||
+          parseAxes(parser, axes, nullptr) || parser.parseStar())
+        return {};
+      if (size < 1) {
+        parser.emitError(loc) << "sub-dimension size " << size
+                              << " must be positive";
+        return {};
+      }
+      subDims.push_back(SubDimAttr::get(context, size, axes));
+      continue;
+    }
+    if (parseAxes(parser, axes, &isOpen))
+      return {};
+    if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {
+      loc = parser.getCurrentLocation();
+      if (parser.parseInteger(size))
+        return {};
+      if (size < 1) {
+        parser.emitError(loc) << "groups " << size << " must be positive";
+        return {};
+      }
+      if (size > 1)
+        subDims.push_back(SubDimAttr::get(context, size, {}));
+    }
+    subDims.push_back(SubDimAttr::get(context, 0, axes));
+    return get(context, subDims, isOpen);
+  }
+}
+
+void DimShardingAttr::print(AsmPrinter &printer) const {
+  ArrayRef<SubDimAttr> subDims = getSubDims();
+  if (subDims.size() == 2 && subDims[0].getAxes().empty()) {
+    printAxes(printer, subDims[1].getAxes(), getIsOpen());
+    printer << " groups " << subDims[0].getSize();
+    return;
+  }
+  for (SubDimAttr subDim : subDims.drop_back()) {
+    subDim.print(printer);
+    printer << " * ";
+  }
+  printAxes(printer, subDims.back().getAxes(), getIsOpen());
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh, int64_t rank) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<DimShardingAttr> dims(
+      rank, DimShardingAttr::get(context, ArrayRef<AxisRefAttr>()));
+  return get(context, mesh, dims, ReductionKind::Sum, {});
+}
+
+bool ShardingAttr::isReplicated() const {
+  return !isPartial() &&
+         llvm::all_of(getDims(), [](DimShardingAttr d) { return d.isReplicated(); });
+}
+
+ShardingAttr ShardingAttr::withoutPartial() const {
+  return isPartial() ? get(getContext(), getMesh(), getDims(),
+                           ReductionKind::Sum, {})
+                     : *this;
+}
+
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  FlatSymbolRefAttr mesh;
+  SmallVector<DimShardingAttr> dims;
+  ReductionKind kind = ReductionKind::Sum;
+  SmallVector<AxisRefAttr> partial;
+  if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square, [&]() -> ParseResult {
+            auto dim = llvm::dyn_cast_or_null<DimShardingAttr>(
+                DimShardingAttr::parse(parser, {}));
+            if (!dim)
+              return failure();
+            dims.push_back(dim);
+            return success();
+          }))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    StringRef word;
+    llvm::SMLoc loc;
+    if (parser.parseKeyword("partial") || parser.parseEqual())
+      return {};
+    loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return {};
+    std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
+    if (!parsed) {
+      parser.emitError(loc) << "'" << word << "' is no reduction; one of sum, "
+                            << "prod, max, min, and, or is";
+      return {};
+    }
+    kind = *parsed;
+    loc = parser.getCurrentLocation();
+    if (parseAxes(parser, partial, nullptr))
+      return {};
+    if (partial.empty()) {
+      parser.emitError(loc) << "partial needs at least one axis";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), mesh, dims, kind, partial);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getMesh() << ", [";
+  llvm::interleaveComma(getDims(), printer,
+                        [&](DimShardingAttr d) { d.print(printer); });
+  printer << "]";
+  if (isPartial()) {
+    printer << ", partial = " << stringifyReductionKind(getPartialKind()) << " ";
+    printAxes(printer, getPartialAxes(), false);
+  }
+  printer << ">";
+}
+
+LogicalResult ShardingAttr::verifyFor(
+    ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (getDims().size() != shape.size())
+    return emitError() << "sharding " << *this << " has " << getDims().size()
+                       << " dimensions, but the tensor has " << shape.size();
+  SmallVector<AxisRefAttr> seen;
+  auto see = [&](AxisRefAttr axis) -> LogicalResult {
+    int64_t whole = 0;
+    for (MeshAxisAttr meshAxis : axes)
+      if (meshAxis.getName() == axis.getName())
+        whole = meshAxis.getSize();
+    if (!whole)
+      return emitError() << "axis " << axis << " of sharding " << *this
+                         << " is not in mesh " << getMesh() << " "
+                         << MeshAxesAttr::get(getContext(), axes);
+    if (axis.isSubAxis() && whole % (axis.getPre() * axis.getSize()) != 0)
+      return emitError() << "sub-axis " << axis << " does not divide axis \""
+                         << axis.getName() << "\" of size " << whole;
+    for (AxisRefAttr other : seen)
+      if (overlaps(axis, other))
+        return emitError() << "axis " << axis << " occurs twice in sharding "
+                           << *this;
+    seen.push_back(axis);
+    return success();
+  };
+  for (auto [index, dim] : llvm::enumerate(getDims())) {
+    int64_t fixed = 1;
+    for (SubDimAttr subDim : dim.getSubDims()) {
+      for (AxisRefAttr axis : subDim.getAxes())
+        if (failed(see(axis)))
+          return failure();
+      if (subDim.getSize())
+        fixed *= subDim.getSize();
+    }
+    if (dim.getSubDims().size() == 1)
+      continue;
+    int64_t size = shape[index];
+    if (size % fixed != 0)
+      return emitError() << "dimension " << index << " of size " << size
+                         << " is not a multiple of its sub-dimensions' "
+                         << fixed << " in sharding " << *this;
+    for (SubDimAttr subDim : dim.getSubDims()) {
+      int64_t subSize = subDim.getSize() ? subDim.getSize() : size / fixed;
+      int64_t devices = getGroupSize(subDim.getAxes(), axes);
+      if (subSize % devices != 0)
+        return emitError() << "interleaved sub-dimension of size " << subSize
+                           << " in dimension " << index << " is not divided by "
+                           << devices << " devices in sharding " << *this;
+    }
+  }
+  for (AxisRefAttr axis : getPartialAxes())
+    if (failed(see(axis)))
+      return failure();
+  return success();
+}

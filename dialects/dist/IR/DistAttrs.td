@@ -1,0 +1,192 @@
+//===- DistAttrs.td - Meshes, shardings, reductions --------*- tablegen -*-===//
+
+#ifndef DIST_IR_DISTATTRS_TD
+#define DIST_IR_DISTATTRS_TD
+
+include "dialects/dist/IR/DistBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Dist_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Dist_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+def Dist_ReductionKind : I32EnumAttr<"ReductionKind",
+    "How partial values combine to the value they stand for", [
+      I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
+      I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+      I32EnumAttrCase<"And", 4, "and">, I32EnumAttrCase<"Or", 5, "or">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+def Dist_ReductionKindAttr
+    : EnumAttr<Dist_Dialect, Dist_ReductionKind, "reduction"> {
+  let summary = "Combiner of a partial value or a reducing collective";
+  let description = [{
+    `max` and `min` propagate NaN, as `arith.maximumf` does. On unsigned
+    integers no kind but `sum`, `prod`, `and` and `or` is offered, since
+    signless integers compare as signed ones.
+  }];
+}
+
+def Dist_SyncMode : I32EnumAttr<"SyncMode", "When a sync acts", [
+      I32EnumAttrCase<"FwdPre", 0, "fwd_pre">,
+      I32EnumAttrCase<"FwdPost", 1, "fwd_post">,
+      I32EnumAttrCase<"BwdPost", 2, "bwd_post">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+def Dist_SyncModeAttr : EnumAttr<Dist_Dialect, Dist_SyncMode, "sync_mode"> {
+  let summary = "Before or after the module's forward, or after its backward";
+}
+
+def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
+      I32EnumAttrCase<"AllGather", 0, "all_gather">,
+      I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
+      I32EnumAttrCase<"AllReduce", 2, "all_reduce">,
+      I32EnumAttrCase<"Scatter", 3, "scatter">,
+      I32EnumAttrCase<"AllToAll", 4, "all_to_all">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+def Dist_SyncKindAttr : EnumAttr<Dist_Dialect, Dist_SyncKind, "sync_kind"> {
+  let summary = "The operation a sync asks for (the words of Slapo's .sync())";
+}
+
+def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names", [
+      I32EnumAttrCase<"Column", 0, "column">, I32EnumAttrCase<"Row", 1, "row">,
+      I32EnumAttrCase<"Parameter", 2, "parameter">,
+      I32EnumAttrCase<"Input", 3, "input">,
+      I32EnumAttrCase<"Output", 4, "output">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+def Dist_ShardTargetAttr
+    : EnumAttr<Dist_Dialect, Dist_ShardTarget, "shard_target"> {
+  let summary = "A contraction's output or input features, or a named tensor";
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes and axes
+//===----------------------------------------------------------------------===//
+
+def Dist_MeshAxisAttr : Dist_Attr<"MeshAxis", "mesh_axis"> {
+  let summary = "A named axis of a mesh and the number of devices along it";
+  let parameters = (ins StringRefParameter<"name of the axis">:$name,
+                        "int64_t":$size);
+  let assemblyFormat = "$name `=` $size";
+}
+
+def Dist_MeshAxesAttr
+    : ArrayOfAttr<Dist_Dialect, "MeshAxes", "mesh_axes", "MeshAxisAttr"> {
+  let summary = "The axes of a mesh, major to minor";
+  let assemblyFormat = "`[` (`]`) : ($value^ `]`)?";
+}
+
+def Dist_AxisRefAttr : Dist_Attr<"AxisRef", "axis"> {
+  let summary = "A mesh axis, or a part of one";
+  let description = [{
+    `"tp"` is the whole axis. `"tp"(2)4` is a *sub-axis* as in Shardy: the axis,
+    of size n, is viewed as [2, 4, n/8], and the reference names the middle one.
+    The first number is the product of the sizes before it (`pre`), the second
+    its size. (Shardy writes `"tp":(2)4`; here a colon precedes a type.)
+  }];
+  let parameters = (ins StringRefParameter<"name of the axis">:$name,
+                        DefaultValuedParameter<"int64_t", "1">:$pre,
+                        DefaultValuedParameter<"int64_t", "0">:$size);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Whether only a part of the axis is named.
+    bool isSubAxis() const { return getSize() != 0; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+def Dist_SubDimAttr : Dist_Attr<"SubDim", "sub_dim"> {
+  let summary = "A sub-dimension and the axes it is sharded over";
+  let description = [{
+    `size` is the number of elements of the sub-dimension; 0 in the last one of a
+    dimension means what the others leave of it. `axes` are major to minor.
+  }];
+  let parameters = (ins "int64_t":$size,
+                        ArrayRefParameter<"AxisRefAttr">:$axes);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
+  let summary = "How one dimension of a tensor is sharded";
+  let description = [{
+    A dimension is a product of sub-dimensions, major to minor, each sharded over
+    a list of mesh axes. Nearly always there is one:
+
+        {"tp"}              over one axis
+        {"dp", "tp"}        over two, major to minor
+        {"tp"(1)2}         over a part of an axis
+        {}                  not sharded
+        {"tp", ?}           open: propagation may shard it further
+
+    With more than one sub-dimension the dimension is *interleaved*: fused q|k|v
+    of three blocks, each of them split, is `3:{} * {"tp"}`, for which
+    `{"tp"} groups 3` may be written. Interleaved sub-dimensions divide evenly.
+  }];
+  let parameters = (ins ArrayRefParameter<"SubDimAttr">:$subDims,
+                        DefaultValuedParameter<"bool", "false">:$isOpen);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// A dimension of one sub-dimension, sharded over `axes`.
+    static DimShardingAttr get(MLIRContext *context,
+                               ArrayRef<AxisRefAttr> axes, bool isOpen = false);
+    /// Whether no axis shards the dimension.
+    bool isReplicated() const;
+    /// All axes, major to minor.
+    SmallVector<AxisRefAttr> getAllAxes() const;
+  }];
+}
+
+def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
+  let summary = "The placement of a tensor on a mesh";
+  let description = [{
+    One `#dist.dim` a tensor dimension; axes that are not named replicate. With
+    `partial`, every device of the named axes holds a summand (or factor, …) and
+    the value is their reduction:
+
+        #dist.sharding<@m, [{"dp"}, {}, {"tp"} ]>
+        #dist.sharding<@m, [{"dp"}, {} ], partial = sum {"tp"}>
+        #dist.sharding<@m, [{}, {"tp"} groups 3]>
+
+    Constraints:
+    - (C1) `mesh` names a `dist.mesh`.
+    - (C2) as many dimensions as the tensor has.
+    - (C3) every axis exists in the mesh; a sub-axis' `pre * size` divides its size.
+    - (C4) no axis, nor overlapping parts of one, occurs twice, `partial` included.
+    - (C5) the sub-dimensions of an interleaved dimension divide it, and each is
+      divided by the axes that shard it.
+  }];
+  let parameters = (ins "FlatSymbolRefAttr":$mesh,
+                        ArrayRefParameter<"DimShardingAttr">:$dims,
+                        DefaultValuedParameter<"ReductionKind", "ReductionKind::Sum">:$partialKind,
+                        OptionalArrayRefParameter<"AxisRefAttr">:$partialAxes);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The placement that replicates a tensor of `rank` dimensions.
+    static ShardingAttr getReplicated(FlatSymbolRefAttr mesh, int64_t rank);
+    bool isPartial() const { return !getPartialAxes().empty(); }
+    /// Whether every device holds the whole value.
+    bool isReplicated() const;
+    /// The same without pending reduction.
+    ShardingAttr withoutPartial() const;
+    /// Checks C2 to C5 for a tensor of this shape on a mesh of these axes.
+    LogicalResult verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
+                            function_ref<InFlightDiagnostic()> emitError) const;
+  }];
+}
+
+#endif // DIST_IR_DISTATTRS_TD

@@ -1,0 +1,56 @@
+//===- DistBase.td - The dist dialect ----------------------*- tablegen -*-===//
+//
+// The dialect itself and what all its .td files share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_IR_DISTBASE_TD
+#define DIST_IR_DISTBASE_TD
+
+include "mlir/IR/OpBase.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::mlir::dist";
+  let summary = "Device meshes, shardings, schedules and collectives";
+  let description = [{
+    The `dist` dialect says where the values of a tensor program live on an
+    n-dimensional mesh of devices, what communication that takes, and how a
+    *schedule*, kept apart from the model, asks for it.
+
+    | level | ops and attributes |
+    |---|---|
+    | 1, annotated | `dist.mesh`, `dist.schedule`, `dist.shard`, `dist.sync`, `dist.sharding_constraint`, `#dist.sharding` |
+    | 2, placed | `dist.reshard`, `dist.shardings` on every op with tensor results |
+    | 3, SPMD | `dist.all_reduce`, `dist.all_gather`, `dist.reduce_scatter`, `dist.all_to_all`, `dist.all_slice`, … |
+
+    Shardings follow the factor rule of Shardy and GSPMD (Xu et al., "GSPMD:
+    General and Scalable Parallelization for ML Computation Graphs", 2021), to
+    which *partial* values (as in OneFlow's SBP and PyTorch's DTensor) are added
+    as first-class placements.
+
+    Discardable attributes of the dialect:
+
+    | on | attribute | meaning |
+    |---|---|---|
+    | module | `dist.weights` | string: file with the parameters' data |
+    | function argument | `dist.parameter`, `dist.input` | string: name in the model |
+    | function result | `dist.output` | string: name in the model |
+    | argument, result | `dist.sharding` | `#dist.sharding`: its placement |
+    | argument, result | `dist.global_type` | type of the whole tensor (level 3) |
+    | op | `dist.scope` | string: path of the module it came from |
+    | op | `dist.shardings` | array of `#dist.sharding`, one a result (level 2) |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+}
+
+class Dist_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Dist_Dialect, mnemonic, traits>;
+
+#endif // DIST_IR_DISTBASE_TD

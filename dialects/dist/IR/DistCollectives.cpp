@@ -1,0 +1,221 @@
+//===- DistCollectives.cpp - Verifiers and byte counts of collectives ------===//
+
+#include "dialects/dist/IR/Dist.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Checks the axes and returns the number of devices in a group.
+static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
+                                     FlatSymbolRefAttr meshName) {
+  MeshOp mesh = lookupMesh(op, meshName);
+  if (!mesh)
+    return op->emitOpError()
+           << (meshName ? "names no dist.mesh: " : "needs 'on @mesh', since the "
+                          "module has not exactly one mesh")
+           << (meshName ? meshName.getValue() : StringRef());
+  SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
+  if (refs.empty())
+    return op->emitOpError() << "needs at least one axis";
+  for (auto [index, axis] : llvm::enumerate(refs)) {
+    if (getAxisSize(axis, mesh.getAxes()) == 0)
+      return op->emitOpError() << "axis " << axis << " is not in mesh @"
+                               << mesh.getSymName() << " " << mesh.getAxesAttr();
+    for (AxisRefAttr other : ArrayRef(refs).take_front(index))
+      if (overlaps(axis, other))
+        return op->emitOpError() << "names axis " << axis << " twice";
+  }
+  return getGroupSize(refs, mesh.getAxes());
+}
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Checks that `large` is `small` with `factor` times the size on `dim`.
+static LogicalResult verifyScaled(Operation *op, Value small, Value large,
+                                  int64_t dim, int64_t factor) {
+  auto smallType = cast<RankedTensorType>(small.getType());
+  auto largeType = cast<RankedTensorType>(large.getType());
+  if (dim < 0 || dim >= smallType.getRank())
+    return op->emitOpError() << "dimension " << dim
+                             << " is out of range for a tensor of rank "
+                             << smallType.getRank();
+  SmallVector<int64_t> expected(smallType.getShape());
+  expected[dim] *= factor;
+  if (smallType.getElementType() != largeType.getElementType() ||
+      ArrayRef<int64_t>(expected) != largeType.getShape())
+    return op->emitOpError()
+           << "in groups of " << factor << " relates " << smallType << " to "
+           << smallType.clone(expected) << " on dimension " << dim
+           << ", but the other type is " << largeType;
+  return success();
+}
+
+/// Whether a combiner exists for elements of `type`.
+static LogicalResult verifyReduction(Operation *op, ReductionKind kind,
+                                     Type type) {
+  bool bitwise = kind == ReductionKind::And || kind == ReductionKind::Or;
+  if (bitwise && !type.isInteger())
+    return op->emitOpError() << "'" << stringifyReductionKind(kind)
+                             << "' needs integers, but the elements are "
+                             << type;
+  if (!type.isIntOrIndexOrFloat())
+    return op->emitOpError() << "cannot reduce elements of type " << type;
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyReduction(*this, getReduction(),
+                             getResult().getType().getElementType())))
+    return failure();
+  return verifyAxes(*this, getAxes(), getMeshAttr());
+}
+
+int64_t AllReduceOp::getBytesSentPerRank(int64_t p) {
+  return 2 * (p - 1) * bytesOf(getOperand()) / p;
+}
+
+LogicalResult AllGatherOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  return verifyScaled(*this, getOperand(), getResult(), getDim(), *p);
+}
+
+int64_t AllGatherOp::getBytesSentPerRank(int64_t p) {
+  return (p - 1) * bytesOf(getOperand());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (failed(verifyReduction(*this, getReduction(),
+                             getResult().getType().getElementType())))
+    return failure();
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  return verifyScaled(*this, getResult(), getOperand(), getDim(), *p);
+}
+
+int64_t ReduceScatterOp::getBytesSentPerRank(int64_t p) {
+  return (p - 1) * bytesOf(getResult());
+}
+
+LogicalResult AllToAllOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  auto in = cast<RankedTensorType>(getOperand().getType());
+  int64_t split = getSplitDim(), concat = getConcatDim();
+  for (int64_t dim : {split, concat})
+    if (dim < 0 || dim >= in.getRank())
+      return emitOpError() << "dimension " << dim
+                           << " is out of range for a tensor of rank "
+                           << in.getRank();
+  if (split == concat)
+    return emitOpError() << "splits and concatenates the same dimension "
+                         << split;
+  if (in.getDimSize(split) % *p != 0)
+    return emitOpError() << "cannot split dimension " << split << " of size "
+                         << in.getDimSize(split) << " among " << *p
+                         << " devices";
+  SmallVector<int64_t> expected(in.getShape());
+  expected[split] /= *p;
+  expected[concat] *= *p;
+  if (in.clone(expected) != getResult().getType())
+    return emitOpError() << "makes " << in.clone(expected) << " of " << in
+                         << ", but the result type is " << getResult().getType();
+  return success();
+}
+
+int64_t AllToAllOp::getBytesSentPerRank(int64_t p) {
+  return (p - 1) * bytesOf(getOperand()) / p;
+}
+
+LogicalResult AllSliceOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  return verifyScaled(*this, getResult(), getOperand(), getDim(), *p);
+}
+
+int64_t AllSliceOp::getBytesSentPerRank(int64_t) { return 0; }
+
+LogicalResult CollectivePermuteOp::verify() {
+  FailureOr<int64_t> from = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> to = verifyAxes(*this, getToAxes(), getMeshAttr());
+  if (failed(from) || failed(to))
+    return failure();
+  if (*from != *to)
+    return emitOpError() << "goes from " << *from << " blocks to " << *to;
+  return success();
+}
+
+int64_t CollectivePermuteOp::getBytesSentPerRank(int64_t) {
+  return bytesOf(getOperand());
+}
+
+LogicalResult BroadcastOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  if (getRoot() < 0 || getRoot() >= *p)
+    return emitOpError() << "root " << getRoot() << " is not in a group of "
+                         << *p;
+  return success();
+}
+
+int64_t BroadcastOp::getBytesSentPerRank(int64_t) {
+  return bytesOf(getOperand());
+}
+
+LogicalResult HaloExchangeOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  auto in = cast<RankedTensorType>(getOperand().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= in.getRank())
+    return emitOpError() << "dimension " << dim
+                         << " is out of range for a tensor of rank "
+                         << in.getRank();
+  for (int64_t width : {getLow(), getHigh()})
+    if (width < 0 || width > in.getDimSize(dim))
+      return emitOpError() << "halo of " << width << " is wider than the "
+                           << in.getDimSize(dim) << " rows that a neighbour has";
+  SmallVector<int64_t> expected(in.getShape());
+  expected[dim] += getLow() + getHigh();
+  if (in.clone(expected) != getResult().getType())
+    return emitOpError() << "makes " << in.clone(expected) << " of " << in
+                         << ", but the result type is " << getResult().getType();
+  return success();
+}
+
+int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
+  if (p < 2)
+    return 0;
+  auto in = cast<RankedTensorType>(getOperand().getType());
+  int64_t rows = in.getDimSize(getDim());
+  return rows ? bytesOf(getOperand()) / rows * (getLow() + getHigh()) : 0;
+}
+
+LogicalResult SendRecvOp::verify() {
+  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  if (failed(p))
+    return failure();
+  int64_t shift = getShift();
+  if (shift == 0 || shift >= *p || shift <= -*p)
+    return emitOpError() << "shift " << shift
+                         << " reaches nobody in a group of " << *p;
+  return success();
+}
+
+int64_t SendRecvOp::getBytesSentPerRank(int64_t) {
+  return bytesOf(getOperand());
+}
+
+LogicalResult AxisIndexOp::verify() {
+  return verifyAxes(*this, getAxes(), getMeshAttr());
+}

@@ -1,0 +1,236 @@
+//===- DistCollectives.td - Local-view collectives ---------*- tablegen -*-===//
+//
+// Level 3: what one device does with its local tensor and the others' of its
+// group. Groups are named by mesh axes, never by device lists: the devices that
+// differ in those axes' coordinates only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_IR_DISTCOLLECTIVES_TD
+#define DIST_IR_DISTCOLLECTIVES_TD
+
+include "dialects/dist/IR/DistOps.td"
+
+def Dist_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::mlir::dist";
+  let description = "What every local-view collective tells.";
+  let methods = [
+    InterfaceMethod<"Axes of the group, major to minor.",
+                    "::mlir::ArrayAttr", "getAxes">,
+    InterfaceMethod<"The mesh of the axes; null means the module's only one.",
+                    "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
+    InterfaceMethod<"Why it is here.", "::mlir::StringAttr", "getCauseAttr">,
+    InterfaceMethod<[{Bytes that one device sends under a bandwidth-optimal
+                      algorithm in a group of `groupSize`. Of a full tensor of n
+                      bytes: all_reduce 2(p-1)/p n, all_gather and reduce_scatter
+                      (p-1)/p n, all_to_all (p-1)/p of the local tensor.}],
+                    "int64_t", "getBytesSentPerRank",
+                    (ins "int64_t":$groupSize)>,
+  ];
+}
+
+class Dist_Collective<string mnemonic, list<Trait> traits = []>
+    : Dist_Op<mnemonic, !listconcat(
+        [Pure, DeclareOpInterfaceMethods<Dist_CollectiveOpInterface,
+                                         ["getBytesSentPerRank"]>], traits)> {
+  let hasVerifier = 1;
+}
+
+def Dist_AllReduceOp : Dist_Collective<"all_reduce", [SameOperandsAndResultType]> {
+  let summary = "Every device gets the reduction of the group's tensors";
+  let description = [{
+    ```mlir
+    %1 = dist.all_reduce %0 sum over "tp" : tensor<2x16x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand custom<Enum>($reduction) `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($result)
+  }];
+}
+
+def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
+  let summary = "Every device gets the group's tensors, concatenated on a dimension";
+  let description = [{
+    ```mlir
+    %1 = dist.all_gather %0 dim 1 over "tp" : tensor<2x4x64xf32> -> tensor<2x16x64xf32>
+    ```
+    Constraint: the result has p times the operand's size on `dim`, else its shape.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
+  let summary = "Every device gets its slice of the reduction of the group's tensors";
+  let description = [{
+    ```mlir
+    %1 = dist.reduce_scatter %0 sum dim 1 over "tp" : tensor<2x16x64xf32> -> tensor<2x4x64xf32>
+    ```
+    Constraint: the operand has p times the result's size on `dim`, else its shape.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
+                       I64Attr:$dim, Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand custom<Enum>($reduction) `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
+  let summary = "Splits one dimension among the group and joins another";
+  let description = [{
+    Each device cuts its tensor into p blocks along `splitDim`, sends the i-th to
+    the i-th of the group, and concatenates what it gets along `concatDim`.
+    ```mlir
+    %1 = dist.all_to_all %0 split 2 concat 1 over "tp" : tensor<2x4x8xf32> -> tensor<2x16x2xf32>
+    ```
+    Constraint: p divides the operand's size on `splitDim`; the dimensions differ.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$splitDim, I64Attr:$concatDim,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `split` $splitDim `concat` $concatDim `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_AllSliceOp : Dist_Collective<"all_slice"> {
+  let summary = "Every device keeps its slice of a tensor that all hold; sends nothing";
+  let description = [{
+    ```mlir
+    %1 = dist.all_slice %0 dim 1 over "tp" : tensor<2x16x64xf32> -> tensor<2x4x64xf32>
+    ```
+    Constraint: the operand has p times the result's size on `dim`, else its shape.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", [SameOperandsAndResultType]> {
+  let summary = "Every device passes its tensor on: a permuted device order";
+  let description = [{
+    Block i lies on the devices whose coordinates on `axes` (source), read row-major
+    in the order given, are i; afterwards on those whose coordinates on `toAxes`
+    are i. Devices that differ only in axes outside both lists work apart. Where
+    the lists differ as sets, the coordinates on the axes that left, read row-major,
+    are those of the receiver on the axes that came.
+    ```mlir
+    %1 = dist.collective_permute %0 from "x", "y" to "y", "x" : tensor<4x4xf32>
+    ```
+    Constraint: both lists have the same product of sizes.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_AxisRefArrayAttr:$axes,
+                       Dist_AxisRefArrayAttr:$toAxes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `from` custom<AxisList>($axes) `to` custom<AxisList>($toAxes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($result)
+  }];
+}
+
+def Dist_BroadcastOp : Dist_Collective<"broadcast", [SameOperandsAndResultType]> {
+  let summary = "Every device gets the tensor of one of the group";
+  let description = [{
+    ```mlir
+    %1 = dist.broadcast %0 root 0 over "tp" : tensor<4x4xf32>
+    ```
+    Constraint: `root` is a row-major index into the group.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$root,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `root` $root `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($result)
+  }];
+}
+
+def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
+  let summary = "Every device gets the borders of its neighbours' blocks";
+  let description = [{
+    The result is the operand with the last `low` rows of the device before it put
+    in front and the first `high` rows of the one after it behind, along `dim`; at
+    the ends of the line of devices these rows are zero.
+    ```mlir
+    %1 = dist.halo_exchange %0 dim 1 low 1 high 2 over "sp" : tensor<2x8xf32> -> tensor<2x11xf32>
+    ```
+    Constraint: `low` and `high` do not exceed the operand's size on `dim`.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim, I64Attr:$low,
+                       I64Attr:$high, Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim `low` $low `high` $high `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> {
+  let summary = "Passes a tensor along a line of devices";
+  let description = [{
+    Every device sends its tensor to the one `shift` further along the axes (row-major)
+    and gets that of the one `shift` before it; a device without a sender gets zeros.
+    The matched pair of a send and a receive: apart, they could not be checked.
+    ```mlir
+    %1 = dist.send_recv %0 shift 1 over "pp" : tensor<4x4xf32>
+    ```
+    Constraint: `shift` is not 0 and smaller than the group.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$shift,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $operand `shift` $shift `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` $cause^)? attr-dict `:` type($result)
+  }];
+}
+
+def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure]> {
+  let summary = "The device's coordinate, row-major over the axes";
+  let description = [{
+    ```mlir
+    %i = dist.axis_index "dp", "tp"
+    ```
+  }];
+  let arguments = (ins Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh);
+  let results = (outs Index:$result);
+  let assemblyFormat = "custom<AxisList>($axes) (`on` $mesh^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // DIST_IR_DISTCOLLECTIVES_TD

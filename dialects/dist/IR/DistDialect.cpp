@@ -1,0 +1,157 @@
+//===- DistDialect.cpp - Registration and discardable attributes -----------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "dialects/dist/IR/DistDialect.cpp.inc"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void DistDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistOps.cpp.inc"
+      >();
+}
+
+MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
+                              SymbolTableCollection *symbols) {
+  Operation *table = op;
+  while (table && !table->hasTrait<OpTrait::SymbolTable>())
+    table = table->getParentOp();
+  if (!table)
+    return {};
+  if (mesh) {
+    Operation *found = symbols ? symbols->lookupSymbolIn(table, mesh)
+                               : SymbolTable::lookupSymbolIn(table, mesh);
+    return llvm::dyn_cast_or_null<MeshOp>(found);
+  }
+  MeshOp only;
+  for (MeshOp candidate : table->getRegion(0).getOps<MeshOp>()) {
+    if (only)
+      return {};
+    only = candidate;
+  }
+  return only;
+}
+
+Operation *mlir::dist::getEntryFunction(Operation *module) {
+  Operation *only = nullptr;
+  int count = 0;
+  for (Operation &op : module->getRegion(0).getOps()) {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function || function.isExternal())
+      continue;
+    if (function.getName() == "main")
+      return function;
+    if (function.isPublic()) {
+      only = function;
+      ++count;
+    }
+  }
+  return count == 1 ? only : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// Checks a `#dist.sharding` on a value of `type`.
+static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
+                                    StringRef what) {
+  auto sharding = dyn_cast<ShardingAttr>(attr);
+  if (!sharding)
+    return op->emitOpError() << "'" << kShardingAttr << "' of " << what
+                             << " must be a #dist.sharding, but is " << attr;
+  MeshOp mesh = lookupMesh(op, sharding.getMesh());
+  if (!mesh)
+    return op->emitOpError() << "sharding " << sharding << " of " << what
+                             << " names no dist.mesh";
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return op->emitOpError() << "sharding " << sharding << " of " << what
+                             << " needs a ranked tensor, but the type is "
+                             << type;
+  return sharding.verifyFor(tensor.getShape(), mesh.getAxes(), [&] {
+    return op->emitOpError() << what << ": ";
+  });
+}
+
+static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
+                                     Type type, StringRef what) {
+  StringRef name = attr.getName();
+  if (name == kParameterAttr || name == kInputAttr || name == kOutputAttr) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return op->emitOpError() << "'" << name << "' of " << what
+                               << " must be a string, but is " << attr.getValue();
+    return success();
+  }
+  if (name == kGlobalTypeAttr) {
+    auto global = dyn_cast<TypeAttr>(attr.getValue());
+    if (!global || !isa<RankedTensorType>(global.getValue()))
+      return op->emitOpError() << "'" << name << "' of " << what
+                               << " must be a ranked tensor type, but is "
+                               << attr.getValue();
+    return success();
+  }
+  if (name == kShardingAttr)
+    return verifySharding(op, attr.getValue(), type, what);
+  return op->emitOpError() << "unknown attribute '" << name << "' on " << what;
+}
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  StringRef name = attr.getName();
+  if (name == kWeightsAttr || name == kScopeAttr) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return op->emitOpError() << "'" << name << "' must be a string, but is "
+                               << attr.getValue();
+    return success();
+  }
+  if (name == kShardingsAttr) {
+    auto array = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!array || array.size() != op->getNumResults())
+      return op->emitOpError() << "'" << name << "' must be an array of one "
+                               << "entry for each of the " << op->getNumResults()
+                               << " results, but is " << attr.getValue();
+    for (auto [index, entry] : llvm::enumerate(array)) {
+      if (isa<UnitAttr>(entry)) // a result that is no tensor
+        continue;
+      if (failed(verifySharding(op, entry, op->getResult(index).getType(),
+                                "result " + std::to_string(index))))
+        return failure();
+    }
+    return success();
+  }
+  return op->emitOpError() << "unknown attribute '" << name
+                           << "' of the dist dialect";
+}
+
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned region,
+                                                    unsigned arg,
+                                                    NamedAttribute attr) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  Type type = function.getArgumentTypes()[arg];
+  if (auto global = function.getArgAttrOfType<TypeAttr>(arg, kGlobalTypeAttr))
+    type = global.getValue();
+  return verifyValueAttr(op, attr, type, "argument " + std::to_string(arg));
+}
+
+LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
+                                                       unsigned region,
+                                                       unsigned result,
+                                                       NamedAttribute attr) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  Type type = function.getResultTypes()[result];
+  if (auto global =
+          function.getResultAttrOfType<TypeAttr>(result, kGlobalTypeAttr))
+    type = global.getValue();
+  return verifyValueAttr(op, attr, type, "result " + std::to_string(result));
+}

@@ -1,0 +1,383 @@
+//===- DistOps.cpp - Assembly and verifiers of meshes and schedules --------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Assembly shared by the ops
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseMeshAxes(OpAsmParser &parser, MeshAxesAttr &axes) {
+  SmallVector<MeshAxisAttr> list;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square, [&]() -> ParseResult {
+            std::string name;
+            int64_t size;
+            if (parser.parseString(&name) || parser.parseEqual() ||
+                parser.parseInteger(size))
+              return failure();
+            list.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
+            return success();
+          }))
+    return failure();
+  axes = MeshAxesAttr::get(parser.getContext(), list);
+  return success();
+}
+
+static void printMeshAxes(OpAsmPrinter &printer, Operation *,
+                          MeshAxesAttr axes) {
+  printer << "[";
+  llvm::interleaveComma(axes, printer, [&](MeshAxisAttr axis) {
+    printer.printString(axis.getName());
+    printer << " = " << axis.getSize();
+  });
+  printer << "]";
+}
+
+static ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+        Attribute axis = AxisRefAttr::parse(parser, {});
+        if (!axis)
+          return failure();
+        list.push_back(axis);
+        return success();
+      }))
+    return failure();
+  axes = ArrayAttr::get(parser.getContext(), list);
+  return success();
+}
+
+static void printAxisList(OpAsmPrinter &printer, Operation *, ArrayAttr axes) {
+  llvm::interleaveComma(axes, printer, [&](Attribute axis) {
+    cast<AxisRefAttr>(axis).print(printer);
+  });
+}
+
+/// Parses the bare keyword of an enum attribute.
+template <typename EnumAttrT>
+static ParseResult parseEnum(OpAsmParser &parser, EnumAttrT &attr) {
+  using EnumT = decltype(attr.getValue());
+  StringRef word;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<EnumT> value = symbolizeEnum<EnumT>(word);
+  if (!value)
+    return parser.emitError(loc) << "unexpected word '" << word << "'";
+  attr = EnumAttrT::get(parser.getContext(), *value);
+  return success();
+}
+
+template <typename EnumAttrT>
+static void printEnum(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
+  printer << stringifyEnum(attr.getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+int64_t MeshOp::getAxisSize(StringRef name) {
+  for (MeshAxisAttr axis : getAxes())
+    if (axis.getName() == name)
+      return axis.getSize();
+  return 0;
+}
+
+int64_t MeshOp::getNumDevices() {
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : getAxes())
+    devices *= axis.getSize();
+  return devices;
+}
+
+LogicalResult MeshOp::verify() {
+  llvm::SmallDenseSet<StringRef> names;
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : getAxes()) {
+    if (axis.getName().empty())
+      return emitOpError() << "has an axis without a name";
+    if (!names.insert(axis.getName()).second)
+      return emitOpError() << "has two axes called \"" << axis.getName() << "\"";
+    if (axis.getSize() < 1)
+      return emitOpError() << "axis \"" << axis.getName() << "\" has size "
+                           << axis.getSize() << "; it must be at least 1";
+    if (llvm::MulOverflow(devices, axis.getSize(), devices))
+      return emitOpError() << "has more devices than 63 bits count";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleOp::verifyRegions() {
+  for (Operation &op : *getBody().begin())
+    if (!isa<ShardOp, SyncOp>(op))
+      return op.emitOpError() << "is no directive of a schedule; dist.shard and "
+                              << "dist.sync are";
+  return success();
+}
+
+ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
+  MLIRContext *context = parser.getContext();
+  std::string target;
+  ShardTarget kind;
+  StringRef word;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(
+          &word, {"parameter", "input", "output"}))) {
+    kind = *symbolizeShardTarget(word);
+    SmallVector<Attribute> dims;
+    if (parser.parseString(&target) ||
+        parser.parseCommaSeparatedList(
+            AsmParser::Delimiter::Square, [&]() -> ParseResult {
+              Attribute dim = DimShardingAttr::parse(parser, {});
+              if (!dim)
+                return failure();
+              dims.push_back(dim);
+              return success();
+            }))
+      return failure();
+    result.addAttribute("dims", ArrayAttr::get(context, dims));
+  } else {
+    ArrayAttr axes;
+    if (parser.parseString(&target))
+      return failure();
+    loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
+    if (!parsed || (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
+      return parser.emitError(loc)
+             << "'" << word << "' must be 'column' or 'row'";
+    kind = *parsed;
+    if (parser.parseKeyword("over") || parseAxisList(parser, axes))
+      return failure();
+    result.addAttribute("axes", axes);
+    if (succeeded(parser.parseOptionalKeyword("groups"))) {
+      int64_t groups;
+      if (parser.parseInteger(groups))
+        return failure();
+      result.addAttribute("groups",
+                          parser.getBuilder().getI64IntegerAttr(groups));
+    }
+  }
+  result.addAttribute("target", StringAttr::get(context, target));
+  result.addAttribute("kind", ShardTargetAttr::get(context, kind));
+  if (succeeded(parser.parseOptionalKeyword("optional")))
+    result.addAttribute("optional", UnitAttr::get(context));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ShardOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  if (getDims()) {
+    printer << stringifyShardTarget(getKind()) << " ";
+    printer.printAttribute(getTargetAttr());
+    printer << " [";
+    llvm::interleaveComma(*getDims(), printer, [&](Attribute dim) {
+      cast<DimShardingAttr>(dim).print(printer);
+    });
+    printer << "]";
+  } else {
+    printer.printAttribute(getTargetAttr());
+    printer << " " << stringifyShardTarget(getKind()) << " over ";
+    if (getAxes())
+      printAxisList(printer, *this, *getAxes());
+    if (getGroups() != 1)
+      printer << " groups " << getGroups();
+  }
+  if (getOptional())
+    printer << " optional";
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"target", "kind", "axes", "groups", "dims", "optional"});
+}
+
+LogicalResult ShardOp::verify() {
+  bool isFeature =
+      getKind() == ShardTarget::Column || getKind() == ShardTarget::Row;
+  if (isFeature != (getAxes().has_value() && !getAxes()->empty()) ||
+      isFeature == getDims().has_value())
+    return emitOpError() << "'" << stringifyShardTarget(getKind()) << "' takes "
+                         << (isFeature ? "axes" : "one entry a dimension");
+  if (getGroups() < 1)
+    return emitOpError() << "groups " << getGroups() << " must be at least 1";
+  if (!isFeature && getGroups() != 1)
+    return emitOpError() << "groups belong to 'column' and 'row', not to '"
+                         << stringifyShardTarget(getKind()) << "'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sync
+//===----------------------------------------------------------------------===//
+
+ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
+  MLIRContext *context = parser.getContext();
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::UnresolvedOperand operand;
+  OptionalParseResult hasOperand = parser.parseOptionalOperand(operand);
+  if (hasOperand.has_value()) {
+    if (failed(*hasOperand))
+      return failure();
+  } else {
+    std::string target;
+    if (parser.parseString(&target))
+      return failure();
+    result.addAttribute("target", StringAttr::get(context, target));
+  }
+  SyncModeAttr mode;
+  SyncKindAttr kind;
+  ArrayAttr axes;
+  if (parseEnum(parser, mode) || parseEnum(parser, kind))
+    return failure();
+  result.addAttribute("mode", mode);
+  result.addAttribute("kind", kind);
+  if (succeeded(parser.parseOptionalKeyword("dim"))) {
+    int64_t dim;
+    if (parser.parseInteger(dim))
+      return failure();
+    result.addAttribute("dim", builder.getI64IntegerAttr(dim));
+    if (succeeded(parser.parseOptionalKeyword("to"))) {
+      if (parser.parseInteger(dim))
+        return failure();
+      result.addAttribute("toDim", builder.getI64IntegerAttr(dim));
+    }
+  }
+  if (parser.parseKeyword("over") || parseAxisList(parser, axes))
+    return failure();
+  result.addAttribute("axes", axes);
+  if (succeeded(parser.parseOptionalKeyword("on"))) {
+    FlatSymbolRefAttr mesh;
+    if (parser.parseAttribute(mesh, "mesh", result.attributes))
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("optional")))
+    result.addAttribute("optional", UnitAttr::get(context));
+  if (parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  if (!hasOperand.has_value())
+    return success();
+  Type type;
+  if (parser.parseColonType(type) ||
+      parser.resolveOperand(operand, type, result.operands))
+    return failure();
+  result.addTypes(type);
+  return success();
+}
+
+void SyncOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  if (getOperand())
+    printer << getOperand();
+  else
+    printer.printAttribute(getTargetAttr());
+  printer << " " << stringifySyncMode(getMode()) << " "
+          << stringifySyncKind(getKind());
+  if (getDim())
+    printer << " dim " << *getDim();
+  if (getToDim())
+    printer << " to " << *getToDim();
+  printer << " over ";
+  printAxisList(printer, *this, getAxes());
+  if (getMeshAttr())
+    printer << " on " << getMeshAttr();
+  if (getOptional())
+    printer << " optional";
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"target", "mode", "kind", "dim", "toDim", "axes", "mesh", "optional"});
+  if (getResult())
+    printer << " : " << getResult().getType();
+}
+
+LogicalResult SyncOp::verify() {
+  bool inSchedule = isa_and_nonnull<ScheduleOp>((*this)->getParentOp());
+  if (inSchedule != getTarget().has_value() ||
+      inSchedule == static_cast<bool>(getOperand()) ||
+      inSchedule == static_cast<bool>(getResult()))
+    return emitOpError() << (inSchedule
+                                 ? "in a schedule names modules and has no operand"
+                                 : "outside a schedule has an operand and no "
+                                   "module path");
+  if (getOperand() && getOperand().getType() != getResult().getType())
+    return emitOpError() << "result type " << getResult().getType()
+                         << " differs from the operand's "
+                         << getOperand().getType();
+  StringRef kind = stringifySyncKind(getKind());
+  if ((getKind() == SyncKind::AllReduce) == getDim().has_value())
+    return emitOpError() << "'" << kind << "' "
+                         << (getDim() ? "takes no dimension" : "needs 'dim'");
+  if ((getKind() == SyncKind::AllToAll) != getToDim().has_value())
+    return emitOpError() << "'" << kind << "' "
+                         << (getToDim() ? "takes no second dimension"
+                                        : "needs 'dim … to …'");
+  if (getToDim() && *getToDim() == *getDim())
+    return emitOpError() << "'all_to_all' from dimension " << *getDim()
+                         << " to itself";
+  for (std::optional<int64_t> dim : {getDim(), getToDim()}) {
+    if (!dim)
+      continue;
+    int64_t rank = getOperand()
+                       ? cast<RankedTensorType>(getOperand().getType()).getRank()
+                       : *dim + 1;
+    if (*dim < 0 || *dim >= rank)
+      return emitOpError() << "dimension " << *dim
+                           << " is out of range for a tensor of rank " << rank;
+  }
+  if (getAxes().empty())
+    return emitOpError() << "needs at least one axis";
+  SmallVector<AxisRefAttr> axes = getAxisRefs(getAxes());
+  MeshOp mesh;
+  if (auto schedule = (*this)->getParentOfType<ScheduleOp>())
+    mesh = lookupMesh(schedule, schedule.getMeshAttr());
+  else
+    mesh = lookupMesh(*this, getMeshAttr());
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    for (AxisRefAttr other : ArrayRef(axes).take_front(index))
+      if (overlaps(axis, other))
+        return emitOpError() << "names axis " << axis << " twice";
+    if (mesh && getAxisSize(axis, mesh.getAxes()) == 0)
+      return emitOpError() << "axis " << axis << " is not in mesh @"
+                           << mesh.getSymName() << " " << mesh.getAxesAttr();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Placements
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyPlacement(Operation *op, ShardingAttr sharding) {
+  MeshOp mesh = lookupMesh(op, sharding.getMesh());
+  if (!mesh)
+    return op->emitOpError() << "sharding " << sharding << " names no dist.mesh";
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return sharding.verifyFor(type.getShape(), mesh.getAxes(),
+                            [&] { return op->emitOpError(); });
+}
+
+LogicalResult ShardingConstraintOp::verify() {
+  return verifyPlacement(*this, getSharding());
+}
+
+LogicalResult ReshardOp::verify() {
+  if (getSource().getMesh() != getSharding().getMesh())
+    return emitOpError() << "goes from mesh " << getSource().getMesh()
+                         << " to mesh " << getSharding().getMesh()
+                         << "; a reshard stays on one";
+  if (failed(verifyPlacement(*this, getSource())))
+    return failure();
+  return verifyPlacement(*this, getSharding());
+}
+
+#include "dialects/dist/IR/DistInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistOps.cpp.inc"

@@ -1,0 +1,195 @@
+//===- DistOps.td - Meshes, schedules, placements ----------*- tablegen -*-===//
+//
+// Levels 1 and 2: what a person or a schedule writes, and what the passes make
+// of it before the program is cut up.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_IR_DISTOPS_TD
+#define DIST_IR_DISTOPS_TD
+
+include "dialects/dist/IR/DistAttrs.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Dist_AxisRefArrayAttr
+    : TypedArrayAttrBase<Dist_AxisRefAttr, "mesh axes, major to minor">;
+def Dist_DimShardingArrayAttr
+    : TypedArrayAttrBase<Dist_DimShardingAttr, "one entry a dimension">;
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
+  let summary = "A named n-dimensional grid of devices";
+  let description = [{
+    Devices are numbered row-major over the axes: the last axis varies fastest.
+
+    ```mlir
+    dist.mesh @m ["dp" = 2, "tp" = 4]
+    ```
+
+    Constraints:
+    - (C1) axis names are not empty and differ from each other.
+    - (C2) sizes are at least 1, and their product fits 63 bits.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAxesAttr:$axes);
+  let assemblyFormat = "$sym_name custom<MeshAxes>($axes) attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Size of the axis called `name`; 0 where there is none.
+    int64_t getAxisSize(StringRef name);
+    int64_t getNumDevices();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+def Dist_ScheduleOp : Dist_Op<"schedule", [
+    Symbol, NoRegionArguments, NoTerminator, SingleBlock]> {
+  let summary = "How a model is to be spread: a list of directives";
+  let description = [{
+    Directives name modules of the model by path: a glob (`*` is any run of
+    characters but a dot, `**` any run, `?` one, `{a,b}` either), or a regular
+    expression between slashes. `--dist-apply-schedule` turns them into
+    shardings, constraints and syncs; one that matches nothing is an error unless
+    it says `optional`.
+
+    ```mlir
+    dist.schedule @megatron_sp on @m {
+      dist.shard "transformer.h.*.attn.c_attn" column over "tp" groups 3
+      dist.shard "transformer.h.*.mlp.c_fc" column over "tp"
+      dist.sync "transformer.h.*.attn.c_proj" fwd_post reduce_scatter dim 1 over "tp"
+      dist.shard parameter "transformer.wte.weight" [{"tp"}, {} ] optional
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `on` $mesh attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: how a contraction or a named tensor is sharded";
+  let description = [{
+    `column` and `row` shard the output and the input features of the
+    contraction in the scope that `target` names, found through its factors,
+    whatever layout its weight is stored in (Megatron-LM, Shoeybi et al. 2019).
+    `groups n` splits each of n equal blocks of those features. `parameter`,
+    `input` and `output` place the tensors whose names match.
+
+    ```mlir
+    dist.shard "h.*.mlp.c_fc" column over "tp"
+    dist.shard "h.*.attn.c_attn" column over "tp" groups 3
+    dist.shard parameter "wte.weight" [{"tp"}, {} ] optional
+    dist.shard input "input_ids" [{"dp"}, {} ]
+    ```
+
+    Constraints:
+    - (C1) `column` and `row` have axes and no dimensions; the others the reverse.
+    - (C2) `groups` is at least 1, and only `column` and `row` have it.
+  }];
+  let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
+                       OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<Dist_DimShardingArrayAttr>:$dims,
+                       UnitAttr:$optional);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_SyncOp : Dist_Op<"sync", []> {
+  let summary = "Here communicate like this";
+  let description = [{
+    In a schedule, a directive for the modules whose path matches `target`:
+
+    ```mlir
+    dist.sync "h.*.mlp.c_proj" fwd_post reduce_scatter dim 1 over "tp"
+    ```
+
+    In a program (level 1), the same for one value, which is its result:
+
+    ```mlir
+    %y = dist.sync %x fwd_post reduce_scatter dim 1 over "tp" : tensor<2x16x64xf32>
+    ```
+
+    | operation | the operand must be | the result is |
+    |---|---|---|
+    | `all_gather dim d` | sharded over the axes on d | not sharded over them |
+    | `reduce_scatter dim d` | partial over the axes | sharded over them on d |
+    | `all_reduce` | partial over the axes | not partial |
+    | `scatter dim d` | not sharded over the axes | sharded over them on d |
+    | `all_to_all dim d to e` | sharded over the axes on d | sharded over them on e |
+
+    A sync that the placements contradict is an error.
+
+    Constraints:
+    - (C1) in a schedule a target and no operand; elsewhere the reverse.
+    - (C2) `all_reduce` has no dimension, the others have one, in range.
+    - (C3) `all_to_all` has a second dimension that differs from the first.
+    - (C4) at least one axis, none of them twice.
+  }];
+  let arguments = (ins Optional<AnyRankedTensor>:$operand,
+                       OptionalAttr<StrAttr>:$target,
+                       Dist_SyncModeAttr:$mode, Dist_SyncKindAttr:$kind,
+                       OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       UnitAttr:$optional);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Placements
+//===----------------------------------------------------------------------===//
+
+def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "The value is placed like this";
+  let description = [{
+    The user's word on a value inside a function. Open dimensions (`?`) leave
+    propagation free to shard them further.
+
+    ```mlir
+    %1 = dist.sharding_constraint %0 <@m, [{?}, {"tp"} ]> : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$sharding,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand $sharding (`cause` $cause^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
+  let summary = "The same value, placed differently";
+  let description = [{
+    Becomes the cheapest sequence of collectives that takes the placement `source`
+    to the placement `sharding`. `cause` says whose wish it was.
+
+    ```mlir
+    %1 = dist.reshard %0 <@m, [{}, {} ], partial = sum {"tp"}>
+           to <@m, [{}, {} ]> cause "…" : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$source,
+                       Dist_ShardingAttr:$sharding, StrAttr:$cause);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand $source `to` $sharding `cause` $cause attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // DIST_IR_DISTOPS_TD
