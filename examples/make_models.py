@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Makes the models in this folder: GPT-2, BERT and LLaMA from the original classes of transformers.
+
+Two layers each, every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
+two sets of inputs and PyTorch's outputs for them. Running it again writes the same files. What the files are and what
+to do with them: README.md. The versions it is meant for: requirements.txt.
+
+    python make_models.py                 # all of them, into this folder
+    python make_models.py gpt2 --to /tmp/models
+"""
+
+import argparse
+import pathlib
+import sys
+
+import torch
+import transformers
+
+import export_model
+
+SEED = 20
+BATCH = 2
+SEQUENCE = 16
+HIDDEN = 64
+VOCABULARY = 256
+POSITIONS = 256
+LAYERS = 2
+
+# Tensor parallelism over 4 ranks splits heads, hidden, intermediate and vocabulary sizes, sequence parallelism also the
+# sequence: all of them are multiples of 4. Embedding tables are above the 8,192 elements up to which the dynamo
+# exporter folds what it computes from a constant into another constant; real models never are below.
+
+
+def token_ids(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, VOCABULARY, (BATCH, SEQUENCE), generator=generator)
+
+
+def attention_mask(*gaps):
+    """All tokens alive but those in `gaps`, each a row and a slice of positions."""
+    mask = torch.ones(BATCH, SEQUENCE, dtype=torch.int64)
+    for row, positions in gaps:
+        mask[row, positions] = 0
+    return mask
+
+
+def text_inputs(**more):
+    """Two sets: every token alive; row 0 padded on the right and row 1 in the middle, where later tokens notice."""
+    padded = attention_mask((0, slice(11, None)), (1, slice(4, 7)))
+    return [
+        {"input_ids": token_ids(1), "attention_mask": attention_mask(), **{k: v[0] for k, v in more.items()}},
+        {"input_ids": token_ids(2), "attention_mask": padded, **{k: v[1] for k, v in more.items()}},
+    ]
+
+
+def left_padded_inputs():
+    """Row 1 padded on the left: under a causal mask its first rows have nothing to look at.
+
+    PyTorch and the script export give such a row zeros (-inf everywhere, softmax makes NaN of it, IsNaN and Where make
+    0 of that); the dynamo export has finfo.min for -inf and so gives it the mean of all values.
+    """
+    return {"input_ids": token_ids(3), "attention_mask": attention_mask((1, slice(0, 3)))}
+
+
+def gpt2():
+    """Fused q|k|v projection, weights stored [in, out] (Conv1D), learned positions, head tied to the embedding."""
+    config = transformers.GPT2Config(
+        vocab_size=VOCABULARY,
+        n_positions=POSITIONS,
+        n_embd=HIDDEN,
+        n_layer=LAYERS,
+        n_head=4,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    cls = export_model.returning(
+        transformers.GPT2LMHeadModel, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {"left_padded": ("script", left_padded_inputs())}
+
+
+def bert():
+    """Separate q, k, v; norm after the residual; bidirectional; masked-language head tied to the embedding."""
+    config = transformers.BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        intermediate_size=4 * HIDDEN,
+        max_position_embeddings=POSITIONS,
+    )
+    signature = ["input_ids", "attention_mask", "token_type_ids"]
+    cls = export_model.returning(transformers.BertForMaskedLM, signature, "logits")
+    first = (torch.arange(SEQUENCE) >= 9).long().expand(BATCH, SEQUENCE).contiguous()
+    second = (torch.arange(SEQUENCE) >= 6).long().expand(BATCH, SEQUENCE).contiguous()
+    return cls(config), text_inputs(token_type_ids=(first, second)), ["logits"], {}
+
+
+def llama():
+    """Grouped-query attention (8 heads on 4 key/value heads), rotary embedding, gated MLP, RMS norm, no biases."""
+    config = transformers.LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        intermediate_size=176,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        max_position_embeddings=POSITIONS,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    cls = export_model.returning(
+        transformers.LlamaForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {}
+
+
+MODELS = {"gpt2": gpt2, "bert": bert, "llama": llama}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "models", nargs="*", metavar="MODEL", help=f"which to make: {', '.join(MODELS)}; all of them when none is named"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="FOLDER",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).resolve().parent,
+        help="where the models' folders go (default: beside this script)",
+    )
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.models if name not in MODELS]
+    if unknown:
+        parser.error(f"no model named {', '.join(unknown)}; there are {', '.join(MODELS)}")
+
+    torch.set_num_threads(1)
+    for name in arguments.models or MODELS:
+        torch.manual_seed(SEED)
+        module, input_sets, output_names, extra_sets = MODELS[name]()
+        try:
+            export_model.write(arguments.to / name, module, input_sets, output_names, SEED, extra_sets)
+        except export_model.ExportError as error:
+            sys.exit(f"make_models.py: {name}: {error}")
+
+
+if __name__ == "__main__":
+    main()
