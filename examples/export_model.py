@@ -7,7 +7,8 @@ Used by make_models.py; the models themselves are listed there. For a module `gp
     gpt2/inputs0/input_ids.npy     one file for each graph input, one folder for each set of inputs
     gpt2/outputs0/logits.npy       what PyTorch computes from them, one file for each graph output
 
-Some have one more set, `inputs_LABEL`, for one exporter only. Every ONNX file is run by onnxruntime on every set of inputs before it counts as written.
+Some have one more set, `inputs_LABEL`, that only one exporter's file gets right. Every ONNX file is run by onnxruntime
+on its sets of inputs before it counts as written.
 """
 
 import hashlib

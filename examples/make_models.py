@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the models in this folder: GPT-2, BERT and LLaMA from the original classes of transformers.
+"""Makes the models in this folder: GPT-2, BERT and LLaMA from the original classes of transformers, and one small case.
 
-Two layers each, every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
+Two layers each; every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
 two sets of inputs and PyTorch's outputs for them. Running it again writes the same files. What the files are and what
 to do with them: README.md. The versions it is meant for: requirements.txt.
 
@@ -115,7 +115,24 @@ def llama():
     return cls(config), text_inputs(), ["logits"], {}
 
 
-MODELS = {"gpt2": gpt2, "bert": bert, "llama": llama}
+class TwoLinears(torch.nn.Module):
+    """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(30, 30)
+        self.fc2 = torch.nn.Linear(30, 30)
+
+    def forward(self, x):
+        return torch.relu(self.fc2(self.fc1(x)))
+
+
+def slapo():
+    inputs = [{"x": torch.randn(3, 16, 30, generator=torch.Generator().manual_seed(seed))} for seed in (4, 5)]
+    return TwoLinears(), inputs, ["y"], {}
+
+
+MODELS = {"gpt2": gpt2, "bert": bert, "llama": llama, "slapo": slapo}
 
 
 def main():
