@@ -1,0 +1,18 @@
+"""One Bazel test per exported model, each with many cases: see run_model.py."""
+
+def model_tests(models):
+    for model in models:
+        for exporter in ["script", "dynamo"]:
+            native.sh_test(
+                name = "%s_%s" % (model, exporter),
+                size = "large",
+                srcs = ["run_model.py"],
+                args = [model, exporter],
+                data = [
+                    "//examples:" + model,
+                    "//tools:dist-import",
+                    "//tools:dist-opt",
+                    "//tools:dist-report",
+                    "//tools:dist-run",
+                ],
+            )

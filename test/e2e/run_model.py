@@ -1,0 +1,266 @@
+#!/usr/bin/python3
+"""One exported model, end to end: imported, scheduled, reported, run on many ranks.
+
+    run_model.py MODEL EXPORTER
+
+For every schedule and number of ranks, each of these is a test of its own:
+
+- `outputs`: on every recorded set of inputs the results equal PyTorch's within 1e-4
+  (the Slapo case: 1e-5);
+- `f64`: with the program converted to f64, the ranks agree with one device within 1e-10;
+- `collectives`: what dist-report counts is what the schedule promises, to the byte.
+
+Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import array
+import ast
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.sax.saxutils
+
+TOOLS = os.path.abspath("tools")
+EXAMPLES = os.path.abspath("examples")
+
+TRANSFORMER_RUNS = [
+    ("tp", 1), ("tp", 2), ("tp", 4),
+    ("sp", 2), ("sp", 4),
+    ("tp_full", 2), ("tp_full", 4),
+]
+
+# What one layer communicates, forward: operation -> how often. Whichever way it
+# is done, an all_reduce or a pair sends 2(p-1)/p of the layer's activation.
+IN_A_LAYER = {
+    "tp": {"all_reduce": 2},
+    "tp_full": {"all_reduce": 2},
+    "sp": {"reduce_scatter": 2, "all_gather": 2},
+    "slapo": {"reduce_scatter": 1, "all_gather": 1},
+}
+
+
+class Model:
+    """An example: the (schedule, ranks) to run, how near to PyTorch, and what a layer is."""
+
+    def __init__(self, runs, tolerance, layers, scope, activation):
+        self.runs, self.tolerance, self.layers = runs, tolerance, layers
+        self.scope = re.compile(scope)  # of the ops of layer N, which group 1 names
+        self.activation_bytes = math.prod(activation) * 4
+
+
+MODELS = {
+    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)\.", (2, 16, 64)),
+    "bert": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)\.", (2, 16, 64)),
+    "llama": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)\.", (2, 16, 64)),
+    # Chen et al. 2023: the whole model is the layer.
+    "slapo": Model([("slapo", 2)], 1e-5, ["fc"], r"(fc)[12]", (3, 16, 30)),
+}
+
+DTYPES = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|b1": "b"}
+
+
+class Failure(Exception):
+    """A test that failed, and why."""
+
+
+def read_npy(path):
+    """Shape and values of an .npy file, as numpy writes them (no numpy here)."""
+    with open(path, "rb") as file:
+        magic = file.read(8)
+        if magic[:6] != b"\x93NUMPY":
+            raise Failure(f"{path} is not an .npy file")
+        length = int.from_bytes(file.read(2 if magic[6] == 1 else 4), "little")
+        header = ast.literal_eval(file.read(length).decode("latin1"))
+        if header["fortran_order"]:
+            raise Failure(f"{path} is in Fortran order")
+        values = array.array(DTYPES[header["descr"]])
+        values.frombytes(file.read())
+    shape = header["shape"]
+    if len(values) != math.prod(shape):
+        raise Failure(f"{path} holds {len(values)} elements, its shape {shape} {math.prod(shape)}")
+    return shape, values
+
+
+def compare_npy(actual_path, expected_path, tolerance):
+    actual_shape, actual = read_npy(actual_path)
+    expected_shape, expected = read_npy(expected_path)
+    if actual_shape != expected_shape:
+        raise Failure(f"{actual_path}: shape {actual_shape}, expected {expected_shape}")
+    # A NaN is as far off as can be.
+    errors = [abs(a - b) if a == a and b == b else (0.0 if a != a and b != b else math.inf)
+              for a, b in zip(actual, expected)]
+    worst = max(range(len(errors)), key=errors.__getitem__)
+    if not errors[worst] <= tolerance:
+        raise Failure(
+            f"{os.path.basename(actual_path)}: element {worst} of {len(errors)} is {actual[worst]!r}, expected "
+            f"{expected[worst]!r}: off by {errors[worst]:.3g}, allowed {tolerance:.0e}")
+
+
+def call(program, *arguments):
+    """Runs one of our programs; gives its standard output."""
+    command = [os.path.join(TOOLS, program), *arguments]
+    print("+", program, *arguments, flush=True)
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        raise Failure(f"{' '.join([program, *arguments])}\nexit status {run.returncode}\n"
+                      f"{run.stdout[-3000:]}{run.stderr[-6000:]}")
+    return run.stdout
+
+
+class ModelTest:
+    def __init__(self, model, exporter, scratch):
+        self.model, self.exporter, self.scratch = model, exporter, scratch
+        self.facts = MODELS[model]
+        self.folder = os.path.join(EXAMPLES, model)
+        self.module = os.path.join(scratch, f"{model}.mlir")
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+    def cases(self):
+        """(name, function) of each test, in order; the first is needed by all others."""
+        yield "import", self.check_import
+        yield "unscheduled.outputs", lambda: self.check_outputs("one", [])
+        for schedule, ranks in self.facts.runs:
+            name = f"{schedule}@{ranks}"
+            options = ["--schedule", os.path.join(self.folder, f"{schedule}.mlir"), "--mesh", f"tp={ranks}"]
+            yield f"{name}.outputs", lambda n=name, o=options: self.check_outputs(n, o)
+            yield f"{name}.f64", lambda o=options, r=ranks: self.check_f64(o, r)
+            yield f"{name}.collectives", lambda s=schedule, r=ranks: self.check_collectives(s, r)
+
+    def check_import(self):
+        call("dist-import", os.path.join(self.folder, f"{self.model}.{self.exporter}.onnx"), "-o", self.module)
+
+    def input_sets(self):
+        """(inputs, outputs) folders. The set padded on the left is PyTorch's and the script export's word only."""
+        for inputs in sorted(glob.glob(os.path.join(self.folder, "inputs*"))):
+            if inputs.endswith("_left_padded") and self.exporter != "script":
+                continue
+            yield inputs, os.path.join(self.folder, os.path.basename(inputs).replace("inputs", "outputs"))
+
+    def input_options(self, folder):
+        options = []
+        for path in sorted(glob.glob(os.path.join(folder, "*.npy"))):
+            options += ["--input", f"{os.path.basename(path).removesuffix('.npy')}={path}"]
+        return options
+
+    def check_outputs(self, name, options):
+        for inputs, outputs in self.input_sets():
+            results = self.path(f"{name}.{os.path.basename(inputs)}")
+            call("dist-run", self.module, *options, *self.input_options(inputs), "--output", results)
+            expected = sorted(glob.glob(os.path.join(outputs, "*.npy")))
+            if not expected:
+                raise Failure(f"no recorded outputs in {outputs}")
+            for path in expected:
+                compare_npy(os.path.join(results, os.path.basename(path)), path, self.facts.tolerance)
+
+    def check_f64(self, options, ranks):
+        for inputs, _ in self.input_sets():
+            text = call("dist-run", self.module, *options, *self.input_options(inputs),
+                        "--verify=f64", "--rtol", "0", "--atol", "1e-10", "--json")
+            verdict = json.loads(text.strip().splitlines()[-1])
+            if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:
+                raise Failure(f"not the verdict of {ranks} ranks that agree: {verdict}")
+            for output in verdict["outputs"]:
+                if not output["max_abs_err"] <= 1e-10:
+                    raise Failure(f"{output['name']}: max_abs_err {output['max_abs_err']} > 1e-10")
+
+    def check_collectives(self, schedule, ranks):
+        spmd = self.path(f"{schedule}.{ranks}.spmd.mlir")
+        sized = self.schedule_for(schedule, ranks)
+        call("dist-opt", self.module, f"--dist-apply-schedule=file={sized}", "--dist-spmd", "-o", spmd)
+        report = json.loads(call("dist-report", spmd, "--json"))
+        if report["mesh"]["axes"] != {"tp": ranks}:
+            raise Failure(f"the mesh is {report['mesh']}, not tp={ranks}")
+        (function,) = report["functions"]
+        collectives = function["collectives"]
+        listing = "\n".join(json.dumps(c) for c in collectives)
+        if ranks == 1:
+            if any(c["bytes_sent_per_rank"] for c in collectives):
+                raise Failure(f"one rank sends something:\n{listing}")
+            return
+        by_layer = {layer: {} for layer in self.facts.layers}
+        for collective in collectives:
+            if not collective["cause"] or not collective["scope"]:
+                raise Failure(f"a collective without cause or scope: {collective}")
+            match = self.facts.scope.match(collective["scope"])
+            if match:
+                entry = by_layer[match[1]].setdefault(collective["op"], [0, 0])
+                entry[0] += collective["count"]
+                entry[1] += collective["bytes_sent_per_rank"] * collective["count"]
+        expected = {
+            op: [count, count * self.facts.activation_bytes * (2 if op == "all_reduce" else 1) * (ranks - 1) // ranks]
+            for op, count in IN_A_LAYER[schedule].items()
+        }
+        for layer, found in by_layer.items():
+            if found != expected:
+                raise Failure(f"layer {layer} has {found}, expected {expected} (count, bytes per rank):\n{listing}")
+        # The totals say the same as the list.
+        totals = {}
+        for collective in collectives:
+            entry = totals.setdefault(collective["op"], {"count": 0, "bytes_sent_per_rank": 0})
+            entry["count"] += collective["count"]
+            entry["bytes_sent_per_rank"] += collective["bytes_sent_per_rank"] * collective["count"]
+        if function["totals"] != totals:
+            raise Failure(f"totals {function['totals']} are not the sums of the list, {totals}")
+
+    def schedule_for(self, schedule, ranks):
+        """The schedule with its mesh resized: dist-opt takes a schedule as it is."""
+        with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
+            text, changed = re.subn(r'(dist\.mesh @\w+ \["tp" = )\d+', rf"\g<1>{ranks}", file.read())
+        if changed != 1:
+            raise Failure(f"{schedule}.mlir declares no mesh of one axis \"tp\"")
+        path = self.path(f"{schedule}.{ranks}.mlir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+
+def write_report(path, suite, results):
+    """The test.xml that Bazel keeps, a case each."""
+    quote = xml.sax.saxutils.quoteattr
+    escape = xml.sax.saxutils.escape
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"<testsuites><testsuite name={quote(suite)} tests=\"{len(results)}\">\n")
+        for name, seconds, problem in results:
+            file.write(f"<testcase classname={quote(suite)} name={quote(name)} time=\"{seconds:.3f}\">")
+            if problem is not None:
+                file.write(f"<failure>{escape(re.sub('[^ -~' + chr(10) + ']', '?', problem))}</failure>")
+            file.write("</testcase>\n")
+        file.write("</testsuite></testsuites>\n")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    model, exporter = sys.argv[1:]
+    results = []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as scratch:
+        for name, check in ModelTest(model, exporter, scratch).cases():
+            start, problem = time.monotonic(), None
+            if results and results[0][2] is not None:
+                problem = "not run: the import failed"
+            else:
+                try:
+                    check()
+                except Failure as failure:
+                    problem = str(failure)
+                except Exception as error:  # a report that lacks a key, say
+                    problem = f"{type(error).__name__}: {error}"
+            results.append((name, time.monotonic() - start, problem))
+            print("ok" if problem is None else "FAILED", name, problem or "", flush=True)
+    if "XML_OUTPUT_FILE" in os.environ:
+        write_report(os.environ["XML_OUTPUT_FILE"], f"e2e.{model}.{exporter}", results)
+    failed = sum(problem is not None for _, _, problem in results)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
