@@ -24,7 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.sax.saxutils
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import xunit  # noqa: E402
 
 TOOLS = os.path.abspath("tools")
 EXAMPLES = os.path.abspath("examples")
@@ -222,20 +224,6 @@ class ModelTest:
         return path
 
 
-def write_report(path, suite, results):
-    """The test.xml that Bazel keeps, a case each."""
-    quote = xml.sax.saxutils.quoteattr
-    escape = xml.sax.saxutils.escape
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"<testsuites><testsuite name={quote(suite)} tests=\"{len(results)}\">\n")
-        for name, seconds, problem in results:
-            file.write(f"<testcase classname={quote(suite)} name={quote(name)} time=\"{seconds:.3f}\">")
-            if problem is not None:
-                file.write(f"<failure>{escape(re.sub('[^ -~' + chr(10) + ']', '?', problem))}</failure>")
-            file.write("</testcase>\n")
-        file.write("</testsuite></testsuites>\n")
-
-
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -255,11 +243,7 @@ def main():
                     problem = f"{type(error).__name__}: {error}"
             results.append((name, time.monotonic() - start, problem))
             print("ok" if problem is None else "FAILED", name, problem or "", flush=True)
-    if "XML_OUTPUT_FILE" in os.environ:
-        write_report(os.environ["XML_OUTPUT_FILE"], f"e2e.{model}.{exporter}", results)
-    failed = sum(problem is not None for _, _, problem in results)
-    print(f"{len(results) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return xunit.finish(f"e2e.{model}.{exporter}", results)
 
 
 if __name__ == "__main__":
