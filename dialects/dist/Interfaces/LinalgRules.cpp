@@ -1,0 +1,309 @@
+//===- LinalgRules.cpp - Linalg ops through their indexing maps ------------===//
+//
+// A loop is a factor; the indexing maps say which dimensions it ties together.
+// Reduction kinds and what commutes with a pending sum are read off the body.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Interfaces/RuleModels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// The combiner that result `index` is accumulated with, if its body has the form
+/// out = combine(out, f(inputs)).
+static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
+                                                 int64_t index) {
+  Block *body = op.getBlock();
+  BlockArgument out = body->getArgument(op.getNumDpsInputs() + index);
+  Operation *combiner =
+      body->getTerminator()->getOperand(index).getDefiningOp();
+  if (!combiner || combiner->getBlock() != body ||
+      combiner->getNumOperands() != 2 || !out.hasOneUse() ||
+      *out.getUsers().begin() != combiner)
+    return std::nullopt;
+  // One-bit integers order and add differently from what kinds mean.
+  std::optional<ReductionKind> kind = getCombiner(combiner);
+  if (kind && out.getType().isInteger(1) && *kind != ReductionKind::And &&
+      *kind != ReductionKind::Or)
+    return std::nullopt;
+  return kind;
+}
+
+static ShardingRule getLinalgRule(linalg::LinalgOp op) {
+  ShardingRule rule;
+  rule.operands.resize(op->getNumOperands());
+  rule.results.resize(op->getNumResults());
+  SmallVector<int64_t, 4> ranges = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+
+  // All results must be reduced alike for a reduction loop to be shardable.
+  std::optional<ReductionKind> reduction;
+  bool hasReduction =
+      llvm::is_contained(iterators, utils::IteratorType::reduction);
+  if (hasReduction)
+    for (int64_t i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+      std::optional<ReductionKind> kind = getReduction(op, i);
+      if (!kind || (i > 0 && kind != reduction)) {
+        reduction = std::nullopt;
+        break;
+      }
+      reduction = kind;
+    }
+  for (auto [range, iterator] : llvm::zip_equal(ranges, iterators)) {
+    bool isReduction = iterator == utils::IteratorType::reduction;
+    FactorKind kind = ShapedType::isDynamic(range) ? FactorKind::Replicated
+                      : !isReduction               ? FactorKind::Parallel
+                      : reduction                  ? FactorKind::Reduction
+                                                   : FactorKind::Replicated;
+    rule.addFactor(range, kind, reduction.value_or(ReductionKind::Sum));
+  }
+
+  unsigned tensorsWithReduction = 0;
+  auto addTensor = [&](OpOperand &operand, TensorRule &tensor) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    SmallVector<bool, 8> seen(rule.factors.size(), false);
+    bool hasReductionFactor = false;
+    tensor.dims.resize(map.getNumResults());
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+        unsigned factor = loop.getPosition();
+        if (seen[factor]) { // a diagonal
+          rule.factors[factor].kind = FactorKind::Replicated;
+          continue;
+        }
+        seen[factor] = true;
+        hasReductionFactor |=
+            iterators[factor] == utils::IteratorType::reduction;
+        tensor.dims[dim].push_back(factor);
+        continue;
+      }
+      // Windows and the like need their whole dimension.
+      expr.walk([&](AffineExpr part) {
+        if (auto loop = dyn_cast<AffineDimExpr>(part))
+          rule.factors[loop.getPosition()].kind = FactorKind::Replicated;
+      });
+    }
+    tensorsWithReduction += hasReductionFactor;
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      addTensor(operand, rule.operands[operand.getOperandNumber()]);
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    OpOperand *init = op.getDpsInitOperand(index);
+    rule.results[index] = rule.operands[init->getOperandNumber()];
+  }
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.payloadUsesValueFromOperand(&init))
+      rule.inits.push_back(init.getOperandNumber());
+  rule.isContraction = tensorsWithReduction > 1;
+  return rule;
+}
+
+static PartialResult getLinalgPartialResult(linalg::LinalgOp op,
+                                            ArrayRef<bool> partial,
+                                            ReductionKind kind) {
+  Block *body = op.getBlock();
+  llvm::SmallDenseMap<Value, Dependence, 16> dependence;
+  for (OpOperand &operand : op->getOpOperands())
+    dependence[op.getMatchingBlockArgument(&operand)] =
+        partial[operand.getOperandNumber()] ? Dependence::Commutes
+                                            : Dependence::None;
+  // An accumulator is made partial along with what it accumulates.
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.payloadUsesValueFromOperand(&init))
+      dependence[op.getMatchingBlockArgument(&init)] = Dependence::Commutes;
+  auto get = [&](Value value) {
+    auto found = dependence.find(value);
+    return found == dependence.end() ? Dependence::None : found->second;
+  };
+  SmallVector<Dependence, 4> operands;
+  for (Operation &nested : body->without_terminator()) {
+    operands.clear();
+    for (Value operand : nested.getOperands())
+      operands.push_back(get(operand));
+    Dependence result = nested.getNumRegions()
+                            ? Dependence::Mixed
+                            : propagateDependence(&nested, operands, kind);
+    for (Value value : nested.getResults())
+      dependence[value] = result;
+  }
+  for (Value yielded : body->getTerminator()->getOperands())
+    if (get(yielded) != Dependence::Commutes)
+      return PartialResult::Illegal;
+  return PartialResult::Partial;
+}
+
+/// Sharding of every loop, read off the placements of the operands.
+static SmallVector<DimShardingAttr> getLoopShardings(linalg::LinalgOp op,
+                                                     const ShardingRule &rule,
+                                                     const LocalView &view) {
+  SmallVector<DimShardingAttr> loops(rule.factors.size(), view.layout.none());
+  for (auto [tensor, sharding] : llvm::zip_equal(rule.operands, view.operands)) {
+    if (!sharding)
+      continue;
+    for (auto [factors, dim] : llvm::zip_equal(tensor.dims, sharding.getDims()))
+      if (factors.size() == 1 && dim != view.layout.none())
+        loops[factors[0]] = dim;
+  }
+  return loops;
+}
+
+static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
+                                     const LocalView &view) {
+  const MeshLayout &layout = view.layout;
+  bool indexed = op.hasIndexSemantics();
+  bool anyUneven = false;
+  for (auto [type, sharding] : llvm::zip_equal(view.operandTypes, view.operands)) {
+    if (!sharding)
+      continue;
+    auto shape = cast<RankedTensorType>(type).getShape();
+    for (auto [dim, size] : llvm::zip_equal(sharding.getDims(), shape))
+      anyUneven |= !layout.isEven(dim, size);
+  }
+  if (!indexed && !anyUneven)
+    return setLocalResultTypes(op, view);
+
+  // The rule of the whole op needs its whole sizes.
+  ShardingRule rule;
+  {
+    SmallVector<Type> local(op->getOperandTypes());
+    for (auto [operand, type] :
+         llvm::zip_equal(op->getOpOperands(), view.operandTypes))
+      operand.get().setType(type);
+    rule = getLinalgRule(op);
+    for (auto [operand, type] : llvm::zip_equal(op->getOpOperands(), local))
+      operand.get().setType(type);
+  }
+  SmallVector<DimShardingAttr> loops = getLoopShardings(op, rule, view);
+  if (failed(setLocalResultTypes(op, view)))
+    return failure();
+
+  // Padding must not be accumulated.
+  SmallVector<unsigned> masked;
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    if (factor.kind == FactorKind::Reduction &&
+        !layout.isEven(loops[index], factor.size))
+      masked.push_back(index);
+  Location loc = op.getLoc();
+  if (!masked.empty() && linalg::isaContractionOpInterface(op)) {
+    // Zeros in both operands, lest a NaN in one meet a zero in the other.
+    builder.setInsertionPoint(op);
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      unsigned number = input->getOperandNumber();
+      SmallVector<int64_t> dims;
+      for (auto [dim, factors] : llvm::enumerate(rule.operands[number].dims))
+        if (factors.size() == 1 && llvm::is_contained(masked, factors[0]))
+          dims.push_back(dim);
+      input->set(zeroPadding(
+          builder, loc, layout, input->get(), view.operands[number],
+          cast<RankedTensorType>(view.operandTypes[number]).getShape(), dims));
+    }
+    masked.clear();
+  }
+  if (!masked.empty() && !isa<linalg::GenericOp>(op.getOperation())) {
+    IRRewriter rewriter(builder);
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (failed(generic))
+      return op->emitOpError("cannot be written as a linalg.generic, which "
+                             "masking its padded reduction takes");
+    op = *generic;
+  }
+  Block *body = op.getBlock();
+  for (linalg::IndexOp index :
+       llvm::make_early_inc_range(body->getOps<linalg::IndexOp>())) {
+    DimShardingAttr sharding = loops[index.getDim()];
+    if (sharding == layout.none())
+      continue;
+    builder.setInsertionPointAfter(index);
+    Value global = getGlobalIndex(builder, loc, layout, sharding,
+                                  rule.factors[index.getDim()].size, index)
+                       .index;
+    // The arithmetic that makes the global index keeps the local one.
+    Operation *last = global.getDefiningOp();
+    index.getResult().replaceUsesWithIf(global, [&](OpOperand &use) {
+      return last->isBeforeInBlock(body->findAncestorOpInBlock(*use.getOwner()));
+    });
+  }
+  if (masked.empty())
+    return success();
+  Operation *yield = body->getTerminator();
+  builder.setInsertionPoint(yield);
+  Value inside;
+  for (unsigned loop : masked) {
+    Value index = linalg::IndexOp::create(builder, loc, loop);
+    Value here = getGlobalIndex(builder, loc, layout, loops[loop],
+                                rule.factors[loop].size, index)
+                     .inBounds;
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, here) : here;
+  }
+  for (OpOperand &yielded : yield->getOpOperands()) {
+    Value old = body->getArgument(op.getNumDpsInputs() +
+                                  yielded.getOperandNumber());
+    yielded.set(
+        arith::SelectOp::create(builder, loc, inside, yielded.get(), old));
+  }
+  return success();
+}
+
+namespace {
+template <typename OpTy>
+struct LinalgModel
+    : ShardingRuleOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return getLinalgRule(cast<linalg::LinalgOp>(op));
+  }
+  PartialResult getPartialResult(Operation *op, ArrayRef<bool> partial,
+                                 ReductionKind kind) const {
+    return getLinalgPartialResult(cast<linalg::LinalgOp>(op), partial, kind);
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &builder,
+                          const LocalView &view) const {
+    return makeLinalgLocal(cast<linalg::LinalgOp>(op), builder, view);
+  }
+};
+
+/// Softmax is no LinalgOp: all dimensions but its own are parallel.
+struct SoftmaxModel
+    : ShardingRuleOpInterface::ExternalModel<SoftmaxModel, linalg::SoftmaxOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto softmax = cast<linalg::SoftmaxOp>(op);
+    ShardingRule rule;
+    TensorRule tensor;
+    for (auto [dim, size] : llvm::enumerate(softmax.getInputOperandType().getShape()))
+      tensor.dims.push_back({rule.addFactor(
+          size, dim == softmax.getDimension() || ShapedType::isDynamic(size)
+                    ? FactorKind::Replicated
+                    : FactorKind::Parallel)});
+    rule.operands.assign(op->getNumOperands(), tensor);
+    rule.results.assign(op->getNumResults(), tensor);
+    return rule;
+  }
+};
+
+template <typename... Ops> struct Models {
+  static void attach(MLIRContext *context) {
+    (attachIfLinalg<Ops>(context), ...);
+  }
+  template <typename OpTy> static void attachIfLinalg(MLIRContext *context) {
+    if constexpr (OpTy::template hasTrait<linalg::LinalgOp::Trait>())
+      OpTy::template attachInterface<LinalgModel<OpTy>>(*context);
+  }
+};
+} // namespace
+
+void mlir::dist::registerLinalgRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    Models<
+#define GET_OP_LIST
+#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
+        >::attach(context);
+    linalg::SoftmaxOp::attachInterface<SoftmaxModel>(*context);
+  });
+}

@@ -1,0 +1,309 @@
+//===- Placement.cpp - Arithmetic on sharded dimensions --------------------===//
+
+#include "dialects/dist/Interfaces/Placement.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
+  return llvm::any_of(a, [&](AxisRefAttr x) {
+    return llvm::any_of(b, [&](AxisRefAttr y) { return overlaps(x, y); });
+  });
+}
+
+MeshLayout::MeshLayout(MeshOp mesh)
+    : context(mesh.getContext()),
+      name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
+      axes(mesh.getAxes()),
+      unsharded(DimShardingAttr::get(context, ArrayRef<AxisRefAttr>())) {}
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+int64_t MeshLayout::size(AxisRefAttr axis) const {
+  auto [entry, inserted] = sizes.try_emplace(axis, 0);
+  if (inserted)
+    entry->second = getAxisSize(axis, axes);
+  return entry->second;
+}
+
+int64_t MeshLayout::size(ArrayRef<AxisRefAttr> list) const {
+  int64_t product = 1;
+  for (AxisRefAttr axis : list)
+    product *= size(axis);
+  return product;
+}
+
+AxisRefAttr MeshLayout::part(StringRef axis, int64_t pre, int64_t partSize) const {
+  auto whole = AxisRefAttr::get(context, axis, 1, 0);
+  return pre == 1 && size(whole) == partSize
+             ? whole
+             : AxisRefAttr::get(context, axis, pre, partSize);
+}
+
+std::pair<AxisRefAttr, AxisRefAttr> MeshLayout::cut(AxisRefAttr axis,
+                                                    int64_t major) const {
+  int64_t whole = size(axis);
+  return {part(axis.getName(), axis.getPre(), major),
+          part(axis.getName(), axis.getPre() * major, whole / major)};
+}
+
+void MeshLayout::coalesce(SmallVectorImpl<AxisRefAttr> &list) const {
+  SmallVector<AxisRefAttr, 4> out;
+  for (AxisRefAttr axis : list) {
+    if (!out.empty() && axis.isSubAxis() && out.back().isSubAxis() &&
+        out.back().getName() == axis.getName() &&
+        out.back().getPre() * out.back().getSize() == axis.getPre())
+      out.back() = part(axis.getName(), out.back().getPre(),
+                        out.back().getSize() * axis.getSize());
+    else
+      out.push_back(axis);
+  }
+  list.assign(out.begin(), out.end());
+}
+
+void MeshLayout::refine(SmallVectorImpl<AxisRefAttr> &list,
+                        ArrayRef<AxisRefAttr> others) const {
+  SmallVector<AxisRefAttr, 4> out;
+  for (AxisRefAttr axis : list) {
+    // Borders strictly inside this axis, as products of the sizes before them.
+    SmallVector<int64_t, 4> borders;
+    int64_t end = axis.getPre() * size(axis);
+    for (AxisRefAttr other : others) {
+      if (other.getName() != axis.getName())
+        continue;
+      for (int64_t border : {other.getPre(), other.getPre() * size(other)})
+        if (border > axis.getPre() && border < end)
+          borders.push_back(border);
+    }
+    llvm::sort(borders);
+    borders.erase(llvm::unique(borders), borders.end());
+    AxisRefAttr rest = axis;
+    for (int64_t border : borders) {
+      int64_t major = border / rest.getPre();
+      if (border % rest.getPre() != 0 || size(rest) % major != 0)
+        continue;
+      auto [first, second] = cut(rest, major);
+      out.push_back(first);
+      rest = second;
+    }
+    out.push_back(rest);
+  }
+  list.assign(out.begin(), out.end());
+}
+
+bool MeshLayout::isPrefix(ArrayRef<AxisRefAttr> a,
+                          ArrayRef<AxisRefAttr> b) const {
+  for (auto [index, axis] : llvm::enumerate(a)) {
+    if (index >= b.size())
+      return false;
+    if (axis == b[index])
+      continue;
+    // The last axis of a may be the major part of b's.
+    return index + 1 == a.size() && axis.getName() == b[index].getName() &&
+           axis.getPre() == b[index].getPre() &&
+           size(b[index]) % size(axis) == 0;
+  }
+  return true;
+}
+
+bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
+  if (a == b || a == unsharded)
+    return true;
+  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
+    return false;
+  return isPrefix(a.getSubDims()[0].getAxes(), b.getSubDims()[0].getAxes());
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Piece, 2> MeshLayout::pieces(DimShardingAttr dim,
+                                         int64_t dimSize) const {
+  SmallVector<Piece, 2> out;
+  int64_t fixed = 1;
+  for (SubDimAttr subDim : dim.getSubDims())
+    if (subDim.getSize())
+      fixed *= subDim.getSize();
+  for (SubDimAttr subDim : dim.getSubDims())
+    out.push_back({subDim.getSize() ? subDim.getSize() : dimSize / fixed,
+                   SmallVector<AxisRefAttr, 2>(subDim.getAxes())});
+  return out;
+}
+
+DimShardingAttr MeshLayout::canonical(ArrayRef<Piece> list) const {
+  SmallVector<Piece, 4> merged;
+  for (const Piece &piece : list) {
+    // Axes of one device shard nothing.
+    Piece next{piece.size, {}};
+    for (AxisRefAttr axis : piece.axes)
+      if (size(axis) != 1)
+        next.axes.push_back(axis);
+    if (merged.empty()) {
+      merged.push_back(std::move(next));
+      continue;
+    }
+    Piece &last = merged.back();
+    bool lastIsSplitUp = size(last.axes) == last.size;
+    if (next.axes.empty() || lastIsSplitUp) {
+      last.size *= next.size;
+      last.axes.append(next.axes.begin(), next.axes.end());
+    } else {
+      merged.push_back(std::move(next));
+    }
+  }
+  if (merged.empty())
+    return unsharded;
+  // (n, {}) * (m, A) with n == 1 is (m, A).
+  if (merged.size() > 1 && merged.front().size == 1)
+    merged.erase(merged.begin());
+  for (Piece &piece : merged)
+    coalesce(piece.axes);
+  if (merged.size() == 1 && merged.front().axes.empty())
+    return unsharded;
+  SmallVector<SubDimAttr, 2> subDims;
+  for (auto [index, piece] : llvm::enumerate(merged))
+    subDims.push_back(SubDimAttr::get(
+        context, index + 1 == merged.size() ? 0 : piece.size, piece.axes));
+  return DimShardingAttr::get(context, subDims, false);
+}
+
+DimShardingAttr MeshLayout::canonical(DimShardingAttr dim,
+                                      int64_t dimSize) const {
+  if (dim == unsharded)
+    return dim;
+  return canonical(pieces(dim, dimSize));
+}
+
+bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
+                       SmallVectorImpl<DimShardingAttr> &out) const {
+  out.assign(factorSizes.size(), unsharded);
+  if (dim == unsharded || factorSizes.empty())
+    return dim == unsharded;
+  if (factorSizes.size() == 1) {
+    out[0] = dim;
+    return true;
+  }
+  int64_t total = 1;
+  for (int64_t factorSize : factorSizes)
+    total *= factorSize;
+  if (total == 0)
+    return false;
+
+  SmallVector<Piece, 2> from = pieces(dim, total);
+  SmallVector<SmallVector<Piece, 2>, 4> to(factorSizes.size());
+  size_t f = 0;
+  int64_t factorLeft = factorSizes[0];
+  bool exact = true;
+  for (Piece &piece : from) {
+    SmallVector<AxisRefAttr, 2> axesLeft(piece.axes);
+    int64_t pieceLeft = piece.size;
+    while (pieceLeft > 1 || !axesLeft.empty()) {
+      while (factorLeft == 1 && f + 1 < factorSizes.size())
+        factorLeft = factorSizes[++f];
+      if (pieceLeft <= factorLeft) {
+        // The factor holds all of what is left of the piece.
+        if (factorLeft % pieceLeft != 0 || pieceLeft % size(axesLeft) != 0) {
+          exact = false;
+          break;
+        }
+        to[f].push_back({pieceLeft, axesLeft});
+        factorLeft /= pieceLeft;
+        pieceLeft = 1;
+        axesLeft.clear();
+        continue;
+      }
+      if (pieceLeft % factorLeft != 0) {
+        exact = false;
+        break;
+      }
+      // The factor is the major part of the piece and takes the major axes.
+      Piece taken{factorLeft, {}};
+      int64_t room = factorLeft;
+      while (!axesLeft.empty() && room > 1) {
+        int64_t devices = size(axesLeft.front());
+        if (room % devices == 0) {
+          taken.axes.push_back(axesLeft.front());
+          axesLeft.erase(axesLeft.begin());
+          room /= devices;
+        } else if (devices % room == 0) {
+          auto [major, minor] = cut(axesLeft.front(), room);
+          taken.axes.push_back(major);
+          axesLeft.front() = minor;
+          room = 1;
+        } else {
+          exact = false;
+          break;
+        }
+      }
+      // Axes go on to the next factor only where this one is split up.
+      if (!axesLeft.empty() && room > 1)
+        exact = false;
+      to[f].push_back(std::move(taken));
+      if (!exact)
+        break;
+      pieceLeft /= factorLeft;
+      factorLeft = 1;
+    }
+    if (!exact)
+      break;
+  }
+  for (auto [index, list] : llvm::enumerate(to)) {
+    int64_t covered = 1;
+    for (Piece &piece : list)
+      covered *= piece.size;
+    if (covered < factorSizes[index])
+      list.push_back({factorSizes[index] / covered, {}});
+    out[index] = canonical(list);
+  }
+  return exact;
+}
+
+DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
+                                 ArrayRef<int64_t> factorSizes) const {
+  if (factors.size() == 1)
+    return factors[0];
+  if (llvm::all_of(factors,
+                   [&](DimShardingAttr d) { return d == unsharded; }))
+    return unsharded;
+  SmallVector<Piece, 4> list;
+  for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {
+    if (!isEven(factor, factorSize))
+      return {};
+    for (Piece &piece : pieces(factor, factorSize))
+      list.push_back(std::move(piece));
+  }
+  return canonical(list);
+}
+
+int64_t MeshLayout::localSize(DimShardingAttr dim, int64_t dimSize) const {
+  if (dim == unsharded)
+    return dimSize;
+  int64_t local = 1;
+  for (Piece &piece : pieces(dim, dimSize))
+    local *= llvm::divideCeil(piece.size, size(piece.axes));
+  return local;
+}
+
+bool MeshLayout::isEven(DimShardingAttr dim, int64_t dimSize) const {
+  if (dim == unsharded)
+    return true;
+  for (Piece &piece : pieces(dim, dimSize))
+    if (piece.size % size(piece.axes) != 0)
+      return false;
+  return true;
+}
+
+RankedTensorType MeshLayout::localType(RankedTensorType global,
+                                       ShardingAttr sharding) const {
+  SmallVector<int64_t, 4> shape(global.getShape());
+  for (auto [extent, dim] : llvm::zip_equal(shape, sharding.getDims()))
+    if (!ShapedType::isDynamic(extent))
+      extent = localSize(dim, extent);
+  return global.clone(shape);
+}

@@ -1,0 +1,94 @@
+//===- Placement.h - Arithmetic on sharded dimensions -----------*- C++ -*-===//
+//
+// How the axes of a dimension distribute over factors and back, and what part of
+// a dimension a device holds. docs/conventions.md defines the layout.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_INTERFACES_PLACEMENT_H
+#define DIST_DIALECTS_DIST_INTERFACES_PLACEMENT_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::dist {
+
+/// A sub-dimension with its size known.
+struct Piece {
+  int64_t size;
+  SmallVector<AxisRefAttr, 2> axes;
+};
+
+/// A mesh, with the arithmetic that depends on its axes' sizes. Shardings of
+/// dimensions are kept in one canonical form, so that equal ones are the same
+/// attribute.
+class MeshLayout {
+public:
+  explicit MeshLayout(MeshOp mesh);
+
+  MLIRContext *getContext() const { return context; }
+  FlatSymbolRefAttr getName() const { return name; }
+  ArrayRef<MeshAxisAttr> getAxes() const { return axes; }
+
+  /// Devices along an axis or a part of one.
+  int64_t size(AxisRefAttr axis) const;
+  int64_t size(ArrayRef<AxisRefAttr> axes) const;
+
+  /// The dimension that no axis shards.
+  DimShardingAttr none() const { return unsharded; }
+
+  /// The sub-dimensions of a dimension of `size` elements.
+  SmallVector<Piece, 2> pieces(DimShardingAttr dim, int64_t size) const;
+
+  /// The canonical sharding made of `pieces`, major to minor: neighbours that
+  /// make one block are merged, parts of an axis joined, '?' dropped.
+  DimShardingAttr canonical(ArrayRef<Piece> pieces) const;
+  DimShardingAttr canonical(DimShardingAttr dim, int64_t size) const;
+
+  /// Distributes the sharding of a dimension over the factors it is a product
+  /// of. Where it does not fit, `out` has what does of the major axes, and the
+  /// result is false.
+  bool split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
+             SmallVectorImpl<DimShardingAttr> &out) const;
+
+  /// The sharding of a dimension that is a product of sharded factors; null
+  /// where a factor of several is not divided evenly.
+  DimShardingAttr join(ArrayRef<DimShardingAttr> factors,
+                       ArrayRef<int64_t> factorSizes) const;
+
+  /// Elements that every device holds of a dimension, padding included.
+  int64_t localSize(DimShardingAttr dim, int64_t size) const;
+  /// Whether every device holds the same number of elements, and no padding.
+  bool isEven(DimShardingAttr dim, int64_t size) const;
+
+  /// The type of the local part of a tensor of type `global`.
+  RankedTensorType localType(RankedTensorType global, ShardingAttr) const;
+
+  /// Whether the axes of `a` are the first of those of `b` (parts of axes count).
+  bool isPrefix(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) const;
+  bool isPrefix(DimShardingAttr a, DimShardingAttr b) const;
+
+  /// Joins neighbouring parts of one axis.
+  void coalesce(SmallVectorImpl<AxisRefAttr> &axes) const;
+  /// Cuts every axis at the borders of the parts that occur in `others`.
+  void refine(SmallVectorImpl<AxisRefAttr> &axes,
+              ArrayRef<AxisRefAttr> others) const;
+  /// The major `size` devices of an axis, and the rest.
+  std::pair<AxisRefAttr, AxisRefAttr> cut(AxisRefAttr axis, int64_t size) const;
+
+private:
+  AxisRefAttr part(StringRef name, int64_t pre, int64_t size) const;
+
+  MLIRContext *context;
+  FlatSymbolRefAttr name;
+  ArrayRef<MeshAxisAttr> axes;
+  DimShardingAttr unsharded;
+  mutable llvm::DenseMap<AxisRefAttr, int64_t> sizes;
+};
+
+/// Whether any axis of one list is, or overlaps, one of the other.
+bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_INTERFACES_PLACEMENT_H

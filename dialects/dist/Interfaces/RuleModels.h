@@ -1,0 +1,55 @@
+//===- RuleModels.h - Interface models of upstream dialects -----*- C++ -*-===//
+//
+// Used by registerShardingRules, and what the models share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_INTERFACES_RULEMODELS_H
+#define DIST_DIALECTS_DIST_INTERFACES_RULEMODELS_H
+
+#include "dialects/dist/Interfaces/ShardingRule.h"
+
+namespace mlir::dist {
+
+void registerLinalgRules(DialectRegistry &registry);
+void registerTensorRules(DialectRegistry &registry);
+void registerElementwiseRules(DialectRegistry &registry);
+
+/// How a scalar depends on values that are partial of some kind.
+enum class Dependence : uint8_t {
+  None,        ///< not at all
+  Commutes,    ///< the reduction may as well be done afterwards
+  Mixed,       ///< only before
+};
+
+/// The dependence of the results of a scalar op, or of an elementwise one on
+/// tensors, given its operands'. `kind` is the pending reduction.
+Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
+                               ReductionKind kind);
+
+/// The combiner that a binary op is, if any.
+std::optional<ReductionKind> getCombiner(Operation *op);
+
+/// Where an element of a device's part lies in the whole dimension.
+struct GlobalIndex {
+  /// Index into the whole dimension.
+  Value index;
+  /// Whether it is an element and not padding; null where there is no padding.
+  Value inBounds;
+};
+
+/// Computes where element `local` of a dimension of `size` elements sharded as
+/// `dim` lies. Coordinates come from dist.axis_index.
+GlobalIndex getGlobalIndex(OpBuilder &builder, Location loc,
+                           const MeshLayout &layout, DimShardingAttr dim,
+                           int64_t size, Value local);
+
+/// `tensor`, a device's part of a tensor placed as `sharding`, with zeros where
+/// it is padding along the dimensions `dims`.
+Value zeroPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
+                  Value tensor, ShardingAttr sharding,
+                  ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_INTERFACES_RULEMODELS_H

@@ -1,0 +1,100 @@
+//===- ShardingRule.h - Factors of an op's iteration space ------*- C++ -*-===//
+//
+// The one rule for sharding: every op is a loop nest, each loop is a *factor*,
+// and each dimension of an operand or result is a product of factors. Sharding a
+// factor over a mesh axis slices every dimension it occurs in; a parallel factor
+// then shards the results, a reduction factor makes them partial.
+// (Shardy calls the same an OpShardingRule; GSPMD, Xu et al. 2021, section 3.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_INTERFACES_SHARDINGRULE_H
+#define DIST_DIALECTS_DIST_INTERFACES_SHARDINGRULE_H
+
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace mlir::dist {
+
+enum class FactorKind : uint8_t {
+  /// Iterations are independent: sharding it shards the results.
+  Parallel,
+  /// Iterations are combined: sharding it makes the results partial.
+  Reduction,
+  /// Every device needs all of it: never sharded.
+  Replicated,
+};
+
+struct Factor {
+  int64_t size;
+  FactorKind kind;
+  /// Combiner of a reduction factor.
+  ReductionKind reduction = ReductionKind::Sum;
+};
+
+/// The factors of each dimension of one operand or result, major to minor. A
+/// dimension without factors has size 1 or is broadcast. Their sizes multiply to
+/// the dimension's.
+struct TensorRule {
+  SmallVector<SmallVector<unsigned, 1>, 4> dims;
+};
+
+/// The factors of an op. Operands and results that are no ranked tensors have a
+/// TensorRule without dimensions.
+struct ShardingRule {
+  SmallVector<Factor, 6> factors;
+  SmallVector<TensorRule, 4> operands;
+  SmallVector<TensorRule, 2> results;
+  /// Operands that the results are accumulated onto: where a reduction factor is
+  /// sharded they must be partial as well, lest they be counted on every device.
+  SmallVector<unsigned, 2> inits;
+  /// Work done rather than data moved: decides the order of propagation.
+  bool isContraction = false;
+
+  /// Appends a factor and returns its number.
+  unsigned addFactor(int64_t size, FactorKind kind = FactorKind::Parallel,
+                     ReductionKind reduction = ReductionKind::Sum) {
+    factors.push_back({size, kind, reduction});
+    return factors.size() - 1;
+  }
+};
+
+/// What becomes of the results of an op whose operands flagged in `partial` are
+/// partial of one kind over the same axes, the others not.
+enum class PartialResult : uint8_t {
+  /// The op does not commute with the reduction: reduce first.
+  Illegal,
+  /// The results are partial in the same way.
+  Partial,
+};
+
+/// What an op needs to know of its surroundings to become local.
+struct LocalView {
+  const MeshLayout &layout;
+  /// Placements of the operands and results; null for what is no tensor.
+  ArrayRef<ShardingAttr> operands;
+  ArrayRef<ShardingAttr> results;
+  /// Types of the operands before they became local.
+  ArrayRef<Type> operandTypes;
+};
+
+/// Gives every result of `op` the type of its local part.
+LogicalResult setLocalResultTypes(Operation *op, const LocalView &view);
+
+} // namespace mlir::dist
+
+#include "dialects/dist/Interfaces/ShardingRuleOpInterface.h.inc"
+
+namespace mlir::dist {
+
+/// The op's rule: its own, that of its interface, or, for ops without one, the
+/// rule in which everything is replicated (`isFallback` then says so).
+ShardingRule getShardingRule(Operation *op, bool *isFallback = nullptr);
+
+/// Registers the interface on the ops of linalg, tensor, arith, math, scf, func.
+void registerShardingRules(DialectRegistry &registry);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_INTERFACES_SHARDINGRULE_H
