@@ -25,7 +25,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
 
-COPIED = ["README.md", "quickstart", "docs", "examples", "third_party", "test/tools"]
+COPIED = ["README.md", "quickstart", "docs", "examples", "third_party"]
 
 
 class Block:
