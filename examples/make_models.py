@@ -6,7 +6,7 @@ two sets of inputs and PyTorch's outputs for them. Running it again writes the s
 to do with them: README.md. The versions it is meant for: requirements.txt.
 
     python make_models.py                 # all of them, into this folder
-    python make_models.py gpt2 --to /tmp/models
+    python make_models.py gpt2 --to ../build/models
 """
 
 import argparse
