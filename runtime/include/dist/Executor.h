@@ -9,6 +9,7 @@
 #ifndef DIST_EXECUTOR_H
 #define DIST_EXECUTOR_H
 
+#include "dist/EmulatedLink.h"
 #include "dist/Manifest.h"
 #include "dist/Tensor.h"
 
@@ -18,14 +19,6 @@
 #include <vector>
 
 namespace dist {
-
-/// An interconnect that the threads backend pretends to have: a transfer of n
-/// bytes takes latency + n / bandwidth at least. Off when bandwidth is 0.
-struct EmulatedLink {
-  double latencySeconds = 0;
-  double bytesPerSecond = 0;
-  bool enabled() const { return latencySeconds > 0 || bytesPerSecond > 0; }
-};
 
 /// A compiled program: its manifest and its code.
 struct Program {

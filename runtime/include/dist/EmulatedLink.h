@@ -1,0 +1,24 @@
+//===- EmulatedLink.h - A pretended interconnect ----------------*- C++ -*-===//
+//
+// Lets one machine show what a schedule gains from overlap: a transfer takes at
+// least as long as it would over the given link, and its thread sleeps for the
+// rest, which leaves the core to computation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_EMULATEDLINK_H
+#define DIST_EMULATEDLINK_H
+
+namespace dist {
+
+/// A transfer that sends n bytes per rank takes latency + n / bandwidth. Zero
+/// bandwidth means unlimited; with zero latency, too, nothing is emulated.
+struct EmulatedLink {
+  double latencySeconds = 0;
+  double bytesPerSecond = 0;
+  bool enabled() const { return latencySeconds > 0 || bytesPerSecond > 0; }
+};
+
+} // namespace dist
+
+#endif // DIST_EMULATEDLINK_H

@@ -1,0 +1,384 @@
+//===- Contract.cpp - Contractions through oneDNN -------------------------===//
+//
+// Which of oneDNN's entry points runs a product was chosen by measurement
+// (benchmarks/contract_benchmark.cpp, docs/runtime.md): dnnl_sgemm for a single
+// f32 product, the matmul primitive for batches and for bf16. The primitive
+// takes its slow reference code for some strides; then the batch is a loop over
+// dnnl_sgemm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contract.h"
+#include "ContractLoops.h"
+#include "Rank.h"
+#include "dist/Tensor.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+using namespace dist;
+using dnnl::memory;
+
+// Debian's oneDNN is built with OpenMP; <omp.h> belongs to a compiler.
+extern "C" void omp_set_num_threads(int);
+
+namespace {
+
+/// An operand of a matrix product: strides of its rows and columns.
+struct MatrixStrides {
+  int64_t row, column;
+};
+
+/// How dnnl_sgemm can read a rows x columns matrix: without copy if one of the
+/// strides is 1 and the other no less than the extent.
+struct GemmOperand {
+  bool direct = false;
+  char transposed = 'N';
+  int64_t leading = 1;
+};
+
+} // namespace
+
+static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
+                               int64_t columns) {
+  // The stride of an extent of 1 is never used.
+  if ((strides.column == 1 || columns == 1) &&
+      (strides.row >= columns || rows == 1))
+    return {true, 'N', rows == 1 ? columns : strides.row};
+  if ((strides.row == 1 || rows == 1) &&
+      (strides.column >= rows || columns == 1))
+    return {true, 'T', columns == 1 ? rows : strides.column};
+  return {false, 'N', columns};
+}
+
+/// Copies a strided matrix to a dense one, or back.
+static void pack(const float *in, MatrixStrides strides, int64_t rows,
+                 int64_t columns, float *out) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * columns + j] = in[i * strides.row + j * strides.column];
+}
+
+static void unpack(const float *in, MatrixStrides strides, int64_t rows,
+                   int64_t columns, float *out) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * strides.row + j * strides.column] = in[i * columns + j];
+}
+
+static memory::data_type dnnlType(dist_dtype dtype) {
+  return dtype == DIST_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+static const dnnl::engine &cpuEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+namespace dist {
+
+class ContractPlan {
+public:
+  explicit ContractPlan(const ContractCall &call);
+  void run(const char *a, const char *b, char *c);
+  double flops() const { return totalFlops; }
+
+private:
+  bool makePrimitive(bool withBatch, bool accumulate,
+                     std::optional<dnnl::matmul> &primitive);
+  void zero(char *c);
+  void runAround(size_t depth, bool accumulating, const char *a, const char *b,
+                 char *c);
+  void product(bool accumulating, const char *a, const char *b, char *c);
+  void gemm(bool accumulating, const float *a, const float *b, float *c);
+  void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
+
+  LoopNest nest;
+  dist_dtype inDtype, outDtype;
+  bool accumulate;
+  int64_t inBytes, outBytes;
+  double totalFlops = 0;
+
+  /// All loops in one primitive.
+  std::optional<dnnl::matmul> whole;
+  /// One product, first (beta = 0 unless accumulating) and added.
+  std::optional<dnnl::matmul> first, added;
+  dnnl::stream stream{cpuEngine()};
+  memory memoryA, memoryB, memoryC;
+  std::vector<float> packedA, packedB, packedC;
+};
+
+} // namespace dist
+
+ContractPlan::ContractPlan(const ContractCall &call)
+    : nest(arrangeLoops(call)), inDtype(call.inDtype), outDtype(call.outDtype),
+      accumulate(call.accumulate), inBytes(dtypeBytes(inDtype)),
+      outBytes(dtypeBytes(outDtype)) {
+  bool f32 = inDtype == DIST_F32 && outDtype == DIST_F32;
+  bool bf16 =
+      inDtype == DIST_BF16 && (outDtype == DIST_BF16 || outDtype == DIST_F32);
+  if (!f32 && !bf16)
+    throw Error(std::string("dist_contract: no contraction of ") +
+                dtypeName(inDtype) + " to " + dtypeName(outDtype) +
+                "; the compiler has to generate loops for it");
+  if (nest.empty || nest.emptySum)
+    return;
+  totalFlops = 2.0 * nest.m.extent * nest.n.extent * nest.k.extent;
+  for (const Loop &loop : nest.around)
+    totalFlops *= loop.extent;
+
+  bool sumsAround =
+      !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
+  if (!nest.around.empty() && !sumsAround &&
+      makePrimitive(/*withBatch=*/true, accumulate, whole))
+    return;
+  if (f32)
+    return;
+  if (!makePrimitive(/*withBatch=*/false, accumulate, first))
+    throw Error("dist_contract: oneDNN has no bf16 product of " +
+                std::to_string(nest.m.extent) + "x" +
+                std::to_string(nest.k.extent) + "x" +
+                std::to_string(nest.n.extent) +
+                " with these strides on this "
+                "processor; compile the model in f32");
+  if (sumsAround) {
+    if (outDtype == DIST_BF16)
+      throw Error("dist_contract: a bf16 result of several sums would be "
+                  "rounded between them; use an f32 result");
+    makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added);
+  }
+}
+
+/// Describes the product, and the loops around it as batch dimensions, to
+/// oneDNN. False if it has no fast code for it.
+bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
+                                 std::optional<dnnl::matmul> &primitive) {
+  memory::dims extentsA, extentsB, extentsC, stridesA, stridesB, stridesC;
+  if (withBatch) {
+    if (nest.around.size() + 2 > DNNL_MAX_NDIMS)
+      return false;
+    for (const Loop &loop : nest.around) {
+      // An operand that does not depend on the loop is broadcast.
+      extentsA.push_back(loop.a ? loop.extent : 1);
+      extentsB.push_back(loop.b ? loop.extent : 1);
+      extentsC.push_back(loop.extent);
+      stridesA.push_back(loop.a);
+      stridesB.push_back(loop.b);
+      stridesC.push_back(loop.c);
+    }
+  }
+  auto addMatrix = [](memory::dims &extents, memory::dims &strides,
+                      int64_t rows, int64_t columns, int64_t row,
+                      int64_t column) {
+    // oneDNN's fast code recognises layouts by their strides, also those of
+    // extents of 1: make them look dense.
+    if (columns == 1)
+      column = 1;
+    if (rows == 1)
+      row = column == 1 ? columns : 1;
+    extents.insert(extents.end(), {rows, columns});
+    strides.insert(strides.end(), {row, column});
+  };
+  addMatrix(extentsA, stridesA, nest.m.extent, nest.k.extent, nest.m.a,
+            nest.k.a);
+  addMatrix(extentsB, stridesB, nest.k.extent, nest.n.extent, nest.k.b,
+            nest.n.b);
+  addMatrix(extentsC, stridesC, nest.m.extent, nest.n.extent, nest.m.c,
+            nest.n.c);
+  // Outer extents of 1 too, from the inside out.
+  auto densify = [](const memory::dims &extents, memory::dims &strides) {
+    int64_t span = 1;
+    for (size_t i = extents.size(); i-- > 0;) {
+      if (extents[i] == 1 && i + 2 < extents.size())
+        strides[i] = span;
+      span = std::max(span, extents[i] * strides[i]);
+    }
+  };
+  densify(extentsA, stridesA);
+  densify(extentsB, stridesB);
+  for (const memory::dims *strides : {&stridesA, &stridesB, &stridesC})
+    for (int64_t stride : *strides)
+      if (stride <= 0)
+        return false;
+
+  dnnl::primitive_attr attributes;
+  if (accumulating) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  try {
+    dnnl::matmul::primitive_desc description(
+        {memory::desc(extentsA, dnnlType(inDtype), stridesA),
+         memory::desc(extentsB, dnnlType(inDtype), stridesB),
+         memory::desc(extentsC, dnnlType(outDtype), stridesC)},
+        attributes, cpuEngine());
+    if (std::strstr(description.impl_info_str(), "ref"))
+      return false;
+    primitive.emplace(description);
+    memoryA = memory(description.src_desc(), cpuEngine(), nullptr);
+    memoryB = memory(description.weights_desc(), cpuEngine(), nullptr);
+    memoryC = memory(description.dst_desc(), cpuEngine(), nullptr);
+  } catch (const dnnl::error &) {
+    return false;
+  }
+  return true;
+}
+
+/// c = 0 at every point.
+void ContractPlan::zero(char *c) {
+  std::vector<int64_t> at(nest.points.size(), 0);
+  while (true) {
+    std::memset(c, 0, outBytes);
+    size_t i = at.size();
+    while (i-- > 0) {
+      const Loop &loop = nest.points[i];
+      c += loop.c * outBytes;
+      if (++at[i] < loop.extent)
+        break;
+      c -= loop.c * loop.extent * outBytes;
+      at[i] = 0;
+    }
+    if (i == static_cast<size_t>(-1))
+      return;
+  }
+}
+
+void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
+                           const char *b, char *c) {
+  memoryA.set_data_handle(const_cast<char *>(a));
+  memoryB.set_data_handle(const_cast<char *>(b));
+  memoryC.set_data_handle(c);
+  primitive.execute(stream, {{DNNL_ARG_SRC, memoryA},
+                             {DNNL_ARG_WEIGHTS, memoryB},
+                             {DNNL_ARG_DST, memoryC}});
+}
+
+void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
+                        float *c) {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  MatrixStrides stridesA{nest.m.a, nest.k.a}, stridesB{nest.k.b, nest.n.b},
+      stridesC{nest.m.c, nest.n.c};
+  GemmOperand opA = gemmOperand(stridesA, m, k),
+              opB = gemmOperand(stridesB, k, n),
+              opC = gemmOperand(stridesC, m, n);
+  if (!opA.direct) {
+    packedA.resize(m * k);
+    pack(a, stridesA, m, k, packedA.data());
+    a = packedA.data();
+  }
+  if (!opB.direct) {
+    packedB.resize(k * n);
+    pack(b, stridesB, k, n, packedB.data());
+    b = packedB.data();
+  }
+  float *result = c;
+  if (!opC.direct) {
+    packedC.resize(m * n);
+    if (accumulating)
+      pack(c, stridesC, m, n, packedC.data());
+    result = packedC.data();
+  }
+  float beta = accumulating ? 1.0f : 0.0f;
+  dnnl_status_t status;
+  if (opC.transposed == 'N') {
+    status = dnnl_sgemm(opA.transposed, opB.transposed, m, n, k, 1.0f, a,
+                        opA.leading, b, opB.leading, beta, result, opC.leading);
+  } else {
+    // c is stored by columns: its transpose is b^T a^T.
+    auto flip = [](char t) { return t == 'N' ? 'T' : 'N'; };
+    status =
+        dnnl_sgemm(flip(opB.transposed), flip(opA.transposed), n, m, k, 1.0f, b,
+                   opB.leading, a, opA.leading, beta, result, opC.leading);
+  }
+  if (status != dnnl_success)
+    throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
+                " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +
+                std::to_string(n));
+  if (!opC.direct)
+    unpack(result, stridesC, m, n, c);
+}
+
+void ContractPlan::product(bool accumulating, const char *a, const char *b,
+                           char *c) {
+  if (first)
+    execute(accumulating && added ? *added : *first, a, b, c);
+  else
+    gemm(accumulating, reinterpret_cast<const float *>(a),
+         reinterpret_cast<const float *>(b), reinterpret_cast<float *>(c));
+}
+
+void ContractPlan::runAround(size_t depth, bool accumulating, const char *a,
+                             const char *b, char *c) {
+  if (depth == nest.around.size())
+    return product(accumulating, a, b, c);
+  const Loop &loop = nest.around[depth];
+  for (int64_t i = 0; i < loop.extent; ++i) {
+    bool addsUp = accumulating || (loop.kind == DIST_LOOP_K && i > 0);
+    runAround(depth + 1, addsUp, a + i * loop.a * inBytes,
+              b + i * loop.b * inBytes, c + i * loop.c * outBytes);
+  }
+}
+
+void ContractPlan::run(const char *a, const char *b, char *c) {
+  if (nest.empty)
+    return;
+  if (nest.emptySum) {
+    if (!accumulate)
+      zero(c);
+    return;
+  }
+  if (whole)
+    execute(*whole, a, b, c);
+  else
+    runAround(0, accumulate, a, b, c);
+}
+
+Contractions::Contractions() = default;
+Contractions::~Contractions() = default;
+
+size_t
+Contractions::Hash::operator()(const std::vector<int64_t> &values) const {
+  uint64_t hash = values.size();
+  for (int64_t value : values) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0xbf58476d1ce4e5b9ull;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+ContractPlan &Contractions::get(const ContractCall &call) {
+  key.assign({call.inDtype, call.outDtype, call.accumulate});
+  key.insert(key.end(), call.loops,
+             call.loops + int64_t(call.numLoops) * DIST_LOOP_FIELDS);
+  std::unique_ptr<ContractPlan> &plan = plans[key];
+  if (!plan) {
+    try {
+      plan = std::make_unique<ContractPlan>(call);
+    } catch (...) {
+      plans.erase(key);
+      throw;
+    }
+  }
+  return *plan;
+}
+
+bool dist::contract(dist_rank &rank, const ContractCall &call, const void *a,
+                    const void *b, void *c) {
+  // A rank is one thread: oneDNN must not start a team in it. The setting is
+  // per thread.
+  thread_local bool single = (omp_set_num_threads(1), true);
+  (void)single;
+  ContractPlan &plan = rank.contractions->get(call);
+  int64_t start = 0;
+  if (rank.tracing)
+    start = std::chrono::steady_clock::now().time_since_epoch().count();
+  plan.run(static_cast<const char *>(a), static_cast<const char *>(b),
+           static_cast<char *>(c));
+  if (rank.tracing)
+    rank.traceContraction(plan.flops(), start);
+  return true;
+}

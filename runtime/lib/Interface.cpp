@@ -1,0 +1,369 @@
+//===- Interface.cpp - The C interface, in front of every backend ---------===//
+//
+// Checks arguments, packs them and calls the backend. A failing call leaves
+// dist_main by longjmp from `finish`, so nothing with a destructor may live in
+// an extern "C" function when it calls finish.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contract.h"
+#include "Rank.h"
+#include "dist/Tensor.h"
+
+#include <exception>
+
+using namespace dist;
+
+/// Returns the status, or does not return below dist_main.
+static int32_t finish(dist_rank *rank, bool ok) {
+  if (ok)
+    return 0;
+  if (rank->leave)
+    longjmp(*rank->leave, 1);
+  return 1;
+}
+
+/// Runs `body`; an exception becomes the run's failure.
+template <class Body> static bool guarded(dist_rank *rank, Body &&body) {
+  if (rank->failed())
+    return false;
+  try {
+    return body();
+  } catch (const std::exception &e) {
+    return rank->fail(e.what());
+  }
+}
+
+static bool checkComm(dist_rank *rank, int32_t comm) {
+  size_t count = rank->topology.comms.size();
+  if (comm >= 0 && static_cast<size_t>(comm) < count)
+    return true;
+  return rank->fail("communicator " + std::to_string(comm) +
+                    " does not exist: the program has " +
+                    std::to_string(count));
+}
+
+static bool checkStream(dist_rank *rank, int32_t stream) {
+  if (stream >= 0 && stream < numStreams)
+    return true;
+  return rank->fail("stream " + std::to_string(stream) +
+                    " does not exist: streams are 0 to " +
+                    std::to_string(numStreams - 1));
+}
+
+static bool checkEvent(dist_rank *rank, int32_t event) {
+  if (event >= 0 && event < numEvents)
+    return true;
+  return rank->fail("event " + std::to_string(event) +
+                    " does not exist: events are 0 to " +
+                    std::to_string(numEvents - 1));
+}
+
+static bool checkPlace(dist_rank *rank, const CollectiveCall &call,
+                       const char *what, int64_t place) {
+  int64_t size = rank->topology.comms[call.comm].size;
+  if (place >= 0 && place < size)
+    return true;
+  return rank->fail(std::string(collectiveName(call.kind)) + ": " + what + " " +
+                    std::to_string(place) + " is not in a group of " +
+                    std::to_string(size));
+}
+
+static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
+  int64_t size = rank->topology.comms[call.comm].size;
+  std::vector<bool> isSource(size), isTarget(size);
+  for (int64_t i = 0; i < call.numPairs; ++i) {
+    int64_t source = call.pairs[2 * i], target = call.pairs[2 * i + 1];
+    if (!checkPlace(rank, call, "source", source) ||
+        !checkPlace(rank, call, "target", target))
+      return false;
+    if (isSource[source] || isTarget[target])
+      return rank->fail("collective_permute: " +
+                        std::string(isSource[source] ? "source " : "target ") +
+                        std::to_string(isSource[source] ? source : target) +
+                        " occurs twice in the pairs");
+    isSource[source] = isTarget[target] = true;
+  }
+  return true;
+}
+
+static bool issue(dist_rank *rank, const CollectiveCall &call) {
+  if (!checkComm(rank, call.comm) || !checkStream(rank, call.stream))
+    return false;
+  if (call.dtype < DIST_F64 || call.dtype > DIST_I1)
+    return rank->fail(std::string(collectiveName(call.kind)) + ": dtype " +
+                      std::to_string(call.dtype) + " does not exist");
+  for (int64_t extent : {call.outer, call.whole, call.inner, call.middle,
+                         call.concatWhole, call.low, call.high})
+    if (extent < 0)
+      return rank->fail(std::string(collectiveName(call.kind)) +
+                        ": negative size " + std::to_string(extent));
+  switch (call.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter:
+    if (call.op < DIST_SUM || call.op > DIST_OR)
+      return rank->fail(std::string(collectiveName(call.kind)) +
+                        ": reduction " + std::to_string(call.op) +
+                        " does not exist");
+    if ((call.op == DIST_AND || call.op == DIST_OR) && isFloat(call.dtype))
+      return rank->fail(std::string(collectiveName(call.kind)) +
+                        ": and, or are not defined on " +
+                        dtypeName(call.dtype));
+    break;
+  case CollectiveKind::Broadcast:
+    if (!checkPlace(rank, call, "root", call.peer))
+      return false;
+    break;
+  case CollectiveKind::Send:
+  case CollectiveKind::Recv: {
+    if (!checkPlace(rank, call, "peer", call.peer))
+      return false;
+    if (rank->topology.comms[call.comm].place[rank->index] == call.peer)
+      return rank->fail(std::string(collectiveName(call.kind)) + ": peer " +
+                        std::to_string(call.peer) + " is the rank itself");
+    break;
+  }
+  case CollectiveKind::Permute:
+    if (!checkPairs(rank, call))
+      return false;
+    break;
+  default:
+    break;
+  }
+  return rank->collective(call);
+}
+
+static CollectiveCall makeCall(CollectiveKind kind, int32_t comm,
+                               int32_t stream, int32_t site, int32_t dtype,
+                               const void *in, void *out) {
+  CollectiveCall call{kind, comm, stream, site, static_cast<dist_dtype>(dtype)};
+  call.in = in;
+  call.out = out;
+  return call;
+}
+
+static int32_t run(dist_rank *rank, const CollectiveCall &call) {
+  bool ok = guarded(rank, [&] { return issue(rank, call); });
+  return finish(rank, ok);
+}
+
+extern "C" {
+
+int64_t dist_rank_index(dist_rank *rank) { return rank->index; }
+
+int64_t dist_axis_index(dist_rank *rank, int32_t axis) {
+  bool ok = guarded(rank, [&] {
+    size_t count = rank->topology.mesh.axes.size();
+    if (axis >= 0 && static_cast<size_t>(axis) < count)
+      return true;
+    return rank->fail("mesh axis " + std::to_string(axis) +
+                      " does not exist: the mesh has " + std::to_string(count));
+  });
+  return finish(rank, ok) ? -1
+                          : rank->topology.mesh.coordinate(rank->index, axis);
+}
+
+int64_t dist_comm_size(dist_rank *rank, int32_t comm) {
+  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
+  return finish(rank, ok) ? -1 : rank->topology.comms[comm].size;
+}
+
+int64_t dist_comm_index(dist_rank *rank, int32_t comm) {
+  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
+  return finish(rank, ok) ? -1 : rank->topology.comms[comm].place[rank->index];
+}
+
+int64_t dist_block_start(dist_rank *rank, int32_t comm, int64_t whole,
+                         int64_t index) {
+  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
+  return finish(rank, ok)
+             ? -1
+             : blockAt(rank->topology.comms[comm].sizes, whole, index).start;
+}
+
+int64_t dist_block_valid(dist_rank *rank, int32_t comm, int64_t whole,
+                         int64_t index) {
+  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
+  return finish(rank, ok)
+             ? -1
+             : blockAt(rank->topology.comms[comm].sizes, whole, index).valid;
+}
+
+int64_t dist_block_rows(dist_rank *rank, int32_t comm, int64_t whole) {
+  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
+  return finish(rank, ok) ? -1
+                          : blockRows(rank->topology.comms[comm].sizes, whole);
+}
+
+int32_t dist_fail(dist_rank *rank, const char *message) {
+  bool ok = guarded(
+      rank, [&] { return rank->fail(message ? message : "unknown error"); });
+  return finish(rank, ok);
+}
+
+int32_t dist_event_record(dist_rank *rank, int32_t event, int32_t stream) {
+  bool ok = guarded(rank, [&] {
+    return checkEvent(rank, event) && checkStream(rank, stream) &&
+           rank->eventRecord(event, stream);
+  });
+  return finish(rank, ok);
+}
+
+int32_t dist_stream_wait(dist_rank *rank, int32_t stream, int32_t event) {
+  bool ok = guarded(rank, [&] {
+    return checkEvent(rank, event) && checkStream(rank, stream) &&
+           rank->streamWait(stream, event);
+  });
+  return finish(rank, ok);
+}
+
+int32_t dist_stream_sync(dist_rank *rank, int32_t stream) {
+  bool ok = guarded(rank, [&] {
+    return checkStream(rank, stream) && rank->streamSync(stream);
+  });
+  return finish(rank, ok);
+}
+
+void *dist_alloc(dist_rank *rank, int64_t bytes) {
+  void *memory = nullptr;
+  bool ok = guarded(rank, [&] {
+    if (bytes < 0)
+      return rank->fail("dist_alloc of " + std::to_string(bytes) + " bytes");
+    memory = rank->allocate(bytes);
+    return memory != nullptr;
+  });
+  return finish(rank, ok) ? nullptr : memory;
+}
+
+int32_t dist_free(dist_rank *rank, void *memory) {
+  bool ok = guarded(rank, [&] { return !memory || rank->release(memory); });
+  return finish(rank, ok);
+}
+
+int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
+                  const void *in, void *out) {
+  bool ok = guarded(rank, [&] {
+    return checkStream(rank, stream) && rank->copy(stream, bytes, in, out);
+  });
+  return finish(rank, ok);
+}
+
+int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,
+                        int32_t site, int32_t dtype, int32_t op, int64_t count,
+                        const void *in, void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::AllReduce, comm, stream, site, dtype, in, out);
+  call.op = static_cast<dist_op>(op);
+  call.whole = count;
+  return run(rank, call);
+}
+
+int32_t dist_all_gather(dist_rank *rank, int32_t comm, int32_t stream,
+                        int32_t site, int32_t dtype, int64_t outer,
+                        int64_t whole, int64_t inner, const void *in,
+                        void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::AllGather, comm, stream, site, dtype, in, out);
+  call.outer = outer;
+  call.whole = whole;
+  call.inner = inner;
+  return run(rank, call);
+}
+
+int32_t dist_reduce_scatter(dist_rank *rank, int32_t comm, int32_t stream,
+                            int32_t site, int32_t dtype, int32_t op,
+                            int64_t outer, int64_t whole, int64_t inner,
+                            const void *in, void *out) {
+  CollectiveCall call = makeCall(CollectiveKind::ReduceScatter, comm, stream,
+                                 site, dtype, in, out);
+  call.op = static_cast<dist_op>(op);
+  call.outer = outer;
+  call.whole = whole;
+  call.inner = inner;
+  return run(rank, call);
+}
+
+int32_t dist_all_to_all(dist_rank *rank, int32_t comm, int32_t stream,
+                        int32_t site, int32_t dtype, int32_t split_first,
+                        int64_t outer, int64_t split_whole, int64_t middle,
+                        int64_t concat_whole, int64_t inner, const void *in,
+                        void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::AllToAll, comm, stream, site, dtype, in, out);
+  call.splitFirst = split_first != 0;
+  call.outer = outer;
+  call.whole = split_whole;
+  call.middle = middle;
+  call.concatWhole = concat_whole;
+  call.inner = inner;
+  return run(rank, call);
+}
+
+int32_t dist_broadcast(dist_rank *rank, int32_t comm, int32_t stream,
+                       int32_t site, int32_t dtype, int64_t root, int64_t count,
+                       const void *in, void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::Broadcast, comm, stream, site, dtype, in, out);
+  call.peer = root;
+  call.whole = count;
+  return run(rank, call);
+}
+
+int32_t dist_collective_permute(dist_rank *rank, int32_t comm, int32_t stream,
+                                int32_t site, int32_t dtype, int64_t num_pairs,
+                                const int64_t *pairs, int64_t count,
+                                const void *in, void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::Permute, comm, stream, site, dtype, in, out);
+  call.numPairs = num_pairs;
+  call.pairs = pairs;
+  call.whole = count;
+  return run(rank, call);
+}
+
+int32_t dist_send(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
+                  int32_t dtype, int64_t target, int64_t count,
+                  const void *in) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::Send, comm, stream, site, dtype, in, nullptr);
+  call.peer = target;
+  call.whole = count;
+  return run(rank, call);
+}
+
+int32_t dist_recv(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
+                  int32_t dtype, int64_t source, int64_t count, void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::Recv, comm, stream, site, dtype, nullptr, out);
+  call.peer = source;
+  call.whole = count;
+  return run(rank, call);
+}
+
+int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
+                           int32_t site, int32_t dtype, int64_t outer,
+                           int64_t whole, int64_t inner, int64_t low,
+                           int64_t high, const void *in, void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::Halo, comm, stream, site, dtype, in, out);
+  call.outer = outer;
+  call.whole = whole;
+  call.inner = inner;
+  call.low = low;
+  call.high = high;
+  return run(rank, call);
+}
+
+int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
+                      int32_t accumulate, int32_t num_loops,
+                      const int64_t *loops, const void *a, const void *b,
+                      void *c) {
+  bool ok = guarded(rank, [&] {
+    ContractCall call{static_cast<dist_dtype>(in_dtype),
+                      static_cast<dist_dtype>(out_dtype), accumulate != 0,
+                      num_loops, loops};
+    return contract(*rank, call, a, b, c);
+  });
+  return finish(rank, ok);
+}
+} // extern "C"

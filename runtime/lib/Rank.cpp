@@ -1,0 +1,143 @@
+//===- Rank.cpp - What every backend's rank has in common -----------------===//
+
+#include "Rank.h"
+#include "Contract.h"
+#include "dist/Tensor.h"
+
+#include <algorithm>
+
+using namespace dist;
+
+const char *dist::collectiveName(CollectiveKind kind) {
+  static const char *const names[] = {
+      "all_reduce",    "all_gather", "reduce_scatter",
+      "all_to_all",    "broadcast",  "collective_permute",
+      "halo_exchange", "send",       "recv"};
+  return names[static_cast<int32_t>(kind)];
+}
+
+std::string dist::toString(const CollectiveCall &call,
+                           const std::vector<std::string> &sites) {
+  static const char *const ops[] = {"sum", "prod", "max", "min", "and", "or"};
+  auto number = [](const char *name, int64_t value) {
+    return std::string(" ") + name + "=" + std::to_string(value);
+  };
+  std::string text = collectiveName(call.kind);
+  bool reduces = call.kind == CollectiveKind::AllReduce ||
+                 call.kind == CollectiveKind::ReduceScatter;
+  if (reduces)
+    text += std::string(" ") + ops[call.op];
+  text += std::string(" of ") + dtypeName(call.dtype);
+  switch (call.kind) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Halo:
+    text += number("outer", call.outer) + number("whole", call.whole) +
+            number("inner", call.inner);
+    if (call.kind == CollectiveKind::Halo)
+      text += number("low", call.low) + number("high", call.high);
+    break;
+  case CollectiveKind::AllToAll:
+    text += number("outer", call.outer) + number("split", call.whole) +
+            number("middle", call.middle) + number("concat", call.concatWhole) +
+            number("inner", call.inner) +
+            (call.splitFirst ? " split first" : " concat first");
+    break;
+  case CollectiveKind::Permute:
+    text += number("count", call.whole) + " pairs=";
+    for (int64_t i = 0; i < call.numPairs; ++i)
+      text += (i ? "," : "") + std::to_string(call.pairs[2 * i]) + ">" +
+              std::to_string(call.pairs[2 * i + 1]);
+    break;
+  case CollectiveKind::Broadcast:
+    text += number("root", call.peer) + number("count", call.whole);
+    break;
+  case CollectiveKind::Send:
+    text += number("count", call.whole) + number("target", call.peer);
+    break;
+  case CollectiveKind::Recv:
+    text += number("count", call.whole) + number("source", call.peer);
+    break;
+  case CollectiveKind::AllReduce:
+    text += number("count", call.whole);
+    break;
+  }
+  text += " over communicator " + std::to_string(call.comm);
+  if (call.site >= 0) {
+    text += " (site " + std::to_string(call.site);
+    if (static_cast<size_t>(call.site) < sites.size())
+      text += ": " + sites[call.site];
+    text += ")";
+  }
+  return text;
+}
+
+uint64_t dist::fingerprint(const CollectiveCall &call) {
+  uint64_t hash = 0x9e3779b97f4a7c15ull;
+  auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0xbf58476d1ce4e5b9ull;
+    hash ^= hash >> 29;
+  };
+  mix(static_cast<uint64_t>(call.kind) |
+      static_cast<uint64_t>(call.dtype) << 8 |
+      static_cast<uint64_t>(call.op) << 16 |
+      static_cast<uint64_t>(call.splitFirst) << 24);
+  for (int64_t field : {call.outer, call.whole, call.inner, call.middle,
+                        call.concatWhole, call.low, call.high, call.peer})
+    mix(field);
+  for (int64_t i = 0; i < 2 * call.numPairs; ++i)
+    mix(call.pairs[i]);
+  return hash;
+}
+
+int64_t dist::bytesSent(const CollectiveCall &call, const Communicator &comm) {
+  int64_t p = comm.size, element = dtypeBytes(call.dtype);
+  int64_t whole = call.outer * call.whole * call.inner * element;
+  switch (call.kind) {
+  case CollectiveKind::AllReduce:
+    return 2 * (p - 1) * whole / p;
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+    return (p - 1) * whole / p;
+  case CollectiveKind::AllToAll:
+    return (p - 1) * whole * call.middle *
+           blockRows(comm.sizes, call.concatWhole) / p;
+  case CollectiveKind::Halo:
+    return p == 1 ? 0
+                  : call.outer * (call.low + call.high) * call.inner * element;
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Permute:
+    return p == 1 ? 0 : whole;
+  case CollectiveKind::Send:
+    return whole;
+  case CollectiveKind::Recv:
+    return 0;
+  }
+  return 0;
+}
+
+std::string Topology::describe(int64_t rank) const {
+  std::string text = "rank " + std::to_string(rank);
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    text += (i ? ", " : " (") + mesh.axes[i].name + "=" +
+            std::to_string(mesh.coordinate(rank, static_cast<int32_t>(i)));
+  return mesh.axes.empty() ? text : text + ")";
+}
+
+dist_rank::dist_rank(const Topology &topology, int64_t index)
+    : topology(topology), index(index),
+      contractions(std::make_unique<Contractions>()) {}
+
+dist_rank::~dist_rank() = default;
+
+int32_t dist_rank::callMain(dist_main_fn entry, void *const *args,
+                            void *const *results, void *arena) {
+  jmp_buf here;
+  leave = &here;
+  // Volatile: it is read after a longjmp.
+  volatile int32_t status = 1;
+  if (setjmp(here) == 0)
+    status = entry(this, args, results, arena);
+  leave = nullptr;
+  return status;
+}

@@ -1,0 +1,128 @@
+//===- Rank.h - What every backend's rank has in common ---------*- C++ -*-===//
+//
+// dist_rank as the backends see it: the C interface (Interface.cpp) checks the
+// arguments of a call, packs those of a collective into a CollectiveCall and
+// hands it to the backend's virtual function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LIB_RANK_H
+#define DIST_LIB_RANK_H
+
+#include "dist/Mesh.h"
+#include "dist/runtime.h"
+
+#include <csetjmp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dist {
+
+class Contractions;
+
+constexpr int32_t numStreams = 16;
+constexpr int32_t numEvents = 4096;
+
+enum class CollectiveKind : int32_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Broadcast,
+  Permute,
+  Halo,
+  Send,
+  Recv
+};
+
+/// "all_reduce", ...
+const char *collectiveName(CollectiveKind kind);
+
+/// A call of a collective; the fields are runtime.h's parameters.
+struct CollectiveCall {
+  CollectiveKind kind;
+  int32_t comm;
+  int32_t stream;
+  int32_t site;
+  dist_dtype dtype;
+  dist_op op = DIST_SUM;
+  int64_t outer = 1;
+  /// The dimension that is cut, whole; all_to_all's split dimension; count for
+  /// those that have no dimension.
+  int64_t whole = 0;
+  int64_t inner = 1;
+  // all_to_all
+  bool splitFirst = false;
+  int64_t middle = 1;
+  int64_t concatWhole = 1;
+  // halo_exchange
+  int64_t low = 0, high = 0;
+  /// broadcast's root, send's target, recv's source.
+  int64_t peer = 0;
+  // collective_permute
+  int64_t numPairs = 0;
+  const int64_t *pairs = nullptr;
+
+  const void *in = nullptr;
+  void *out = nullptr;
+};
+
+/// What must be equal on all members of a group, for messages:
+/// "all_reduce sum of f32 count=12 (site 3: h.0.attn.c_proj)".
+std::string toString(const CollectiveCall &call,
+                     const std::vector<std::string> &sites);
+
+/// Hash over what must be equal on all members of a group.
+uint64_t fingerprint(const CollectiveCall &call);
+
+/// Bytes that a bandwidth-optimal algorithm sends per rank for `call`
+/// (docs: dist-report counts the same way).
+int64_t bytesSent(const CollectiveCall &call, const Communicator &comm);
+
+/// What a program says about where its ranks are and what they do together.
+struct Topology {
+  Mesh mesh;
+  std::vector<Communicator> comms;
+  /// Scope of each site, for messages.
+  std::vector<std::string> sites;
+
+  /// "rank 5 (dp=1, tp=1)".
+  std::string describe(int64_t rank) const;
+};
+
+} // namespace dist
+
+struct dist_rank {
+  dist_rank(const dist::Topology &topology, int64_t index);
+  virtual ~dist_rank();
+
+  // Each returns whether it succeeded; after false the run has failed.
+  virtual bool collective(const dist::CollectiveCall &call) = 0;
+  virtual bool copy(int32_t stream, int64_t bytes, const void *in,
+                    void *out) = 0;
+  virtual bool eventRecord(int32_t event, int32_t stream) = 0;
+  virtual bool streamWait(int32_t stream, int32_t event) = 0;
+  virtual bool streamSync(int32_t stream) = 0;
+  virtual void *allocate(int64_t bytes) = 0;
+  virtual bool release(void *memory) = 0;
+  /// Ends the run on all ranks; returns false.
+  virtual bool fail(const std::string &message) = 0;
+  /// Whether the run has failed, here or on another rank.
+  virtual bool failed() const = 0;
+  /// Called with the times of a contraction when a trace is wanted.
+  virtual void traceContraction(double flops, int64_t startNanos) {}
+  bool tracing = false;
+
+  /// Calls dist_main; a failing call below it comes back here.
+  int32_t callMain(dist_main_fn entry, void *const *args, void *const *results,
+                   void *arena);
+
+  const dist::Topology &topology;
+  const int64_t index;
+  std::unique_ptr<dist::Contractions> contractions;
+  /// Where a failing call goes while dist_main runs, else null.
+  jmp_buf *leave = nullptr;
+};
+
+#endif // DIST_LIB_RANK_H

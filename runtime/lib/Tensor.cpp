@@ -1,0 +1,286 @@
+//===- Tensor.cpp - Whole tensors on the host -----------------------------===//
+
+#include "dist/Tensor.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace dist;
+
+int64_t dist::dtypeBytes(dist_dtype dtype) {
+  switch (dtype) {
+  case DIST_F64:
+  case DIST_I64:
+    return 8;
+  case DIST_F32:
+  case DIST_I32:
+    return 4;
+  case DIST_F16:
+  case DIST_BF16:
+  case DIST_I16:
+    return 2;
+  case DIST_I8:
+  case DIST_U8:
+  case DIST_I1:
+    return 1;
+  }
+  return 0;
+}
+
+static const char *const dtypeNames[] = {"f64", "f32", "f16", "bf16", "i64",
+                                         "i32", "i16", "i8",  "u8",   "i1"};
+
+const char *dist::dtypeName(dist_dtype dtype) {
+  return dtype >= DIST_F64 && dtype <= DIST_I1 ? dtypeNames[dtype] : "?";
+}
+
+dist_dtype dist::dtypeFromName(const std::string &name) {
+  for (int i = 0; i <= DIST_I1; ++i)
+    if (name == dtypeNames[i])
+      return static_cast<dist_dtype>(i);
+  throw Error("unknown element type '" + name +
+              "'; known are f64, f32, f16, bf16, i64, i32, i16, i8, u8, i1");
+}
+
+bool dist::isFloat(dist_dtype dtype) { return dtype <= DIST_BF16; }
+
+int64_t dist::numElements(const Shape &shape) {
+  int64_t product = 1;
+  for (int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(product, extent, &product))
+      throw Error("impossible shape " + toString(shape));
+  }
+  return product;
+}
+
+std::string dist::toString(const Shape &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::shared_ptr<void> dist::allocate(int64_t bytes) {
+  constexpr int64_t hugePage = 2 << 20;
+  if (bytes >= 4 * hugePage) {
+    // Fresh pages are zero, and appear where the thread that touches them runs.
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      throw Error("out of memory: " + std::to_string(bytes) + " bytes");
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return {memory, [bytes](void *p) { munmap(p, bytes); }};
+  }
+  size_t size = (bytes + 63) / 64 * 64;
+  void *memory = std::aligned_alloc(64, size ? size : 64);
+  if (!memory)
+    throw Error("out of memory: " + std::to_string(bytes) + " bytes");
+  std::memset(memory, 0, size);
+  return {memory, std::free};
+}
+
+Tensor Tensor::zeros(dist_dtype dtype, Shape shape) {
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.shape = std::move(shape);
+  int64_t bytes;
+  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(dtype), &bytes))
+    throw Error("impossible shape " + toString(tensor.shape));
+  tensor.owner = allocate(bytes);
+  tensor.data = tensor.owner.get();
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+static float floatFromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint32_t bitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float dist::halfToFloat(uint16_t half) {
+  uint32_t sign = (half & 0x8000u) << 16, magnitude = half & 0x7fffu;
+  if (magnitude >= 0x7c00) // infinity, NaN
+    return floatFromBits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  // Moves the exponent by multiplying, which also normalises small numbers.
+  float scaled = floatFromBits(magnitude << 13) * 0x1p112f;
+  return floatFromBits(sign | bitsOf(scaled));
+}
+
+uint16_t dist::floatToHalf(float value) {
+  uint32_t bits = bitsOf(value), sign = bits >> 16 & 0x8000u;
+  bits &= 0x7fffffffu;
+  if (bits > 0x7f800000u)
+    return sign | 0x7e00u;
+  if (bits >= 0x47800000u) // 65536 and more
+    return sign | 0x7c00u;
+  if (bits < 0x38800000u) // subnormal in f16: let the adder round to 2^-24
+    return sign | (bitsOf(floatFromBits(bits) + 0.5f) - bitsOf(0.5f));
+  // Round to nearest even; may carry into infinity as it should.
+  return sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1)) >> 13);
+}
+
+float dist::bfloatToFloat(uint16_t bits) {
+  return floatFromBits(uint32_t(bits) << 16);
+}
+
+uint16_t dist::floatToBfloat(float value) {
+  uint32_t bits = bitsOf(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return bits >> 16 | 0x40u;
+  return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+
+bool dist::convertsExactly(dist_dtype from, dist_dtype to) {
+  if (from == to)
+    return true;
+  switch (to) {
+  case DIST_F64:
+    return from != DIST_I64;
+  case DIST_F32:
+    return from == DIST_F16 || from == DIST_BF16 || from == DIST_I16 ||
+           from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
+  case DIST_F16:
+  case DIST_BF16:
+    return from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
+  case DIST_I64:
+    return !isFloat(from);
+  case DIST_I32:
+    return !isFloat(from) && from != DIST_I64;
+  case DIST_I16:
+    return from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
+  case DIST_I8:
+  case DIST_U8:
+    return from == DIST_I1;
+  case DIST_I1:
+    return false;
+  }
+  return false;
+}
+
+template <class T> static T loadAs(const void *in) {
+  T value;
+  std::memcpy(&value, in, sizeof value);
+  return value;
+}
+
+/// Calls `visit` with a function that loads an element of `dtype`.
+template <class Visit> static void withLoader(dist_dtype dtype, Visit &&visit) {
+  switch (dtype) {
+  case DIST_F64:
+    return visit([](const char *p) { return loadAs<double>(p); });
+  case DIST_F32:
+    return visit([](const char *p) { return loadAs<float>(p); });
+  case DIST_F16:
+    return visit(
+        [](const char *p) { return halfToFloat(loadAs<uint16_t>(p)); });
+  case DIST_BF16:
+    return visit(
+        [](const char *p) { return bfloatToFloat(loadAs<uint16_t>(p)); });
+  case DIST_I64:
+    return visit([](const char *p) { return loadAs<int64_t>(p); });
+  case DIST_I32:
+    return visit([](const char *p) { return loadAs<int32_t>(p); });
+  case DIST_I16:
+    return visit([](const char *p) { return loadAs<int16_t>(p); });
+  case DIST_I8:
+    return visit([](const char *p) { return loadAs<int8_t>(p); });
+  case DIST_U8:
+  case DIST_I1:
+    return visit([](const char *p) { return loadAs<uint8_t>(p); });
+  }
+}
+
+template <class Load, class Store>
+static void convertLoop(const char *in, int64_t inBytes, char *out,
+                        int64_t outBytes, int64_t count, Load load,
+                        Store store) {
+  for (int64_t i = 0; i < count; ++i) {
+    auto value = store(load(in + i * inBytes));
+    std::memcpy(out + i * outBytes, &value, sizeof value);
+  }
+}
+
+void dist::convert(dist_dtype from, const void *in, dist_dtype to, void *out,
+                   int64_t count) {
+  const char *source = static_cast<const char *>(in);
+  char *target = static_cast<char *>(out);
+  if (from == to) {
+    if (count)
+      std::memcpy(target, source, count * dtypeBytes(from));
+    return;
+  }
+  int64_t inBytes = dtypeBytes(from), outBytes = dtypeBytes(to);
+  withLoader(from, [&](auto load) {
+    auto run = [&](auto store) {
+      convertLoop(source, inBytes, target, outBytes, count, load, store);
+    };
+    switch (to) {
+    case DIST_F64:
+      return run([](auto v) { return static_cast<double>(v); });
+    case DIST_F32:
+      return run([](auto v) { return static_cast<float>(v); });
+    case DIST_F16:
+      return run([](auto v) { return floatToHalf(static_cast<float>(v)); });
+    case DIST_BF16:
+      return run([](auto v) { return floatToBfloat(static_cast<float>(v)); });
+    case DIST_I64:
+      return run([](auto v) { return static_cast<int64_t>(v); });
+    case DIST_I32:
+      return run([](auto v) { return static_cast<int32_t>(v); });
+    case DIST_I16:
+      return run([](auto v) { return static_cast<int16_t>(v); });
+    case DIST_I8:
+      return run([](auto v) { return static_cast<int8_t>(v); });
+    case DIST_U8:
+    case DIST_I1:
+      return run([](auto v) { return static_cast<uint8_t>(v); });
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Random values
+//===----------------------------------------------------------------------===//
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a bijection that scatters its bits.
+static uint64_t scatter(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+Tensor dist::randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
+                          int64_t below) {
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  int64_t count = tensor.count(), bytes = dtypeBytes(dtype);
+  char *out = static_cast<char *>(tensor.data);
+  uint64_t key = scatter(seed);
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t bits = scatter(key + 2 * i);
+    if (isFloat(dtype)) {
+      // Box-Muller, from two uniform numbers in (0, 1).
+      double u = ((bits >> 11) + 0.5) * 0x1p-53;
+      double v = ((scatter(key + 2 * i + 1) >> 11) + 0.5) * 0x1p-53;
+      float normal = static_cast<float>(std::sqrt(-2 * std::log(u)) *
+                                        std::cos(6.283185307179586 * v));
+      convert(DIST_F32, &normal, dtype, out + i * bytes, 1);
+    } else {
+      int64_t value = (bits >> 32) % (dtype == DIST_I1 ? 2 : below);
+      convert(DIST_I64, &value, dtype, out + i * bytes, 1);
+    }
+  }
+  return tensor;
+}

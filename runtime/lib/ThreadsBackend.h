@@ -1,0 +1,79 @@
+//===- ThreadsBackend.h - Ranks as threads of one process -------*- C++ -*-===//
+//
+// The embedded default: a rank is a thread, a communication stream another,
+// collectives read the peers' memory directly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LIB_THREADSBACKEND_H
+#define DIST_LIB_THREADSBACKEND_H
+
+#include "Rank.h"
+#include "Waiting.h"
+#include "dist/EmulatedLink.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace dist {
+
+struct Channel;
+
+/// What a rank did, for a trace: nanoseconds of the steady clock.
+struct TraceEvent {
+  std::string name;
+  int64_t rank;
+  int32_t stream;
+  int32_t site; // -1: none
+  int64_t startNanos, endNanos;
+  int64_t bytes; // sent by this rank; 0 for contractions
+  double flops;  // 0 for collectives
+};
+
+/// One run of a program: its ranks, and where they meet.
+class ThreadsRun {
+public:
+  ThreadsRun(Topology topology, EmulatedLink link = {});
+  ~ThreadsRun();
+
+  /// Runs `body` on every rank, each on a thread of its own, and returns when
+  /// all have ended. `body` returns a status; other than 0, and exceptions,
+  /// fail the run. Returns whether the run succeeded. May be called once.
+  bool run(const std::function<int32_t(dist_rank &)> &body);
+
+  /// Waits until all ranks are here. False if the run has failed.
+  bool meet(dist_rank &rank);
+
+  /// Why the run failed: names the rank.
+  std::string message() const { return waiting.message(); }
+
+  const Topology &topology() const { return places; }
+
+  /// What the ranks did while dist_rank::tracing was set; after run.
+  std::vector<TraceEvent> takeTrace() { return std::move(trace); }
+
+private:
+  friend class ThreadRank;
+  Channel &channel(int32_t comm, int64_t group, int32_t stream);
+
+  Topology places;
+  EmulatedLink link;
+  Waiting waiting;
+  std::mutex mutex;
+  std::map<std::tuple<int32_t, int64_t, int32_t>, std::unique_ptr<Channel>>
+      channels;
+  std::vector<TraceEvent> trace;
+  std::atomic<int> threads{0};
+  std::vector<int> cpus;
+  int cores = 1;
+};
+
+} // namespace dist
+
+#endif // DIST_LIB_THREADSBACKEND_H

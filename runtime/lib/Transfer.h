@@ -1,0 +1,30 @@
+//===- Transfer.h - Collectives in shared memory ----------------*- C++ -*-===//
+//
+// What one member of a group does in a collective, when it can read all
+// members' operands: it computes its part of the results and nobody else's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LIB_TRANSFER_H
+#define DIST_LIB_TRANSFER_H
+
+#include "Rank.h"
+
+#include <vector>
+
+namespace dist {
+
+/// The buffers of all members, by place.
+struct GroupBuffers {
+  std::vector<const char *> ins;
+  std::vector<char *> outs;
+};
+
+/// The part of `me` in `call`, which is any kind but send and receive. Writes
+/// its own output; for all_reduce its share of every member's output instead.
+void transfer(const CollectiveCall &call, const Communicator &comm,
+              const GroupBuffers &buffers, int64_t me);
+
+} // namespace dist
+
+#endif // DIST_LIB_TRANSFER_H

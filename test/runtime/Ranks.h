@@ -1,0 +1,51 @@
+//===- Ranks.h - Runs a lambda on every rank of a small mesh ----*- C++ -*-===//
+
+#ifndef DIST_TEST_RUNTIME_RANKS_H
+#define DIST_TEST_RUNTIME_RANKS_H
+
+#include "ThreadsBackend.h"
+
+#include <string>
+#include <vector>
+
+namespace dist::test {
+
+/// A mesh with axes a, b, c, … of the given sizes.
+inline Mesh makeMesh(const std::vector<int64_t> &sizes) {
+  Mesh mesh;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    mesh.axes.push_back({std::string(1, static_cast<char>('a' + i)), sizes[i]});
+  return mesh;
+}
+
+/// The part `size` of an axis, after `pre`.
+inline AxisRef part(const Mesh &mesh, int32_t axis, int64_t pre, int64_t size) {
+  return {axis, pre, size, mesh.axes[axis].size / (pre * size)};
+}
+
+inline Topology makeTopology(const Mesh &mesh,
+                             const std::vector<std::vector<AxisRef>> &comms) {
+  Topology topology{mesh, {}, {}};
+  for (const std::vector<AxisRef> &refs : comms)
+    topology.comms.emplace_back(mesh, refs);
+  return topology;
+}
+
+/// One axis of `ranks` ranks, and communicator 0 over all of them.
+inline Topology line(int64_t ranks) {
+  Mesh mesh = makeMesh({ranks});
+  return makeTopology(mesh, {{mesh.whole(0)}});
+}
+
+/// Runs `body` on all ranks of `topology`; returns the failure's message, "" if
+/// there is none.
+template <class Body>
+std::string runRanks(const Topology &topology, Body body) {
+  ThreadsRun run(topology);
+  bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
+  return ok ? "" : run.message();
+}
+
+} // namespace dist::test
+
+#endif // DIST_TEST_RUNTIME_RANKS_H
