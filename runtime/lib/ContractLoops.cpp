@@ -88,12 +88,11 @@ LoopNest dist::arrangeLoops(const ContractCall &call) {
     nest.m = take(loops, DIST_LOOP_M,
                   [&](const Loop &loop) { return loop.extent + unit(loop.c); });
   // Sums come innermost; otherwise c is walked in order of memory.
-  std::stable_sort(loops.begin(), loops.end(),
-                   [](const Loop &x, const Loop &y) {
-                     if ((x.kind == DIST_LOOP_K) != (y.kind == DIST_LOOP_K))
-                       return y.kind == DIST_LOOP_K;
-                     return std::llabs(x.c) > std::llabs(y.c);
-                   });
+  std::sort(loops.begin(), loops.end(), [](const Loop &x, const Loop &y) {
+    if ((x.kind == DIST_LOOP_K) != (y.kind == DIST_LOOP_K))
+      return y.kind == DIST_LOOP_K;
+    return std::llabs(x.c) > std::llabs(y.c);
+  });
   nest.around = std::move(loops);
   return nest;
 }

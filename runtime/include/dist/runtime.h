@@ -85,10 +85,11 @@ typedef enum dist_op {
 //===----------------------------------------------------------------------===//
 
 /// Exported by a compiled program. `args` and `results` point to the local
-/// tensors in the order of the manifest, each aligned to 16 bytes at least (64
-/// unless it points into the weights file); args are never written. `arena` is
-/// scratch of the manifest's `arena_bytes`, aligned to 64 bytes, undefined on
-/// entry. Returns 0, or non-zero on failure after dist_fail.
+/// tensors in the order of the manifest, aligned to 64 bytes, except for an arg
+/// that lies in the mapped weights file, which has the alignment of its element
+/// type only. args are never written. `arena` is scratch of the manifest's
+/// `arena_bytes`, aligned to 64 bytes, undefined on entry. Returns 0, or
+/// non-zero on failure after dist_fail.
 typedef int32_t (*dist_main_fn)(dist_rank *rank, void *const *args,
                                 void *const *results, void *arena);
 
@@ -262,9 +263,9 @@ typedef enum dist_loop_kind {
 /// depend on the loop is ignored. Any strides do, also 0 and transposed;
 /// operands need not be contiguous, but no two points of c may coincide.
 /// Zero extents are legal (an empty sum is 0). No loop of a kind is an extent
-/// of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32, bf16/bf16,
-/// bf16/f32, f16/f16, f16/f32; products are summed in f32. Others fail (the
-/// compiler generates loops for them). Runs on stream 0, on one core.
+/// of 1. a and b are of `in_dtype`, c of `out_dtype`: f32/f32, bf16/bf16 or
+/// bf16/f32; products are summed in f32. Others fail (the compiler generates
+/// loops for them). Runs on stream 0, on one core.
 /// The table is only read during the call.
 DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
                                int32_t out_dtype, int32_t accumulate,

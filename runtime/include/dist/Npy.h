@@ -1,0 +1,28 @@
+//===- Npy.h - NumPy's .npy files -------------------------------*- C++ -*-===//
+//
+// Format: numpy.org, "numpy.lib.format", versions 1 to 3.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_NPY_H
+#define DIST_NPY_H
+
+#include "dist/Tensor.h"
+
+#include <string>
+
+namespace dist {
+
+/// Reads `path`, in C or Fortran order, little-endian or single bytes. Throws
+/// Error for what is no such file, is cut short, or has another element type
+/// (bf16 does not exist in NumPy).
+Tensor readNpy(const std::string &path);
+
+/// Writes `tensor` in C order, to a temporary file beside `path` that is then
+/// renamed, so that no half file is ever seen. bf16 is written as f32. Throws
+/// Error.
+void writeNpy(const std::string &path, const Tensor &tensor);
+
+} // namespace dist
+
+#endif // DIST_NPY_H

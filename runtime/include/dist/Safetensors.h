@@ -1,0 +1,39 @@
+//===- Safetensors.h - Parameters in a mapped file --------------*- C++ -*-===//
+//
+// Format: github.com/huggingface/safetensors. Eight bytes length of the header,
+// the header as JSON, then the data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_SAFETENSORS_H
+#define DIST_SAFETENSORS_H
+
+#include "dist/Tensor.h"
+
+#include <map>
+#include <string>
+
+namespace dist {
+
+/// The tensors of a file, by name. Their data is the file itself, mapped and
+/// not to be written; it stays mapped as long as one of the tensors exists, and
+/// may be unaligned.
+class Safetensors {
+public:
+  /// Maps `path` and checks its header against the size of the file. Throws
+  /// Error.
+  explicit Safetensors(const std::string &path);
+
+  /// Null if there is no tensor of that name.
+  const Tensor *find(const std::string &name) const;
+  const std::map<std::string, Tensor> &tensors() const { return byName; }
+  const std::string &path() const { return file; }
+
+private:
+  std::string file;
+  std::map<std::string, Tensor> byName;
+};
+
+} // namespace dist
+
+#endif // DIST_SAFETENSORS_H

@@ -1,0 +1,36 @@
+//===- Slices.h - Whole tensors and their local parts -----------*- C++ -*-===//
+//
+// Which elements of a whole tensor a rank holds (docs/conventions.md, "Layout
+// of a sharded dimension"), and the copies both ways.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_SLICES_H
+#define DIST_SLICES_H
+
+#include "dist/Manifest.h"
+
+namespace dist {
+
+/// Address within `whole` of rank's local part if that is one piece of it
+/// without padding, else null.
+const char *contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
+                            int64_t rank, const Tensor &whole);
+
+/// Copies rank's part of `whole` to `local`, a tensor of desc's dtype and local
+/// shape; converts, and fills padding with zero.
+void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+               const Tensor &whole, void *local);
+
+/// Copies rank's part of a result into `whole`, which has desc's dtype and
+/// global shape; padding is dropped.
+void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+                const void *local, Tensor &whole);
+
+/// Whether `rank` is the one that writes its part: of ranks that hold the same
+/// part, the first.
+bool isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank);
+
+} // namespace dist
+
+#endif // DIST_SLICES_H

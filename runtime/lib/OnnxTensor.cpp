@@ -1,0 +1,200 @@
+//===- OnnxTensor.cpp - Tensors in ONNX's .pb files -----------------------===//
+
+#include "dist/OnnxTensor.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+using namespace dist;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+namespace {
+
+/// Fields of TensorProto, and the types that its data_type may name.
+enum Field {
+  Dims = 1,
+  DataType = 2,
+  FloatData = 4,
+  Int32Data = 5,
+  Int64Data = 7,
+  Name = 8,
+  RawData = 9,
+  DoubleData = 10,
+  DataLocation = 14
+};
+
+struct Proto {
+  Shape dims;
+  int32_t dataType = 0;
+  std::vector<float> floats;
+  std::vector<int32_t> ints;
+  std::vector<int64_t> longs;
+  std::vector<double> doubles;
+  std::string name, raw;
+  bool external = false;
+};
+
+} // namespace
+
+static dist_dtype dtypeOf(const std::string &path, int32_t dataType) {
+  switch (dataType) {
+  case 1:
+    return DIST_F32;
+  case 2:
+    return DIST_U8;
+  case 3:
+    return DIST_I8;
+  case 5:
+    return DIST_I16;
+  case 6:
+    return DIST_I32;
+  case 7:
+    return DIST_I64;
+  case 9:
+    return DIST_I1;
+  case 10:
+    return DIST_F16;
+  case 11:
+    return DIST_F64;
+  case 16:
+    return DIST_BF16;
+  default:
+    throw Error(path + ": TensorProto of data type " +
+                std::to_string(dataType) + ", which dist does not know");
+  }
+}
+
+/// A repeated number: one value, or a packed run of them.
+template <class T, WireFormatLite::FieldType type>
+static bool readNumbers(CodedInputStream &in, uint32_t tag,
+                        std::vector<T> &values) {
+  auto readOne = [&] {
+    T value;
+    if (!WireFormatLite::ReadPrimitive<T, type>(&in, &value))
+      return false;
+    values.push_back(value);
+    return true;
+  };
+  if (WireFormatLite::GetTagWireType(tag) !=
+      WireFormatLite::WIRETYPE_LENGTH_DELIMITED)
+    return readOne();
+  uint32_t bytes;
+  if (!in.ReadVarint32(&bytes))
+    return false;
+  auto limit = in.PushLimit(bytes);
+  while (in.BytesUntilLimit() > 0)
+    if (!readOne())
+      return false;
+  in.PopLimit(limit);
+  return true;
+}
+
+static bool readField(CodedInputStream &in, uint32_t tag, Proto &proto) {
+  auto readBytes = [&](std::string &text) {
+    uint32_t bytes;
+    return in.ReadVarint32(&bytes) && in.ReadString(&text, bytes);
+  };
+  switch (WireFormatLite::GetTagFieldNumber(tag)) {
+  case Dims:
+    return readNumbers<int64_t, WireFormatLite::TYPE_INT64>(in, tag,
+                                                            proto.dims);
+  case FloatData:
+    return readNumbers<float, WireFormatLite::TYPE_FLOAT>(in, tag,
+                                                          proto.floats);
+  case Int32Data:
+    return readNumbers<int32_t, WireFormatLite::TYPE_INT32>(in, tag,
+                                                            proto.ints);
+  case Int64Data:
+    return readNumbers<int64_t, WireFormatLite::TYPE_INT64>(in, tag,
+                                                            proto.longs);
+  case DoubleData:
+    return readNumbers<double, WireFormatLite::TYPE_DOUBLE>(in, tag,
+                                                            proto.doubles);
+  case Name:
+    return readBytes(proto.name);
+  case RawData:
+    return readBytes(proto.raw);
+  case DataType:
+  case DataLocation: {
+    std::vector<int32_t> value;
+    if (!readNumbers<int32_t, WireFormatLite::TYPE_INT32>(in, tag, value) ||
+        value.empty())
+      return false;
+    if (WireFormatLite::GetTagFieldNumber(tag) == DataType)
+      proto.dataType = value.back();
+    else
+      proto.external = value.back() != 0;
+    return true;
+  }
+  default:
+    return WireFormatLite::SkipField(&in, tag);
+  }
+}
+
+Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream)
+    throw Error(path + ": cannot open: " + std::strerror(errno));
+  std::stringstream buffer;
+  buffer << stream.rdbuf();
+  std::string text = buffer.str();
+
+  Proto proto;
+  CodedInputStream in(reinterpret_cast<const uint8_t *>(text.data()),
+                      text.size());
+  while (uint32_t tag = in.ReadTag())
+    if (!readField(in, tag, proto))
+      throw Error(path + ": not a TensorProto, or cut short, at byte " +
+                  std::to_string(in.CurrentPosition()));
+  if (static_cast<size_t>(in.CurrentPosition()) != text.size())
+    throw Error(path + ": not a TensorProto: garbage at byte " +
+                std::to_string(in.CurrentPosition()));
+  if (proto.external)
+    throw Error(path + ": TensorProto with external data; save it with its "
+                       "data inside");
+  if (name)
+    *name = proto.name;
+
+  dist_dtype dtype = dtypeOf(path, proto.dataType);
+  int64_t count = numElements(proto.dims);
+  if (count > static_cast<int64_t>(text.size()))
+    throw Error(path + ": shape " + toString(proto.dims) + " in a file of " +
+                std::to_string(text.size()) + " bytes");
+  Tensor tensor = Tensor::zeros(dtype, proto.dims);
+  auto checkCount = [&](size_t have, const char *unit) {
+    throw Error(path + ": shape " + toString(proto.dims) + " of " +
+                dtypeName(dtype) + " does not have " + std::to_string(have) +
+                " " + unit);
+  };
+  auto fill = [&](const auto &values, dist_dtype from) {
+    if (static_cast<int64_t>(values.size()) != count)
+      checkCount(values.size(), "elements");
+    convert(from, values.data(), dtype, tensor.data, count);
+  };
+  if (!proto.raw.empty() || count == 0) {
+    if (static_cast<int64_t>(proto.raw.size()) != tensor.bytes())
+      checkCount(proto.raw.size(), "bytes");
+    if (count)
+      std::memcpy(tensor.data, proto.raw.data(), proto.raw.size());
+  } else if (dtype == DIST_F32) {
+    fill(proto.floats, DIST_F32);
+  } else if (dtype == DIST_F64) {
+    fill(proto.doubles, DIST_F64);
+  } else if (dtype == DIST_I64) {
+    fill(proto.longs, DIST_I64);
+  } else if (dtype == DIST_F16 || dtype == DIST_BF16) {
+    // Bit patterns, one in each int32.
+    if (static_cast<int64_t>(proto.ints.size()) != count)
+      checkCount(proto.ints.size(), "elements");
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint16_t *>(tensor.data)[i] = proto.ints[i];
+  } else {
+    fill(proto.ints, DIST_I32);
+  }
+  return tensor;
+}

@@ -1,0 +1,84 @@
+//===- Safetensors.cpp - Parameters in a mapped file ----------------------===//
+
+#include "dist/Safetensors.h"
+#include "MappedFile.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+using namespace dist;
+
+static dist_dtype dtypeOf(const std::string &name) {
+  static const std::map<std::string, dist_dtype> types = {
+      {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
+      {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
+      {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
+      {"BOOL", DIST_I1}};
+  auto it = types.find(name);
+  if (it == types.end())
+    throw Error("element type " + name +
+                "; known are F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL");
+  return it->second;
+}
+
+/// One entry of the header; `data` is what follows the header.
+static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
+                        int64_t dataStart) {
+  Tensor tensor;
+  tensor.dtype = dtypeOf(entry.at("dtype").get<std::string>());
+  tensor.shape = entry.at("shape").get<Shape>();
+  auto offsets = entry.at("data_offsets").get<std::vector<int64_t>>();
+  int64_t available = mapped.bytes - dataStart, bytes;
+  if (offsets.size() != 2 || offsets[0] < 0 || offsets[0] > offsets[1])
+    throw Error("data_offsets are no range");
+  if (offsets[1] > available)
+    throw Error("data ends at byte " + std::to_string(offsets[1]) +
+                ", but the file holds " + std::to_string(available) +
+                " bytes of data: it is truncated");
+  if (__builtin_mul_overflow(tensor.count(), dtypeBytes(tensor.dtype),
+                             &bytes) ||
+      bytes != offsets[1] - offsets[0])
+    throw Error(std::string(dtypeName(tensor.dtype)) + " of shape " +
+                toString(tensor.shape) + " does not take the " +
+                std::to_string(offsets[1] - offsets[0]) + " bytes it has");
+  tensor.data =
+      static_cast<char *>(mapped.memory.get()) + dataStart + offsets[0];
+  tensor.owner = mapped.memory;
+  return tensor;
+}
+
+Safetensors::Safetensors(const std::string &path) : file(path) {
+  MappedFile mapped = mapFile(path);
+  auto fail = [&](const std::string &what) {
+    throw Error(path + ": not a safetensors file: " + what);
+  };
+  uint64_t headerBytes = 0;
+  if (mapped.bytes < 8)
+    fail("it has only " + std::to_string(mapped.bytes) + " bytes");
+  std::memcpy(&headerBytes, mapped.data(), 8);
+  if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8)
+    fail("a header of " + std::to_string(headerBytes) + " bytes in a file of " +
+         std::to_string(mapped.bytes));
+  const char *text = mapped.data() + 8;
+  nlohmann::json header =
+      nlohmann::json::parse(text, text + headerBytes, nullptr,
+                            /*allow_exceptions=*/false);
+  if (!header.is_object())
+    fail("the header is no JSON object");
+  for (const auto &[name, entry] : header.items()) {
+    if (name == "__metadata__")
+      continue;
+    try {
+      byName[name] = readEntry(entry, mapped, 8 + headerBytes);
+    } catch (const nlohmann::json::exception &e) {
+      throw Error(path + ": tensor '" + name + "': " + e.what());
+    } catch (const Error &e) {
+      throw Error(path + ": tensor '" + name + "': " + e.what());
+    }
+  }
+}
+
+const Tensor *Safetensors::find(const std::string &name) const {
+  auto it = byName.find(name);
+  return it == byName.end() ? nullptr : &it->second;
+}

@@ -1,0 +1,174 @@
+//===- Slices.cpp - Whole tensors and their local parts -------------------===//
+
+#include "dist/Slices.h"
+
+#include <cstring>
+#include <set>
+
+using namespace dist;
+
+namespace {
+
+/// Consecutive elements of a dimension that a rank holds.
+struct Run {
+  int64_t local, global, length;
+};
+
+/// The part of a tensor that a rank holds, dimension by dimension.
+struct Part {
+  std::vector<std::vector<Run>> runs;
+  std::vector<int64_t> localStrides, globalStrides; // in elements
+  bool padded = false;
+  /// Dimensions from here on are held whole.
+  size_t wholeFrom;
+};
+
+} // namespace
+
+static std::vector<Run> runsOf(const Mesh &mesh, const std::vector<SubDim> &dim,
+                               int64_t rank) {
+  std::vector<Run> runs{{0, 0, 1}};
+  for (const SubDim &sub : dim) {
+    std::vector<int64_t> sizes;
+    for (const AxisRef &ref : sub.axes)
+      sizes.push_back(ref.size);
+    int64_t rows = blockRows(sizes, sub.size);
+    Block block = blockAt(sizes, sub.size, placeOf(mesh, sub.axes, rank));
+    // Every element of the outer sub-dimensions becomes a run of this one.
+    std::vector<Run> inner;
+    for (const Run &outer : runs)
+      for (int64_t i = 0; i < outer.length; ++i) {
+        Run run{(outer.local + i) * rows,
+                (outer.global + i) * sub.size + block.start, block.valid};
+        if (run.length == 0)
+          continue;
+        if (!inner.empty() &&
+            inner.back().local + inner.back().length == run.local &&
+            inner.back().global + inner.back().length == run.global)
+          inner.back().length += run.length;
+        else
+          inner.push_back(run);
+      }
+    runs = std::move(inner);
+  }
+  return runs;
+}
+
+static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
+  Part part;
+  size_t dims = desc.dims.size();
+  part.localStrides.resize(dims);
+  part.globalStrides.resize(dims);
+  int64_t local = 1, global = 1;
+  for (size_t d = dims; d-- > 0;) {
+    part.localStrides[d] = local;
+    part.globalStrides[d] = global;
+    local *= desc.localShape[d];
+    global *= desc.globalShape[d];
+  }
+  for (size_t d = 0; d < dims; ++d) {
+    part.runs.push_back(runsOf(mesh, desc.dims[d], rank));
+    int64_t valid = 0;
+    for (const Run &run : part.runs[d])
+      valid += run.length;
+    part.padded |= valid != desc.localShape[d];
+  }
+  part.wholeFrom = dims;
+  while (part.wholeFrom > 0) {
+    const std::vector<Run> &runs = part.runs[part.wholeFrom - 1];
+    if (runs.size() != 1 ||
+        runs[0].length != desc.localShape[part.wholeFrom - 1] ||
+        runs[0].length != desc.globalShape[part.wholeFrom - 1])
+      break;
+    --part.wholeFrom;
+  }
+  return part;
+}
+
+/// Calls copy(local offset, global offset, elements) for every piece that is
+/// contiguous in both.
+template <class Copy>
+static void forEachPiece(const Part &part, size_t d, int64_t local,
+                         int64_t global, Copy copy) {
+  if (d == part.runs.size())
+    return copy(local, global, 1);
+  for (const Run &run : part.runs[d]) {
+    int64_t localAt = local + run.local * part.localStrides[d];
+    int64_t globalAt = global + run.global * part.globalStrides[d];
+    if (d + 1 >= part.wholeFrom) {
+      copy(localAt, globalAt, run.length * part.localStrides[d]);
+      continue;
+    }
+    for (int64_t i = 0; i < run.length; ++i)
+      forEachPiece(part, d + 1, localAt + i * part.localStrides[d],
+                   globalAt + i * part.globalStrides[d], copy);
+  }
+}
+
+static bool isEmpty(const TensorDesc &desc) {
+  return numElements(desc.localShape) == 0 ||
+         numElements(desc.globalShape) == 0;
+}
+
+const char *dist::contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
+                                  int64_t rank, const Tensor &whole) {
+  if (isEmpty(desc))
+    return nullptr;
+  Part part = partOf(mesh, desc, rank);
+  if (part.padded)
+    return nullptr;
+  int64_t offset = 0;
+  for (size_t d = 0; d < part.runs.size(); ++d) {
+    // Before the last dimension that is cut, one index; at it, one run.
+    if (part.runs[d].size() != 1 ||
+        (d + 1 < part.wholeFrom && part.runs[d][0].length != 1))
+      return nullptr;
+    offset += part.runs[d][0].global * part.globalStrides[d];
+  }
+  return static_cast<const char *>(whole.data) +
+         offset * dtypeBytes(whole.dtype);
+}
+
+void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+                     const Tensor &whole, void *local) {
+  int64_t inBytes = dtypeBytes(whole.dtype), outBytes = dtypeBytes(desc.dtype);
+  const char *in = static_cast<const char *>(whole.data);
+  char *out = static_cast<char *>(local);
+  Part part = partOf(mesh, desc, rank);
+  if (part.padded)
+    std::memset(out, 0, desc.localBytes());
+  if (isEmpty(desc))
+    return;
+  forEachPiece(part, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {
+    convert(whole.dtype, in + from * inBytes, desc.dtype, out + to * outBytes,
+            count);
+  });
+}
+
+void dist::writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+                      const void *local, Tensor &whole) {
+  if (isEmpty(desc))
+    return;
+  int64_t bytes = dtypeBytes(desc.dtype);
+  const char *in = static_cast<const char *>(local);
+  char *out = static_cast<char *>(whole.data);
+  forEachPiece(partOf(mesh, desc, rank), 0, 0, 0,
+               [&](int64_t from, int64_t to, int64_t count) {
+                 std::memcpy(out + to * bytes, in + from * bytes,
+                             count * bytes);
+               });
+}
+
+bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
+  // The digits of the rank along what cuts the tensor may be anything; what is
+  // left of its index without them must be zero.
+  for (const std::vector<SubDim> &dim : desc.dims)
+    for (const SubDim &sub : dim)
+      for (const AxisRef &ref : sub.axes) {
+        int64_t weight = ref.rest;
+        for (size_t i = ref.axis + 1; i < mesh.axes.size(); ++i)
+          weight *= mesh.axes[i].size;
+        rank -= mesh.coordinate(rank, ref) * weight;
+      }
+  return rank == 0;
+}
