@@ -1,17 +1,21 @@
 //===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ----------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "passes/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<mlir::dist::DistDialect>();
+  mlir::dist::registerShardingRules(registry);
   mlir::registerAllPasses();
+  mlir::dist::registerDistPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "dist optimizer driver\n", registry));
 }

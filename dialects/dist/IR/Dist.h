@@ -37,8 +37,9 @@ inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 inline constexpr llvm::StringLiteral kScopeAttr = "dist.scope";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
 
-/// The mesh that `mesh` names, or the only one of `op`'s module where `mesh` is
-/// null; null where there is none or several.
+/// The mesh that `mesh` names, or, where `mesh` is null, the only one that
+/// stands before the functions of `op`'s module; null where there is none or
+/// several.
 MeshOp lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
                   SymbolTableCollection *symbols = nullptr);
 
@@ -51,7 +52,8 @@ int64_t getGroupSize(ArrayRef<AxisRefAttr> axes, ArrayRef<MeshAxisAttr> mesh);
 /// The elements of an attribute list of axes.
 SmallVector<AxisRefAttr> getAxisRefs(ArrayAttr axes);
 
-/// Whether two references share a part of one axis. `aSize` is the whole axis'.
+/// Whether two references share a part of one axis, or view it as products that
+/// do not go together.
 bool overlaps(AxisRefAttr a, AxisRefAttr b);
 
 /// Entry function of a model: @main, or the only public function; else null.

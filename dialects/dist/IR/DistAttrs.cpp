@@ -1,4 +1,5 @@
-//===- DistAttrs.cpp - Assembly and checks of the attributes ---------------===//
+//===- DistAttrs.cpp - Assembly and checks of the attributes
+//---------------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,7 +29,9 @@ int64_t mlir::dist::getAxisSize(AxisRefAttr axis, ArrayRef<MeshAxisAttr> mesh) {
     if (meshAxis.getName() == axis.getName()) {
       if (!axis.isSubAxis())
         return meshAxis.getSize();
-      return meshAxis.getSize() % (axis.getPre() * axis.getSize()) == 0
+      int64_t end;
+      return !llvm::MulOverflow(axis.getPre(), axis.getSize(), end) &&
+                     meshAxis.getSize() % end == 0
                  ? axis.getSize()
                  : 0;
     }
@@ -53,9 +56,14 @@ bool mlir::dist::overlaps(AxisRefAttr a, AxisRefAttr b) {
     return false;
   if (!a.isSubAxis() || !b.isSubAxis())
     return true;
-  // [pre, pre * size) in the product of sizes, major to minor.
-  return a.getPre() < b.getPre() * b.getSize() &&
-         b.getPre() < a.getPre() * a.getSize();
+  // Parts are apart where one lies wholly before the other, and the axis can be
+  // viewed as a product in which both are factors.
+  auto precedes = [](AxisRefAttr first, AxisRefAttr second) {
+    int64_t end;
+    return !llvm::MulOverflow(first.getPre(), first.getSize(), end) &&
+           second.getPre() % end == 0;
+  };
+  return !precedes(a, b) && !precedes(b, a);
 }
 
 Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
@@ -65,8 +73,8 @@ Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
     return {};
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalLParen())) {
-    if (parser.parseInteger(pre) ||
-        parser.parseRParen() || parser.parseInteger(size))
+    if (parser.parseInteger(pre) || parser.parseRParen() ||
+        parser.parseInteger(size))
       return {};
     if (pre < 1 || size < 2) {
       parser.emitError(loc) << "sub-axis \"" << name << "\"(" << pre << ")"
@@ -108,7 +116,8 @@ static ParseResult parseAxes(AsmParser &parser,
 static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
                       bool isOpen) {
   printer << "{";
-  llvm::interleaveComma(axes, printer, [&](AxisRefAttr a) { a.print(printer); });
+  llvm::interleaveComma(axes, printer,
+                        [&](AxisRefAttr a) { a.print(printer); });
   if (isOpen)
     printer << (axes.empty() ? "?" : ", ?");
   printer << "}";
@@ -164,8 +173,8 @@ Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
           parseAxes(parser, axes, nullptr) || parser.parseStar())
         return {};
       if (size < 1) {
-        parser.emitError(loc) << "sub-dimension size " << size
-                              << " must be positive";
+        parser.emitError(loc)
+            << "sub-dimension size " << size << " must be positive";
         return {};
       }
       subDims.push_back(SubDimAttr::get(context, size, axes));
@@ -215,14 +224,15 @@ ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh, int64_t rank) {
 }
 
 bool ShardingAttr::isReplicated() const {
-  return !isPartial() &&
-         llvm::all_of(getDims(), [](DimShardingAttr d) { return d.isReplicated(); });
+  return !isPartial() && llvm::all_of(getDims(), [](DimShardingAttr d) {
+    return d.isReplicated();
+  });
 }
 
 ShardingAttr ShardingAttr::withoutPartial() const {
-  return isPartial() ? get(getContext(), getMesh(), getDims(),
-                           ReductionKind::Sum, {})
-                     : *this;
+  return isPartial()
+             ? get(getContext(), getMesh(), getDims(), ReductionKind::Sum, {})
+             : *this;
 }
 
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
@@ -230,7 +240,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<DimShardingAttr> dims;
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr> partial;
-  if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
+  if (parser.parseLess() || parser.parseAttribute(mesh) ||
+      parser.parseComma() ||
       parser.parseCommaSeparatedList(
           AsmParser::Delimiter::Square, [&]() -> ParseResult {
             auto dim = llvm::dyn_cast_or_null<DimShardingAttr>(
@@ -275,15 +286,16 @@ void ShardingAttr::print(AsmPrinter &printer) const {
                         [&](DimShardingAttr d) { d.print(printer); });
   printer << "]";
   if (isPartial()) {
-    printer << ", partial = " << stringifyReductionKind(getPartialKind()) << " ";
+    printer << ", partial = " << stringifyReductionKind(getPartialKind())
+            << " ";
     printAxes(printer, getPartialAxes(), false);
   }
   printer << ">";
 }
 
-LogicalResult ShardingAttr::verifyFor(
-    ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
-    function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult
+ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
+                        function_ref<InFlightDiagnostic()> emitError) const {
   if (getDims().size() != shape.size())
     return emitError() << "sharding " << *this << " has " << getDims().size()
                        << " dimensions, but the tensor has " << shape.size();
@@ -297,7 +309,7 @@ LogicalResult ShardingAttr::verifyFor(
       return emitError() << "axis " << axis << " of sharding " << *this
                          << " is not in mesh " << getMesh() << " "
                          << MeshAxesAttr::get(getContext(), axes);
-    if (axis.isSubAxis() && whole % (axis.getPre() * axis.getSize()) != 0)
+    if (getAxisSize(axis, axes) == 0)
       return emitError() << "sub-axis " << axis << " does not divide axis \""
                          << axis.getName() << "\" of size " << whole;
     for (AxisRefAttr other : seen)
@@ -313,12 +325,17 @@ LogicalResult ShardingAttr::verifyFor(
       for (AxisRefAttr axis : subDim.getAxes())
         if (failed(see(axis)))
           return failure();
-      if (subDim.getSize())
-        fixed *= subDim.getSize();
+      if (subDim.getSize() && llvm::MulOverflow(fixed, subDim.getSize(), fixed))
+        return emitError() << "the sub-dimensions of dimension " << index
+                           << " multiply to more than 63 bits in sharding "
+                           << *this;
     }
     if (dim.getSubDims().size() == 1)
       continue;
     int64_t size = shape[index];
+    if (ShapedType::isDynamic(size))
+      return emitError() << "dimension " << index << " of dynamic size cannot "
+                         << "be interleaved as in sharding " << *this;
     if (size % fixed != 0)
       return emitError() << "dimension " << index << " of size " << size
                          << " is not a multiple of its sub-dimensions' "

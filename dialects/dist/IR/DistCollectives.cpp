@@ -1,4 +1,5 @@
-//===- DistCollectives.cpp - Verifiers and byte counts of collectives ------===//
+//===- DistCollectives.cpp - Verifiers and byte counts of collectives
+//------===//
 
 #include "dialects/dist/IR/Dist.h"
 
@@ -10,17 +11,18 @@ static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
                                      FlatSymbolRefAttr meshName) {
   MeshOp mesh = lookupMesh(op, meshName);
   if (!mesh)
-    return op->emitOpError()
-           << (meshName ? "names no dist.mesh: " : "needs 'on @mesh', since the "
-                          "module has not exactly one mesh")
-           << (meshName ? meshName.getValue() : StringRef());
+    return op->emitOpError() << (meshName ? "names no dist.mesh: "
+                                          : "needs 'on @mesh', since the "
+                                            "module has not exactly one mesh")
+                             << (meshName ? meshName.getValue() : StringRef());
   SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
   if (refs.empty())
     return op->emitOpError() << "needs at least one axis";
   for (auto [index, axis] : llvm::enumerate(refs)) {
     if (getAxisSize(axis, mesh.getAxes()) == 0)
-      return op->emitOpError() << "axis " << axis << " is not in mesh @"
-                               << mesh.getSymName() << " " << mesh.getAxesAttr();
+      return op->emitOpError()
+             << "axis " << axis << " is not in mesh @" << mesh.getSymName()
+             << " " << mesh.getAxesAttr();
     for (AxisRefAttr other : ArrayRef(refs).take_front(index))
       if (overlaps(axis, other))
         return op->emitOpError() << "names axis " << axis << " twice";
@@ -28,10 +30,18 @@ static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
   return getGroupSize(refs, mesh.getAxes());
 }
 
+/// Bytes of a tensor; elements narrower than a byte take one each.
 static int64_t bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Type element = type.getElementType();
+  int64_t parts = 1;
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    element = complex.getElementType();
+    parts = 2;
+  }
+  int64_t bytes =
+      element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 8;
+  return type.getNumElements() * parts * bytes;
 }
 
 /// Checks that `large` is `small` with `factor` times the size on `dim`.
@@ -40,9 +50,9 @@ static LogicalResult verifyScaled(Operation *op, Value small, Value large,
   auto smallType = cast<RankedTensorType>(small.getType());
   auto largeType = cast<RankedTensorType>(large.getType());
   if (dim < 0 || dim >= smallType.getRank())
-    return op->emitOpError() << "dimension " << dim
-                             << " is out of range for a tensor of rank "
-                             << smallType.getRank();
+    return op->emitOpError()
+           << "dimension " << dim << " is out of range for a tensor of rank "
+           << smallType.getRank();
   SmallVector<int64_t> expected(smallType.getShape());
   expected[dim] *= factor;
   if (smallType.getElementType() != largeType.getElementType() ||
@@ -59,9 +69,9 @@ static LogicalResult verifyReduction(Operation *op, ReductionKind kind,
                                      Type type) {
   bool bitwise = kind == ReductionKind::And || kind == ReductionKind::Or;
   if (bitwise && !type.isInteger())
-    return op->emitOpError() << "'" << stringifyReductionKind(kind)
-                             << "' needs integers, but the elements are "
-                             << type;
+    return op->emitOpError()
+           << "'" << stringifyReductionKind(kind)
+           << "' needs integers, but the elements are " << type;
   if (!type.isIntOrIndexOrFloat())
     return op->emitOpError() << "cannot reduce elements of type " << type;
   return success();
@@ -126,7 +136,8 @@ LogicalResult AllToAllOp::verify() {
   expected[concat] *= *p;
   if (in.clone(expected) != getResult().getType())
     return emitOpError() << "makes " << in.clone(expected) << " of " << in
-                         << ", but the result type is " << getResult().getType();
+                         << ", but the result type is "
+                         << getResult().getType();
   return success();
 }
 
@@ -181,15 +192,17 @@ LogicalResult HaloExchangeOp::verify() {
     return emitOpError() << "dimension " << dim
                          << " is out of range for a tensor of rank "
                          << in.getRank();
-  for (int64_t width : {getLow(), getHigh()})
+  for (int64_t width : {int64_t(getLow()), int64_t(getHigh())})
     if (width < 0 || width > in.getDimSize(dim))
       return emitOpError() << "halo of " << width << " is wider than the "
-                           << in.getDimSize(dim) << " rows that a neighbour has";
+                           << in.getDimSize(dim)
+                           << " rows that a neighbour has";
   SmallVector<int64_t> expected(in.getShape());
   expected[dim] += getLow() + getHigh();
   if (in.clone(expected) != getResult().getType())
     return emitOpError() << "makes " << in.clone(expected) << " of " << in
-                         << ", but the result type is " << getResult().getType();
+                         << ", but the result type is "
+                         << getResult().getType();
   return success();
 }
 

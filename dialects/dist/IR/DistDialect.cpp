@@ -1,4 +1,5 @@
-//===- DistDialect.cpp - Registration and discardable attributes -----------===//
+//===- DistDialect.cpp - Registration and discardable attributes
+//-----------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -28,8 +29,15 @@ MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
                                : SymbolTable::lookupSymbolIn(table, mesh);
     return llvm::dyn_cast_or_null<MeshOp>(found);
   }
+  // Meshes stand before the functions: a large program is not searched through
+  // for a second one each time.
   MeshOp only;
-  for (MeshOp candidate : table->getRegion(0).getOps<MeshOp>()) {
+  for (Operation &op : table->getRegion(0).getOps()) {
+    if (only && isa<FunctionOpInterface>(op))
+      break;
+    auto candidate = dyn_cast<MeshOp>(op);
+    if (!candidate)
+      continue;
     if (only)
       return {};
     only = candidate;
@@ -71,12 +79,11 @@ static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
                              << " names no dist.mesh";
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
-    return op->emitOpError() << "sharding " << sharding << " of " << what
-                             << " needs a ranked tensor, but the type is "
-                             << type;
-  return sharding.verifyFor(tensor.getShape(), mesh.getAxes(), [&] {
-    return op->emitOpError() << what << ": ";
-  });
+    return op->emitOpError()
+           << "sharding " << sharding << " of " << what
+           << " needs a ranked tensor, but the type is " << type;
+  return sharding.verifyFor(tensor.getShape(), mesh.getAxes(),
+                            [&] { return op->emitOpError() << what << ": "; });
 }
 
 static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
@@ -84,16 +91,17 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
   StringRef name = attr.getName();
   if (name == kParameterAttr || name == kInputAttr || name == kOutputAttr) {
     if (!isa<StringAttr>(attr.getValue()))
-      return op->emitOpError() << "'" << name << "' of " << what
-                               << " must be a string, but is " << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' of " << what << " must be a string, but is "
+             << attr.getValue();
     return success();
   }
   if (name == kGlobalTypeAttr) {
     auto global = dyn_cast<TypeAttr>(attr.getValue());
     if (!global || !isa<RankedTensorType>(global.getValue()))
-      return op->emitOpError() << "'" << name << "' of " << what
-                               << " must be a ranked tensor type, but is "
-                               << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be a ranked tensor type, but is " << attr.getValue();
     return success();
   }
   if (name == kShardingAttr)
@@ -106,16 +114,17 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attr.getName();
   if (name == kWeightsAttr || name == kScopeAttr) {
     if (!isa<StringAttr>(attr.getValue()))
-      return op->emitOpError() << "'" << name << "' must be a string, but is "
-                               << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' must be a string, but is " << attr.getValue();
     return success();
   }
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())
-      return op->emitOpError() << "'" << name << "' must be an array of one "
-                               << "entry for each of the " << op->getNumResults()
-                               << " results, but is " << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' must be an array of one "
+             << "entry for each of the " << op->getNumResults()
+             << " results, but is " << attr.getValue();
     for (auto [index, entry] : llvm::enumerate(array)) {
       if (isa<UnitAttr>(entry)) // a result that is no tensor
         continue;

@@ -1,4 +1,5 @@
-//===- DistOps.cpp - Assembly and verifiers of meshes and schedules --------===//
+//===- DistOps.cpp - Assembly and verifiers of meshes and schedules
+//--------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
@@ -66,8 +67,15 @@ static ParseResult parseEnum(OpAsmParser &parser, EnumAttrT &attr) {
   if (parser.parseKeyword(&word))
     return failure();
   std::optional<EnumT> value = symbolizeEnum<EnumT>(word);
-  if (!value)
-    return parser.emitError(loc) << "unexpected word '" << word << "'";
+  if (!value) {
+    InFlightDiagnostic diagnostic = parser.emitError(loc);
+    diagnostic << "'" << word << "' is none of ";
+    StringRef name;
+    for (uint32_t i = 0; !(name = stringifyEnum(static_cast<EnumT>(i))).empty();
+         ++i)
+      diagnostic << (i ? ", " : "") << name;
+    return diagnostic;
+  }
   attr = EnumAttrT::get(parser.getContext(), *value);
   return success();
 }
@@ -102,7 +110,8 @@ LogicalResult MeshOp::verify() {
     if (axis.getName().empty())
       return emitOpError() << "has an axis without a name";
     if (!names.insert(axis.getName()).second)
-      return emitOpError() << "has two axes called \"" << axis.getName() << "\"";
+      return emitOpError() << "has two axes called \"" << axis.getName()
+                           << "\"";
     if (axis.getSize() < 1)
       return emitOpError() << "axis \"" << axis.getName() << "\" has size "
                            << axis.getSize() << "; it must be at least 1";
@@ -119,9 +128,33 @@ LogicalResult MeshOp::verify() {
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : *getBody().begin())
     if (!isa<ShardOp, SyncOp>(op))
-      return op.emitOpError() << "is no directive of a schedule; dist.shard and "
-                              << "dist.sync are";
+      return op.emitOpError()
+             << "is no directive of a schedule; dist.shard and "
+             << "dist.sync are";
   return success();
+}
+
+/// Checks that no axis occurs twice and, unless `mesh` is null, that it has
+/// all.
+static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
+                                MeshOp mesh) {
+  for (auto [index, axis] : llvm::enumerate(axes)) {
+    for (AxisRefAttr other : axes.take_front(index))
+      if (overlaps(axis, other))
+        return op->emitOpError() << "names axis " << axis << " twice";
+    if (mesh && getAxisSize(axis, mesh.getAxes()) == 0)
+      return op->emitOpError()
+             << "axis " << axis << " is not in mesh @" << mesh.getSymName()
+             << " " << mesh.getAxesAttr();
+  }
+  return success();
+}
+
+/// The same for a directive. Its mesh may be in the program to come.
+static LogicalResult verifyDirectiveAxes(Operation *op,
+                                         ArrayRef<AxisRefAttr> axes) {
+  auto schedule = cast<ScheduleOp>(op->getParentOp());
+  return verifyAxes(op, axes, lookupMesh(schedule, schedule.getMeshAttr()));
 }
 
 ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -153,7 +186,8 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseKeyword(&word))
       return failure();
     std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
-    if (!parsed || (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
+    if (!parsed ||
+        (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
       return parser.emitError(loc)
              << "'" << word << "' must be 'column' or 'row'";
     kind = *parsed;
@@ -212,7 +246,13 @@ LogicalResult ShardOp::verify() {
   if (!isFeature && getGroups() != 1)
     return emitOpError() << "groups belong to 'column' and 'row', not to '"
                          << stringifyShardTarget(getKind()) << "'";
-  return success();
+  SmallVector<AxisRefAttr> axes;
+  if (isFeature)
+    axes = getAxisRefs(*getAxes());
+  else
+    for (Attribute dim : getDimsAttr())
+      llvm::append_range(axes, cast<DimShardingAttr>(dim).getAllAxes());
+  return verifyDirectiveAxes(*this, axes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,6 +301,11 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   if (succeeded(parser.parseOptionalKeyword("optional")))
     result.addAttribute("optional", UnitAttr::get(context));
+  if (succeeded(parser.parseOptionalKeyword("cause"))) {
+    StringAttr cause;
+    if (parser.parseAttribute(cause, "cause", result.attributes))
+      return failure();
+  }
   if (parser.parseOptionalAttrDict(result.attributes))
     return failure();
   if (!hasOperand.has_value())
@@ -291,9 +336,11 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << " on " << getMeshAttr();
   if (getOptional())
     printer << " optional";
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {"target", "mode", "kind", "dim", "toDim", "axes", "mesh", "optional"});
+  if (getCauseAttr())
+    printer << " cause " << getCauseAttr();
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "mode", "kind", "dim", "toDim",
+                                 "axes", "mesh", "optional", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }
@@ -303,10 +350,17 @@ LogicalResult SyncOp::verify() {
   if (inSchedule != getTarget().has_value() ||
       inSchedule == static_cast<bool>(getOperand()) ||
       inSchedule == static_cast<bool>(getResult()))
-    return emitOpError() << (inSchedule
-                                 ? "in a schedule names modules and has no operand"
-                                 : "outside a schedule has an operand and no "
-                                   "module path");
+    return emitOpError()
+           << (inSchedule ? "in a schedule names modules and has no operand"
+                          : "outside a schedule has an operand and no "
+                            "module path");
+  if (inSchedule && (getMeshAttr() || getCauseAttr()))
+    return emitOpError() << "in a schedule has no "
+                         << (getMeshAttr()
+                                 ? "'on', for it is on the schedule's mesh"
+                                 : "'cause', for it is one");
+  if (!inSchedule && getOptional())
+    return emitOpError() << "outside a schedule cannot be 'optional'";
   if (getOperand() && getOperand().getType() != getResult().getType())
     return emitOpError() << "result type " << getResult().getType()
                          << " differs from the operand's "
@@ -325,30 +379,25 @@ LogicalResult SyncOp::verify() {
   for (std::optional<int64_t> dim : {getDim(), getToDim()}) {
     if (!dim)
       continue;
-    int64_t rank = getOperand()
-                       ? cast<RankedTensorType>(getOperand().getType()).getRank()
-                       : *dim + 1;
+    int64_t rank =
+        getOperand() ? cast<RankedTensorType>(getOperand().getType()).getRank()
+                     : *dim + 1;
     if (*dim < 0 || *dim >= rank)
       return emitOpError() << "dimension " << *dim
                            << " is out of range for a tensor of rank " << rank;
   }
   if (getAxes().empty())
     return emitOpError() << "needs at least one axis";
-  SmallVector<AxisRefAttr> axes = getAxisRefs(getAxes());
-  MeshOp mesh;
-  if (auto schedule = (*this)->getParentOfType<ScheduleOp>())
-    mesh = lookupMesh(schedule, schedule.getMeshAttr());
-  else
-    mesh = lookupMesh(*this, getMeshAttr());
-  for (auto [index, axis] : llvm::enumerate(axes)) {
-    for (AxisRefAttr other : ArrayRef(axes).take_front(index))
-      if (overlaps(axis, other))
-        return emitOpError() << "names axis " << axis << " twice";
-    if (mesh && getAxisSize(axis, mesh.getAxes()) == 0)
-      return emitOpError() << "axis " << axis << " is not in mesh @"
-                           << mesh.getSymName() << " " << mesh.getAxesAttr();
-  }
-  return success();
+  if (inSchedule)
+    return verifyDirectiveAxes(*this, getAxisRefs(getAxes()));
+  MeshOp mesh = lookupMesh(*this, getMeshAttr());
+  if (!mesh && getMeshAttr())
+    return emitOpError() << "names no dist.mesh: " << getMeshAttr();
+  if (!mesh)
+    return emitOpError()
+           << "needs 'on @mesh', since the module has not exactly "
+           << "one mesh";
+  return verifyAxes(*this, getAxisRefs(getAxes()), mesh);
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,7 +407,8 @@ LogicalResult SyncOp::verify() {
 static LogicalResult verifyPlacement(Operation *op, ShardingAttr sharding) {
   MeshOp mesh = lookupMesh(op, sharding.getMesh());
   if (!mesh)
-    return op->emitOpError() << "sharding " << sharding << " names no dist.mesh";
+    return op->emitOpError()
+           << "sharding " << sharding << " names no dist.mesh";
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return sharding.verifyFor(type.getShape(), mesh.getAxes(),
                             [&] { return op->emitOpError(); });

@@ -56,8 +56,8 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
   let summary = "How a model is to be spread: a list of directives";
   let description = [{
     Directives name modules of the model by path: a glob (`*` is any run of
-    characters but a dot, `**` any run, `?` one, `{a,b}` either), or a regular
-    expression between slashes. `--dist-apply-schedule` turns them into
+    characters but a dot, `**` any run, `?` one character but a dot, `{a,b}`
+    either), or a regular expression between slashes. `--dist-apply-schedule` turns them into
     shardings, constraints and syncs; one that matches nothing is an error unless
     it says `optional`.
 
@@ -69,6 +69,8 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
       dist.shard parameter "transformer.wte.weight" [{"tp"}, {} ] optional
     }
     ```
+
+    Constraint: all ops in it are directives: `dist.shard` or `dist.sync`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
   let regions = (region SizedRegion<1>:$body);
@@ -95,6 +97,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     Constraints:
     - (C1) `column` and `row` have axes and no dimensions; the others the reverse.
     - (C2) `groups` is at least 1, and only `column` and `row` have it.
+    - (C3) axes are in the schedule's mesh, where its file defines it, and no
+      axis occurs twice.
   }];
   let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
@@ -134,7 +138,10 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     - (C1) in a schedule a target and no operand; elsewhere the reverse.
     - (C2) `all_reduce` has no dimension, the others have one, in range.
     - (C3) `all_to_all` has a second dimension that differs from the first.
-    - (C4) at least one axis, none of them twice.
+    - (C4) at least one axis, all of them in the mesh, none twice.
+    - (C5) in a schedule no mesh and no cause; elsewhere not `optional`.
+
+    `cause` says which directive of a schedule put it into the program.
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$operand,
                        OptionalAttr<StrAttr>:$target,
@@ -142,7 +149,7 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
                        OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
-                       UnitAttr:$optional);
+                       UnitAttr:$optional, OptionalAttr<StrAttr>:$cause);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -162,6 +169,8 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
     ```mlir
     %1 = dist.sharding_constraint %0 <@m, [{?}, {"tp"} ]> : tensor<8x16xf32>
     ```
+
+    Constraint: the sharding fits the tensor and its mesh (see `#dist.sharding`).
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$sharding,
                        OptionalAttr<StrAttr>:$cause);
@@ -182,6 +191,10 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
     %1 = dist.reshard %0 <@m, [{}, {} ], partial = sum {"tp"}>
            to <@m, [{}, {} ]> cause "…" : tensor<8x16xf32>
     ```
+
+    Constraints:
+    - (C1) both placements are on the same mesh.
+    - (C2) both fit the tensor and the mesh (see `#dist.sharding`).
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$source,
                        Dist_ShardingAttr:$sharding, StrAttr:$cause);

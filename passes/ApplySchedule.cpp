@@ -1,0 +1,32 @@
+//===- ApplySchedule.cpp - Schedule into program: level 0 to 1 ------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/Passes.h"
+#include "passes/schedule/Schedule.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTAPPLYSCHEDULEPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct DistApplySchedulePass
+    : dist::impl::DistApplySchedulePassBase<DistApplySchedulePass> {
+  using DistApplySchedulePassBase::DistApplySchedulePassBase;
+
+  void runOnOperation() override {
+    FailureOr<ScheduleOp> found =
+        file.empty() ? findSchedule(getOperation(), schedule)
+                     : loadSchedule(getOperation(), file, schedule);
+    if (failed(found) ||
+        failed(applySchedule(getOperation(), *found,
+                             report ? &llvm::errs() : nullptr)))
+      signalPassFailure();
+  }
+};
+} // namespace

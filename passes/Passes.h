@@ -1,0 +1,23 @@
+//===- Passes.h - Passes of dist --------------------------------*- C++ -*-===//
+//
+// Described in Passes.td, one file a pass.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_PASSES_H
+#define DIST_PASSES_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+namespace dist {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+} // namespace dist
+} // namespace mlir
+
+#endif // DIST_PASSES_PASSES_H

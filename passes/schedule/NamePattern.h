@@ -1,0 +1,47 @@
+//===- NamePattern.h - Globs and regexes over dotted names ------*- C++ -*-===//
+//
+// How a directive of a schedule names modules, parameters, inputs and outputs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_NAMEPATTERN_H
+#define DIST_PASSES_SCHEDULE_NAMEPATTERN_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/Regex.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::dist {
+
+/// A pattern over names such as `transformer.h.0.attn`: a glob, in which
+///   `*`      is any run of characters but a dot,
+///   `**`     is any run of characters; `**.` may also be nothing,
+///   `?`      is one character but a dot,
+///   `{a,b}`  is either, each a glob itself,
+/// or, between slashes, a POSIX extended regular expression. A pattern matches
+/// whole names only.
+class NamePattern {
+public:
+  /// Returns nullopt and sets `error` where `text` is malformed.
+  static std::optional<NamePattern> parse(StringRef text, std::string &error);
+
+  bool matches(StringRef name) const;
+
+private:
+  NamePattern() = default;
+
+  /// The only name that matches, where the pattern is a plain name.
+  std::string literal;
+  std::optional<llvm::Regex> regex;
+};
+
+/// The one of `names` that the author of `pattern`, which matches none, most
+/// likely meant: one that it matches with a prefix put before, else the nearest
+/// by edit distance; empty where none is near.
+StringRef findNearMiss(StringRef pattern, ArrayRef<StringRef> names);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_NAMEPATTERN_H

@@ -1,0 +1,129 @@
+//===- Schedule.cpp - Reading and applying schedules ----------------------===//
+//
+// Schedule files, the mesh they bring along, and the run over the directives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/Schedule.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/schedule/Directives.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+FailureOr<ScheduleOp> mlir::dist::findSchedule(ModuleOp module,
+                                               StringRef name) {
+  SmallVector<ScheduleOp> schedules(module.getOps<ScheduleOp>());
+  if (schedules.empty())
+    return module.emitError() << "there is no dist.schedule";
+  if (name.empty() && schedules.size() == 1)
+    return schedules.front();
+  for (ScheduleOp schedule : schedules)
+    if (schedule.getSymName() == name)
+      return schedule;
+  InFlightDiagnostic diagnostic = module.emitError();
+  if (name.empty())
+    diagnostic << "there are " << schedules.size()
+               << " schedules; choose one with schedule=NAME of ";
+  else
+    diagnostic << "there is no schedule @" << name << ", but ";
+  llvm::interleaveComma(schedules, diagnostic, [&](ScheduleOp schedule) {
+    diagnostic << "@" << schedule.getSymName();
+  });
+  return diagnostic;
+}
+
+/// Moves `op` before the first op of `module`.
+static void moveToFront(Operation *op, ModuleOp module) {
+  op->remove();
+  module.getBody()->push_front(op);
+}
+
+FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
+                                               StringRef name) {
+  MLIRContext *context = module.getContext();
+  llvm::SourceMgr sources;
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceFile<ModuleOp>(file, sources, ParserConfig(context));
+  if (!parsed)
+    return module.emitError() << "cannot read schedule file '" << file << "'";
+  FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
+  if (failed(schedule))
+    return failure();
+  StringRef meshName = schedule->getMesh();
+  auto brought = parsed->lookupSymbol<MeshOp>(meshName);
+  Operation *present = module.lookupSymbol(meshName);
+  if (!brought && !present)
+    return schedule->emitError()
+           << "is on mesh @" << meshName
+           << ", which neither its file nor the program defines";
+  if (brought && present) {
+    auto mesh = dyn_cast<MeshOp>(present);
+    if (!mesh || mesh.getAxesAttr() != brought.getAxesAttr()) {
+      InFlightDiagnostic diagnostic = brought.emitError();
+      if (mesh)
+        diagnostic << "mesh @" << meshName << " is " << brought.getAxesAttr()
+                   << " here, but " << mesh.getAxesAttr() << " in the program";
+      else
+        diagnostic << "@" << meshName << " is no mesh in the program";
+      diagnostic.attachNote(present->getLoc()) << "defined here";
+      return diagnostic;
+    }
+  }
+  if (Operation *other = module.lookupSymbol(schedule->getSymName())) {
+    InFlightDiagnostic diagnostic = schedule->emitError()
+                                    << "@" << schedule->getSymName()
+                                    << " is defined in the program as well";
+    diagnostic.attachNote(other->getLoc()) << "defined here";
+    return diagnostic;
+  }
+  moveToFront(*schedule, module);
+  if (!present)
+    moveToFront(brought, module);
+  return *schedule;
+}
+
+LogicalResult mlir::dist::overrideMesh(MeshOp mesh, StringRef sizes) {
+  SmallVector<MeshAxisAttr> axes(mesh.getAxes());
+  MLIRContext *context = mesh.getContext();
+  SmallVector<StringRef> entries;
+  sizes.split(entries, ',');
+  for (StringRef entry : entries) {
+    StringRef name = entry.split('=').first.trim();
+    StringRef number = entry.split('=').second;
+    int64_t size = 0;
+    if (number.trim().getAsInteger(10, size) || size < 1)
+      return mesh.emitError()
+             << "mesh sizes \"" << sizes
+             << "\" are not of the form axis=N,…: \"" << entry << "\"";
+    auto axis = llvm::find_if(
+        axes, [&](MeshAxisAttr a) { return a.getName() == name; });
+    if (axis == axes.end())
+      return mesh.emitError() << "there is no axis \"" << name << "\" in mesh @"
+                              << mesh.getSymName() << " " << mesh.getAxesAttr();
+    *axis = MeshAxisAttr::get(context, name, size);
+  }
+  mesh.setAxesAttr(MeshAxesAttr::get(context, axes));
+  return success();
+}
+
+LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
+                                        llvm::raw_ostream *report) {
+  auto mesh = module.lookupSymbol<MeshOp>(schedule.getMesh());
+  if (!mesh)
+    return schedule.emitError()
+           << "is on mesh @" << schedule.getMesh() << ", which is not defined";
+  DirectiveApplier applier(module, mesh);
+  for (Operation &directive : *schedule.getBody().begin()) {
+    FailureOr<unsigned> places = applier.apply(&directive);
+    if (failed(places))
+      return failure();
+    if (report)
+      *report << describeDirective(&directive) << ": " << *places
+              << (*places == 1 ? " place\n" : " places\n");
+  }
+  schedule.erase();
+  return success();
+}

@@ -1,0 +1,40 @@
+//===- Schedule.h - Reading and applying schedules --------------*- C++ -*-===//
+//
+// What --dist-apply-schedule does, for tools that also want to change the mesh
+// in between or print where the directives went.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_SCHEDULE_H
+#define DIST_PASSES_SCHEDULE_SCHEDULE_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dist {
+
+/// Moves the schedule called `name` (the only one where `name` is empty) of the
+/// schedule file `file`, and the mesh that it is on, into `module`. A mesh that
+/// the module has already must have the same axes.
+FailureOr<ScheduleOp> loadSchedule(ModuleOp module, StringRef file,
+                                   StringRef name);
+
+/// The schedule of `module` called `name`, or the only one.
+FailureOr<ScheduleOp> findSchedule(ModuleOp module, StringRef name);
+
+/// Gives axes of `mesh` other sizes: `sizes` is "tp=4,dp=2".
+LogicalResult overrideMesh(MeshOp mesh, StringRef sizes);
+
+/// Writes the directives of `schedule` into `module` as shardings, constraints
+/// and syncs, then erases the schedule. Writes to `report`, unless it is null,
+/// a line for each directive: how many places it applied to.
+LogicalResult applySchedule(ModuleOp module, ScheduleOp schedule,
+                            llvm::raw_ostream *report);
+
+/// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
+/// the line it stands on.
+std::string describeDirective(Operation *directive);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_SCHEDULE_H

@@ -1,0 +1,345 @@
+//===- SyncDirective.cpp - dist.sync directives become value-level ones ---===//
+//
+// Finds the values at the borders of a module that a sync speaks about.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/schedule/Directives.h"
+#include "passes/schedule/Schedule.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// Whether ops came from a module or one within it.
+class Membership {
+public:
+  explicit Membership(StringRef path) : path(path) {}
+
+  bool contains(Operation *op) {
+    for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp())
+      if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
+        return isWithin(scope);
+    return false;
+  }
+
+private:
+  bool isWithin(StringAttr scope) {
+    auto [entry, inserted] = known.try_emplace(scope, false);
+    if (inserted) {
+      StringRef rest = scope.getValue();
+      entry->second =
+          rest.consume_front(path) && (rest.empty() || rest.front() == '.');
+    }
+    return entry->second;
+  }
+
+  StringRef path;
+  llvm::SmallDenseMap<StringAttr, bool, 8> known;
+};
+
+/// The place for a sync of a module's output.
+struct OutputPlace {
+  /// The value to sync.
+  Value value;
+  /// Whether every use of it is to see the synced value, or only those outside
+  /// of the module.
+  bool everywhere = false;
+  /// The dimension of `value` that the output's dimension is.
+  std::optional<int64_t> dim;
+  /// Where no single dimension is: the reshape that makes it one.
+  tensor::ExpandShapeOp reshape;
+};
+} // namespace
+
+/// Whether the op commutes with a sum pending on the flagged operands.
+static bool commutesWithSum(Operation *op, ArrayRef<OpOperand *> flagged) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return false;
+  SmallVector<bool> partial(op->getNumOperands(), false);
+  for (OpOperand *operand : flagged)
+    partial[operand->getOperandNumber()] = true;
+  return iface.getPartialResult(partial, ReductionKind::Sum) ==
+         PartialResult::Partial;
+}
+
+/// The dimension of operand `operand` that dimension `dim` of the op's result
+/// is, where it is exactly one.
+static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
+                                     int64_t dim) {
+  ShardingRule rule = getShardingRule(op);
+  ArrayRef<unsigned> factors = rule.results[0].dims[dim];
+  if (factors.empty())
+    return std::nullopt;
+  const TensorRule &source = rule.operands[operand->getOperandNumber()];
+  for (auto [number, other] : llvm::enumerate(source.dims))
+    if (ArrayRef<unsigned>(other) == factors)
+      return number;
+  return std::nullopt;
+}
+
+/// Goes back from an output of the module, through what commutes with a pending
+/// sum and through additions of parameters (biases), to the op that leaves a
+/// sum pending. The sync belongs before the first of those additions.
+static OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
+                                  Membership &module) {
+  struct Step {
+    OpOperand *operand;
+    bool addsParameter;
+  };
+  OutputPlace atOutput{output, false, dim, {}};
+  SmallVector<Step> steps;
+  Value value = output;
+  while (true) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !module.contains(op) || op->getNumResults() != 1 ||
+        isa<SyncOp>(op))
+      return atOutput;
+    if (isa<ShardingConstraintOp>(op)) {
+      steps.push_back({&op->getOpOperand(0), false});
+      value = op->getOperand(0);
+      continue;
+    }
+    ShardingRule rule = getShardingRule(op);
+    if (llvm::any_of(rule.factors, [](const Factor &factor) {
+          return factor.kind == FactorKind::Reduction;
+        }))
+      break;
+    SmallVector<OpOperand *, 4> data = getDataOperands(op);
+    OpOperand *source = nullptr;
+    bool isUnique = true;
+    for (OpOperand *operand : data)
+      if (findOrigin(operand->get()).kind == Origin::Computed) {
+        isUnique &= !source;
+        source = operand;
+      }
+    if (!source || !isUnique)
+      return atOutput;
+    bool isLinear = commutesWithSum(op, source);
+    if (!isLinear && !commutesWithSum(op, data))
+      return atOutput;
+    steps.push_back({source, !isLinear});
+    value = source->get();
+  }
+
+  // The steps that stay after the sync: up to the addition nearest the sum.
+  size_t after = 0;
+  for (auto [number, step] : llvm::enumerate(steps))
+    if (step.addsParameter)
+      after = number + 1;
+  OutputPlace place{output, true, dim, {}};
+  for (auto [number, step] :
+       llvm::enumerate(ArrayRef(steps).take_front(after))) {
+    Operation *op = step.operand->getOwner();
+    if (place.dim) {
+      std::optional<int64_t> mapped = mapDim(op, step.operand, *place.dim);
+      auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+      // What lies between the sum and the reshape keeps the shape: the sum can
+      // be reshaped first.
+      if (!mapped && expand) {
+        OutputPlace pending = place;
+        pending.value = steps[after - 1].operand->get();
+        pending.reshape = expand;
+        bool keepsShape = pending.value.getType() == expand.getSrcType();
+        for (const Step &below :
+             ArrayRef(steps).slice(number + 1, after - number - 1))
+          keepsShape &= below.operand->get().getType() == expand.getSrcType() &&
+                        below.operand->getOwner()->getResult(0).getType() ==
+                            expand.getSrcType();
+        return keepsShape ? pending : atOutput;
+      }
+      if (!mapped)
+        return atOutput;
+      place.dim = mapped;
+    }
+    place.value = step.operand->get();
+  }
+  return place;
+}
+
+/// Data that the module's ops read and that comes from elsewhere.
+static llvm::SmallSetVector<Value, 4> findInputs(ArrayRef<Operation *> ops,
+                                                 Membership &module) {
+  auto isOutside = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || !module.contains(op);
+  };
+  // What a weight is applied to is the module's input; masks and the like are
+  // read as well.
+  llvm::SmallSetVector<Value, 4> features, all;
+  for (Operation *op : ops) {
+    if (auto contraction = findFeatureContraction(op)) {
+      Value value = contraction->activation->get();
+      while (!isOutside(value)) {
+        Operation *maker = value.getDefiningOp();
+        SmallVector<OpOperand *, 4> data = getDataOperands(maker);
+        if (data.size() != 1 ||
+            !(isa<ShardingConstraintOp>(maker) || commutesWithSum(maker, data)))
+          break;
+        value = data.front()->get();
+      }
+      if (isOutside(value))
+        features.insert(value);
+    }
+    for (OpOperand *operand : getDataOperands(op))
+      if (isOutside(operand->get()) &&
+          findOrigin(operand->get()).kind == Origin::Computed)
+        all.insert(operand->get());
+  }
+  return features.empty() ? all : features;
+}
+
+/// Values that the module's ops make and that are read elsewhere.
+static SmallVector<Value> findOutputs(ArrayRef<Operation *> ops,
+                                      Membership &module) {
+  SmallVector<Value> outputs;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (isa<RankedTensorType>(result.getType()) &&
+          llvm::any_of(
+              result.getUsers(),
+              [&](Operation *user) { return !module.contains(user); }) &&
+          findOrigin(result).kind == Origin::Computed)
+        outputs.push_back(result);
+  return outputs;
+}
+
+FailureOr<SyncOp> DirectiveApplier::makeSync(SyncOp directive, Value value,
+                                             Operation *scopeOf,
+                                             std::optional<int64_t> dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  for (std::optional<int64_t> d :
+       {dim, std::optional<int64_t>(directive.getToDim())})
+    if (d && *d >= type.getRank()) {
+      InFlightDiagnostic diagnostic =
+          directive.emitError() << "dimension " << *d << " is out of range for "
+                                << type << " of rank " << type.getRank();
+      diagnostic.attachNote(value.getLoc()) << "this value";
+      return diagnostic;
+    }
+  OpBuilder builder(mesh.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto sync = SyncOp::create(
+      builder, locate(directive, scopeOf), type, value, /*target=*/StringAttr(),
+      directive.getModeAttr(), directive.getKindAttr(),
+      dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
+      directive.getToDimAttr(), directive.getAxesAttr(), layout.getName(),
+      /*optional=*/UnitAttr(),
+      builder.getStringAttr(describeDirective(directive)));
+  if (Attribute scope = scopeOf->getAttr(kScopeAttr))
+    sync->setAttr(kScopeAttr, scope);
+  index.add(sync);
+  return sync;
+}
+
+FailureOr<unsigned> DirectiveApplier::syncInputs(SyncOp directive,
+                                                 StringRef path) {
+  Membership module(path);
+  SmallVector<Operation *> ops = index.getOps(path);
+  // The same communication of the same value is done once.
+  Attribute key =
+      ArrayAttr::get(mesh.getContext(),
+                     {directive.getKindAttr(), directive.getAxesAttr(),
+                      directive.getDim() ? Attribute(directive.getDimAttr())
+                                         : UnitAttr::get(mesh.getContext()),
+                      directive.getToDim() ? Attribute(directive.getToDimAttr())
+                                           : UnitAttr::get(mesh.getContext())});
+  unsigned places = 0;
+  for (Value value : findInputs(ops, module)) {
+    SyncOp &made = inputSyncs[{value, key}];
+    Operation *reader = nullptr;
+    for (Operation *user : value.getUsers())
+      if (module.contains(user) && (!reader || user->isBeforeInBlock(reader)))
+        reader = user;
+    if (!made) {
+      FailureOr<SyncOp> sync =
+          makeSync(directive, value, reader, directive.getDim());
+      if (failed(sync))
+        return failure();
+      made = *sync;
+    }
+    value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) {
+      return use.getOwner() != made && module.contains(use.getOwner());
+    });
+    ++places;
+  }
+  return places;
+}
+
+FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
+                                                  StringRef path) {
+  Membership module(path);
+  bool reduces = directive.getKind() == SyncKind::AllReduce ||
+                 directive.getKind() == SyncKind::ReduceScatter;
+  unsigned places = 0;
+  for (Value output : findOutputs(index.getOps(path), module)) {
+    std::optional<int64_t> dim = directive.getDim();
+    int64_t rank = cast<RankedTensorType>(output.getType()).getRank();
+    OutputPlace place{output, false, dim, {}};
+    if (reduces && !(dim && *dim >= rank))
+      place = findPendingSum(output, dim, module);
+    Operation *maker = place.value.getDefiningOp();
+    if (!place.reshape) {
+      FailureOr<SyncOp> sync =
+          makeSync(directive, place.value, maker, place.dim);
+      if (failed(sync))
+        return failure();
+      place.value.replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
+        return use.getOwner() != *sync &&
+               (place.everywhere || !module.contains(use.getOwner()));
+      });
+      ++places;
+      continue;
+    }
+    // Reshape the sum, sync, and reshape back.
+    OpBuilder builder(maker);
+    builder.setInsertionPointAfter(maker);
+    Operation *expanded = builder.clone(*place.reshape);
+    expanded->setOperand(0, place.value);
+    FailureOr<SyncOp> sync =
+        makeSync(directive, expanded->getResult(0), expanded, place.dim);
+    if (failed(sync))
+      return failure();
+    builder.setInsertionPointAfter(*sync);
+    auto collapsed = tensor::CollapseShapeOp::create(
+        builder, expanded->getLoc(), place.value.getType(), sync->getResult(),
+        place.reshape.getReassociation());
+    collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
+    index.add(expanded);
+    index.add(collapsed);
+    place.value.replaceAllUsesExcept(collapsed, expanded);
+    ++places;
+  }
+  return places;
+}
+
+FailureOr<unsigned> DirectiveApplier::applySync(SyncOp directive) {
+  if (directive.getMode() == SyncMode::BwdPost)
+    return directive.emitError()
+           << "'bwd_post' speaks about gradients, but this program has no "
+           << "backward pass: it applies to differentiated programs only (run "
+           << "--dist-differentiate first)";
+  if (failed(verifyAxes(directive, getAxisRefs(directive.getAxes()))))
+    return failure();
+  FailureOr<SmallVector<StringRef>> paths =
+      matchPaths(directive, *directive.getTarget(), directive.getOptional());
+  if (failed(paths))
+    return failure();
+  unsigned places = 0;
+  for (StringRef path : *paths) {
+    FailureOr<unsigned> more = directive.getMode() == SyncMode::FwdPre
+                                   ? syncInputs(directive, path)
+                                   : syncOutputs(directive, path);
+    if (failed(more))
+      return failure();
+    if (*more == 0)
+      return directive.emitError()
+             << "module \"" << path << "\" has no "
+             << (directive.getMode() == SyncMode::FwdPre ? "input" : "output")
+             << " tensor to sync";
+    places += *more;
+  }
+  return places;
+}
