@@ -1,0 +1,29 @@
+//===- OptionValues.h - Options that dist-exec and dist-run share -*- C++
+//-*-===//
+//
+// Values of --input and --link. Apart from the executor because .pb files need
+// protobuf.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_OPTIONVALUES_H
+#define DIST_OPTIONVALUES_H
+
+#include "dist/Executor.h"
+
+namespace dist {
+
+/// Reads NAME=FILE.npy, NAME=FILE.pb and NAME=random[:SEED]; the dtype and
+/// shape of random values are those of the program's input (integers are 0 to
+/// 15). Throws Error for options that are malformed, given twice, or name what
+/// is no input of the program.
+Inputs readInputs(const std::vector<std::string> &options,
+                  const Manifest &manifest);
+
+/// Reads "latency=20us,bandwidth=1GB/s"; either part may be missing. Units: s,
+/// ms, us, ns; B/s, kB/s, MB/s, GB/s (powers of ten).
+EmulatedLink parseLink(const std::string &text);
+
+} // namespace dist
+
+#endif // DIST_OPTIONVALUES_H

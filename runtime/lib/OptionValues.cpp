@@ -1,0 +1,105 @@
+//===- OptionValues.cpp - Options that dist-exec and dist-run share --------===//
+
+#include "dist/OptionValues.h"
+#include "dist/Npy.h"
+#include "dist/OnnxTensor.h"
+
+#include <cstdlib>
+#include <sstream>
+
+using namespace dist;
+
+static bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() &&
+         text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+static const TensorDesc &findInput(const Manifest &manifest,
+                                   const std::string &option,
+                                   const std::string &name) {
+  std::string known;
+  for (const TensorDesc &desc : manifest.arguments) {
+    if (desc.kind != TensorDesc::Input)
+      continue;
+    if (desc.name == name)
+      return desc;
+    known += " " + desc.name;
+  }
+  throw Error("--input " + option + ": the program has no input '" + name +
+              "'; its inputs are:" + (known.empty() ? " none" : known));
+}
+
+static Tensor readInput(const std::string &option, const std::string &value,
+                        const TensorDesc &desc) {
+  if (endsWith(value, ".npy"))
+    return readNpy(value);
+  if (endsWith(value, ".pb"))
+    return readOnnxTensor(value);
+  if (value.rfind("random", 0) == 0) {
+    std::string seed = value.substr(6);
+    char *end = nullptr;
+    uint64_t number =
+        seed.size() > 1 ? std::strtoull(seed.c_str() + 1, &end, 10) : 0;
+    if (seed.empty() || (seed[0] == ':' && end && !*end))
+      return randomTensor(desc.dtype, desc.globalShape, number);
+  }
+  throw Error("--input " + option +
+              ": expected NAME=FILE.npy, NAME=FILE.pb or NAME=random[:SEED]");
+}
+
+Inputs dist::readInputs(const std::vector<std::string> &options,
+                        const Manifest &manifest) {
+  Inputs inputs;
+  for (const std::string &option : options) {
+    size_t equal = option.find('=');
+    if (equal == std::string::npos)
+      throw Error("--input " + option +
+                  ": expected NAME=FILE.npy, NAME=FILE.pb or "
+                  "NAME=random[:SEED]");
+    std::string name = option.substr(0, equal);
+    const TensorDesc &desc = findInput(manifest, option, name);
+    if (inputs.count(name))
+      throw Error("--input " + name + " is given twice");
+    inputs[name] = readInput(option, option.substr(equal + 1), desc);
+  }
+  return inputs;
+}
+
+/// A number and one of `units`, each {name, factor}.
+static double
+parseQuantity(const std::string &part, const std::string &text,
+              const std::vector<std::pair<std::string, double>> &units) {
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  std::string known;
+  for (const auto &[unit, factor] : units) {
+    if (end != text.c_str() && number >= 0 && unit == end)
+      return number * factor;
+    known += " " + unit;
+  }
+  throw Error("--link " + part + ": expected a number with one of the units" +
+              known);
+}
+
+EmulatedLink dist::parseLink(const std::string &text) {
+  EmulatedLink link;
+  std::stringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    size_t equal = part.find('=');
+    std::string key = part.substr(0, equal);
+    std::string value =
+        equal == std::string::npos ? "" : part.substr(equal + 1);
+    if (key == "latency")
+      link.latencySeconds = parseQuantity(
+          part, value, {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
+    else if (key == "bandwidth")
+      link.bytesPerSecond = parseQuantity(
+          part, value,
+          {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}});
+    else
+      throw Error("--link " + part +
+                  ": expected latency=… or bandwidth=…, as in "
+                  "latency=20us,bandwidth=1GB/s");
+  }
+  return link;
+}

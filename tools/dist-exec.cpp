@@ -1,0 +1,128 @@
+//===- dist-exec.cpp - Runs a bundle --------------------------------------===//
+//
+// Runs what dist-compile made, where no compiler is installed: it links the
+// runtime and neither LLVM nor MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dist/Executor.h"
+#include "dist/Npy.h"
+#include "dist/OptionValues.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+using namespace dist;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::string bundle, output, backend = "threads", link;
+  std::vector<std::string> inputs;
+  bool json = false;
+  RunOptions run;
+};
+
+} // namespace
+
+/// Each result as NAME.npy, also where a name is no file name.
+static void writeOutputs(const std::string &folder, const RunResult &result) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw Error("--output " + folder + ": " + error.message());
+  for (const RunResult::Output &output : result.outputs) {
+    std::string name = output.name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    writeNpy((fs::path(folder) / (name + ".npy")).string(), output.tensor);
+  }
+}
+
+static void report(const Program &program, const RunResult &result,
+                   const Options &options) {
+  int64_t ranks = program.manifest.mesh.size();
+  if (options.json) {
+    nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+    for (const RunResult::Output &output : result.outputs)
+      outputs.push_back({{"name", output.name},
+                         {"dtype", dtypeName(output.tensor.dtype)},
+                         {"shape", output.tensor.shape}});
+    std::puts(nlohmann::ordered_json{{"ok", true},
+                                     {"ranks", ranks},
+                                     {"outputs", std::move(outputs)},
+                                     {"seconds", result.seconds}}
+                  .dump()
+                  .c_str());
+    return;
+  }
+  for (const RunResult::Output &output : result.outputs)
+    std::printf("%s: %s%s%s\n", output.name.c_str(),
+                dtypeName(output.tensor.dtype),
+                toString(output.tensor.shape).c_str(),
+                options.output.empty() ? "" : " written");
+  double best = *std::min_element(result.seconds.begin(), result.seconds.end());
+  std::printf("%lld ranks, %zu run%s, best %.3f ms\n",
+              static_cast<long long>(ranks), result.seconds.size(),
+              result.seconds.size() == 1 ? "" : "s", best * 1e3);
+}
+
+static int run(const Options &options) {
+  Program program = loadBundle(options.bundle);
+  Inputs inputs = readInputs(options.inputs, program.manifest);
+  RunResult result = execute(program, inputs, options.run);
+  if (!options.output.empty())
+    writeOutputs(options.output, result);
+  report(program, result, options);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
+               "mesh has devices.",
+               "dist-exec");
+  app.add_option("bundle", options.bundle, "The bundle, a folder OUT.dist")
+      ->required();
+  app.add_option("--weights", options.run.weights,
+                 "Parameters (.safetensors), in place of the bundle's own");
+  app.add_option("--input", options.inputs,
+                 "NAME=FILE.npy, NAME=FILE.pb or NAME=random[:SEED]; once for "
+                 "each input")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--output", options.output,
+                 "Folder that receives NAME.npy for each result, whole");
+  app.add_option("--backend", options.backend, "What runs the ranks: threads")
+      ->capture_default_str();
+  app.add_option("--repeat", options.run.repeat,
+                 "How often to run, on the same inputs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--trace", options.run.trace,
+                 "Chrome trace of the last run, for chrome://tracing or "
+                 "Perfetto");
+  app.add_option("--link", options.link,
+                 "Pretend that ranks are joined by such a link: "
+                 "latency=20us,bandwidth=1GB/s");
+  app.add_flag("--json", options.json, "Last line is one JSON object");
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (options.backend != "threads")
+      throw Error("--backend " + options.backend +
+                  ": not in this build; known is threads");
+    if (!options.link.empty())
+      options.run.link = parseLink(options.link);
+    return run(options);
+  } catch (const std::exception &e) {
+    if (options.json)
+      std::puts(nlohmann::ordered_json{{"ok", false}, {"error", e.what()}}
+                    .dump()
+                    .c_str());
+    std::fprintf(stderr, "dist-exec: error: %s\n", e.what());
+    return 1;
+  }
+}
