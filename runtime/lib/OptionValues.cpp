@@ -1,4 +1,4 @@
-//===- OptionValues.cpp - Options that dist-exec and dist-run share --------===//
+//===- OptionValues.cpp - Values of shared command-line options -----------===//
 
 #include "dist/OptionValues.h"
 #include "dist/Npy.h"

@@ -1,7 +1,7 @@
-//===- OptionValues.h - Options that dist-exec and dist-run share -*- C++
-//-*-===//
+//===- OptionValues.h - Values of shared command-line options ---*- C++ -*-===//
 //
-// Values of --input and --link. Apart from the executor because .pb files need
+//
+// Values of --input and --link of dist-exec and dist-run. Apart from the executor because .pb files need
 // protobuf.
 //
 //===----------------------------------------------------------------------===//

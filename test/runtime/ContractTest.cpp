@@ -1,0 +1,320 @@
+//===- ContractTest.cpp - Contractions against three nested loops ---------===//
+
+#include "Ranks.h"
+#include "dist/Tensor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace dist;
+using namespace dist::test;
+
+namespace {
+
+struct LoopRow {
+  int64_t kind, extent, a, b, c;
+};
+
+/// Elements that the loops reach in an operand.
+int64_t span(const std::vector<LoopRow> &loops, int64_t LoopRow::*stride) {
+  int64_t last = 0;
+  for (const LoopRow &loop : loops)
+    last += std::max<int64_t>(loop.extent - 1, 0) * loop.*stride;
+  return last + 1;
+}
+
+/// The definition: every point of every loop.
+void reference(const std::vector<LoopRow> &loops, const std::vector<float> &a,
+               const std::vector<float> &b, std::vector<double> &c) {
+  std::vector<int64_t> at(loops.size(), 0);
+  int64_t ia = 0, ib = 0, ic = 0;
+  for (const LoopRow &loop : loops)
+    if (loop.extent == 0)
+      return;
+  while (true) {
+    c[ic] += double(a[ia]) * b[ib];
+    size_t i = loops.size();
+    while (i-- > 0) {
+      ia += loops[i].a;
+      ib += loops[i].b;
+      ic += loops[i].c;
+      if (++at[i] < loops[i].extent)
+        break;
+      ia -= loops[i].a * at[i];
+      ib -= loops[i].b * at[i];
+      ic -= loops[i].c * at[i];
+      at[i] = 0;
+    }
+    if (i == size_t(-1))
+      return;
+  }
+}
+
+/// Runs `loops` with and without accumulating; c outside of them must stay.
+void check(const std::string &name, std::vector<LoopRow> loops,
+           dist_dtype inDtype = DIST_F32, dist_dtype outDtype = DIST_F32) {
+  // What an operand does not depend on is ignored: put nonsense there.
+  std::vector<LoopRow> given = loops;
+  for (LoopRow &loop : given) {
+    if (loop.kind == DIST_LOOP_M)
+      loop.b = 12345;
+    if (loop.kind == DIST_LOOP_N)
+      loop.a = 12345;
+    if (loop.kind == DIST_LOOP_K)
+      loop.c = 12345;
+  }
+  for (bool accumulate : {false, true}) {
+    std::string message = runRanks(line(1), [&](dist_rank *rank) {
+      std::mt19937 random(7);
+      std::uniform_int_distribution<int> small(-4, 4);
+      std::vector<float> a(span(loops, &LoopRow::a)),
+          b(span(loops, &LoopRow::b)), c(span(loops, &LoopRow::c));
+      for (auto *v : {&a, &b, &c})
+        for (float &x : *v)
+          x = small(random) * 0.5f;
+      std::vector<double> expected(c.begin(), c.end());
+      if (!accumulate) { // what the loops reach starts at zero
+        std::vector<LoopRow> points;
+        for (const LoopRow &loop : loops)
+          if (loop.kind != DIST_LOOP_K)
+            points.push_back({0, loop.extent, 0, 0, loop.c});
+        std::vector<float> one(1, 1.0f);
+        std::vector<double> reached(c.size());
+        reference(points, one, one, reached);
+        for (size_t i = 0; i < c.size(); ++i)
+          if (reached[i])
+            expected[i] = 0;
+      }
+      reference(loops, a, b, expected);
+
+      auto pack = [](const std::vector<float> &v, dist_dtype dtype) {
+        std::vector<char> bytes(v.size() * dtypeBytes(dtype));
+        if (dtype == DIST_F32)
+          memcpy(bytes.data(), v.data(), bytes.size());
+        else
+          for (size_t i = 0; i < v.size(); ++i) {
+            uint16_t bits = floatToBfloat(v[i]);
+            memcpy(&bytes[2 * i], &bits, 2);
+          }
+        return bytes;
+      };
+      std::vector<char> pa = pack(a, inDtype), pb = pack(b, inDtype),
+                        pc = pack(c, outDtype);
+      if (dist_contract(rank, inDtype, outDtype, accumulate, given.size(),
+                        &given[0].kind, pa.data(), pb.data(), pc.data()) != 0)
+        return 1;
+      std::vector<float> got(c.size());
+      convert(outDtype, pc.data(), DIST_F32, got.data(), got.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        // Multiples of a quarter: sums are exact in f32.
+        float want = expected[i];
+        if (outDtype == DIST_BF16)
+          want = bfloatToFloat(floatToBfloat(want));
+        EXPECT_EQ(got[i], want) << name << (accumulate ? " accumulating" : "")
+                                << ", element " << i << " of c";
+        if (got[i] != want)
+          return 0;
+      }
+      return 0;
+    });
+    EXPECT_EQ(message, "") << name;
+  }
+}
+
+constexpr int64_t B = DIST_LOOP_BATCH, M = DIST_LOOP_M, N = DIST_LOOP_N,
+                  K = DIST_LOOP_K;
+
+TEST(Contract, Products) {
+  check("m x k times k x n",
+        {{M, 5, 7, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}});
+  check("b transposed", {{M, 5, 7, 0, 9}, {N, 9, 0, 7, 1}, {K, 7, 1, 1, 0}});
+  check("a transposed", {{M, 5, 1, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 5, 9, 0}});
+  check("c transposed", {{M, 5, 7, 0, 1}, {N, 9, 0, 1, 5}, {K, 7, 1, 9, 0}});
+  check("all transposed", {{M, 5, 1, 0, 1}, {N, 9, 0, 7, 5}, {K, 7, 5, 1, 0}});
+  check("rows apart", {{M, 5, 11, 0, 13}, {N, 9, 0, 1, 1}, {K, 7, 1, 12, 0}});
+  check("nothing is contiguous",
+        {{M, 5, 21, 0, 40}, {N, 9, 0, 2, 4}, {K, 7, 3, 20, 0}});
+  check("large", {{M, 130, 70, 0, 150}, {N, 150, 0, 1, 1}, {K, 70, 1, 150, 0}});
+}
+
+TEST(Contract, VectorsAndScalars) {
+  check("matrix times vector", {{M, 6, 8, 0, 1}, {K, 8, 1, 1, 0}});
+  check("vector times matrix", {{N, 6, 0, 1, 1}, {K, 8, 1, 6, 0}});
+  check("strided vector", {{M, 6, 8, 0, 3}, {K, 8, 1, 5, 0}});
+  check("inner product", {{K, 8, 1, 1, 0}});
+  check("outer product", {{M, 6, 1, 0, 4}, {N, 4, 0, 1, 1}});
+  check(
+      "extents of one",
+      {{B, 1, 99, 99, 99}, {M, 1, 3, 0, 5}, {N, 5, 0, 1, 1}, {K, 3, 1, 5, 0}});
+}
+
+TEST(Contract, LoopsMerge) {
+  check("[b, s, h] x [h, n]",
+        {{M, 2, 28, 0, 20}, {M, 4, 7, 0, 5}, {N, 5, 0, 1, 1}, {K, 7, 1, 5, 0}});
+  check("[b, s, h] x [n, h], out of order",
+        {{K, 7, 1, 1, 0}, {N, 5, 0, 7, 1}, {M, 4, 7, 0, 5}, {M, 2, 28, 0, 20}});
+  check("sum over heads and width",
+        {{M, 4, 12, 0, 5}, {K, 3, 4, 20, 0}, {K, 4, 1, 5, 0}, {N, 5, 0, 1, 1}});
+}
+
+TEST(Contract, LoopsThatDoNotMerge) {
+  check(
+      "two m, apart",
+      {{M, 3, 100, 0, 60}, {M, 4, 7, 0, 5}, {N, 5, 0, 1, 1}, {K, 7, 1, 5, 0}});
+  check(
+      "two n, apart",
+      {{M, 4, 7, 0, 100}, {N, 3, 0, 50, 30}, {N, 5, 0, 1, 1}, {K, 7, 1, 5, 0}});
+  check(
+      "two k, apart",
+      {{M, 4, 40, 0, 5}, {N, 5, 0, 1, 1}, {K, 3, 10, 80, 0}, {K, 7, 1, 5, 0}});
+  check("two k, apart, and a batch", {{B, 2, 200, 300, 20},
+                                      {M, 4, 40, 0, 5},
+                                      {N, 5, 0, 1, 1},
+                                      {K, 3, 10, 80, 0},
+                                      {K, 7, 1, 5, 0}});
+}
+
+TEST(Contract, Batches) {
+  const int64_t b = 2, h = 3, s = 5, d = 4;
+  check("scores, [b, h, s, d]", {{B, b, h * s * d, h * s * d, h * s * s},
+                                 {B, h, s * d, s * d, s * s},
+                                 {M, s, d, 0, s},
+                                 {N, s, 0, d, 1},
+                                 {K, d, 1, 1, 0}});
+  check("scores, [b, s, h, d]", {{B, b, s * h * d, s * h * d, h * s * s},
+                                 {B, h, d, d, s * s},
+                                 {M, s, h * d, 0, s},
+                                 {N, s, 0, h * d, 1},
+                                 {K, d, 1, 1, 0}});
+  check("values, to [b, s, h, d]", {{B, b, h * s * s, s * h * d, s * h * d},
+                                    {B, h, s * s, d, d},
+                                    {M, s, s, 0, h * d},
+                                    {N, d, 0, 1, 1},
+                                    {K, s, 1, h * d, 0}});
+  check("fused q|k|v", {{B, b, s * 3 * h * d, s * 3 * h * d, h * s * s},
+                        {B, h, d, d, s * s},
+                        {M, s, 3 * h * d, 0, s},
+                        {N, s, 0, 3 * h * d, 1},
+                        {K, d, 1, 1, 0}});
+  // Grouped queries: two query heads share a key head.
+  check("b is shared by a batch", {{B, 3, 40, 20, 50},
+                                   {B, 2, 20, 0, 25},
+                                   {M, 5, 4, 0, 5},
+                                   {N, 5, 0, 4, 1},
+                                   {K, 4, 1, 1, 0}});
+  check("a is shared by a batch",
+        {{B, 3, 0, 20, 25}, {M, 5, 4, 0, 5}, {N, 5, 0, 4, 1}, {K, 4, 1, 1, 0}});
+  check(
+      "batch is innermost",
+      {{M, 5, 12, 0, 15}, {K, 4, 3, 15, 0}, {N, 5, 0, 3, 3}, {B, 3, 1, 1, 1}});
+  check("elementwise product", {{B, 24, 1, 1, 1}});
+}
+
+TEST(Contract, BroadcastRows) {
+  check("a's rows are one row",
+        {{M, 5, 0, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}});
+  check("b's columns are one column",
+        {{M, 5, 7, 0, 9}, {N, 9, 0, 0, 1}, {K, 7, 1, 1, 0}});
+}
+
+TEST(Contract, EmptyExtents) {
+  check("no m", {{M, 0, 7, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}});
+  check("no k", {{M, 5, 7, 0, 12}, {N, 9, 0, 1, 1}, {K, 0, 1, 9, 0}});
+}
+
+TEST(Contract, Random) {
+  std::mt19937 random(3);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<LoopRow> loops;
+    int64_t count = pick(1, 6);
+    for (int64_t i = 0; i < count; ++i)
+      loops.push_back({pick(0, 3), pick(1, 5), 0, 0, 0});
+    // Each operand lays its loops out in an order of its own, with gaps.
+    auto layOut = [&](int64_t LoopRow::*stride, int64_t without) {
+      std::vector<LoopRow *> order;
+      for (LoopRow &loop : loops)
+        if (loop.kind != without)
+          order.push_back(&loop);
+      std::shuffle(order.begin(), order.end(), random);
+      int64_t next = 1;
+      for (LoopRow *loop : order) {
+        loop->*stride = next;
+        next *= loop->extent;
+        if (pick(0, 3) == 0)
+          next += pick(1, 3);
+      }
+    };
+    layOut(&LoopRow::a, N);
+    layOut(&LoopRow::b, M);
+    layOut(&LoopRow::c, K);
+    check("round " + std::to_string(round), loops);
+    if (HasFailure())
+      break;
+  }
+}
+
+bool hasBf16() { return __builtin_cpu_supports("avx512bw"); }
+
+TEST(Contract, Bf16) {
+  if (!hasBf16())
+    GTEST_SKIP() << "oneDNN multiplies bf16 with AVX-512 only";
+  for (dist_dtype out : {DIST_F32, DIST_BF16}) {
+    check("product", {{M, 5, 7, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}},
+          DIST_BF16, out);
+    check("b transposed", {{M, 5, 7, 0, 9}, {N, 9, 0, 7, 1}, {K, 7, 1, 1, 0}},
+          DIST_BF16, out);
+    check(
+        "batch",
+        {{B, 3, 35, 63, 45}, {M, 5, 7, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}},
+        DIST_BF16, out);
+  }
+}
+
+TEST(Contract, RefusesOtherTypes) {
+  const int64_t loops[] = {DIST_LOOP_K, 4, 1, 1, 0};
+  for (auto [in, out] : std::vector<std::pair<dist_dtype, dist_dtype>>{
+           {DIST_F64, DIST_F64}, {DIST_I32, DIST_I32}, {DIST_F32, DIST_F64}}) {
+    std::string message =
+        runRanks(line(1), [&, in = in, out = out](dist_rank *rank) {
+          double x[4] = {}, y[4] = {};
+          EXPECT_NE(dist_contract(rank, in, out, 0, 1, loops, x, x, y), 0);
+          return 0;
+        });
+    EXPECT_THAT(message,
+                testing::HasSubstr(std::string("no contraction of ") +
+                                   dtypeName(in) + " to " + dtypeName(out)));
+  }
+}
+
+// Same bits, run after run, rank after rank.
+TEST(Contract, IsDeterministic) {
+  const int64_t loops[] = {DIST_LOOP_M, 64,  300, 0,  80, //
+                           DIST_LOOP_N, 80,  0,   1,  1,  //
+                           DIST_LOOP_K, 300, 1,   80, 0};
+  std::vector<float> a(64 * 300), b(300 * 80);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (auto *v : {&a, &b})
+    for (float &x : *v)
+      x = normal(random);
+  std::vector<std::vector<float>> results(6, std::vector<float>(64 * 80));
+  for (int round = 0; round < 2; ++round)
+    EXPECT_EQ(runRanks(line(3),
+                       [&](dist_rank *rank) {
+                         return dist_contract(
+                             rank, DIST_F32, DIST_F32, 0, 3, loops, a.data(),
+                             b.data(),
+                             results[3 * round + dist_rank_index(rank)].data());
+                       }),
+              "");
+  for (const std::vector<float> &result : results)
+    EXPECT_EQ(result, results[0]);
+}
+
+} // namespace

@@ -1,0 +1,266 @@
+//===- FailureTest.cpp - A run that cannot go on ends, and says why -------===//
+//
+// Each of these would hang if a failure were not noticed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ranks.h"
+#include "dist/Tensor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace dist;
+using namespace dist::test;
+using testing::AllOf;
+using testing::HasSubstr;
+
+static int32_t reduceOne(dist_rank *rank, int32_t comm = 0, int64_t count = 1,
+                         dist_op op = DIST_SUM, int32_t stream = 0) {
+  float in[16] = {}, out[16];
+  return dist_all_reduce(rank, comm, stream, -1, DIST_F32, op, count, in, out);
+}
+
+TEST(Failure, OfOneRankEndsAllWithItsMessage) {
+  for (int64_t ranks : {1, 2, 3, 8, 24}) {
+    std::string message = runRanks(line(ranks), [&](dist_rank *rank) {
+      if (dist_rank_index(rank) == ranks - 1)
+        return dist_fail(rank, "index 7 is not in [0, 5)");
+      while (reduceOne(rank) == 0) {
+      }
+      return 0;
+    });
+    EXPECT_EQ(message, "rank " + std::to_string(ranks - 1) +
+                           " (a=" + std::to_string(ranks - 1) +
+                           "): index 7 is not in [0, 5)");
+  }
+}
+
+TEST(Failure, IsSticky) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    if (dist_rank_index(rank) == 1)
+      return dist_fail(rank, "first");
+    EXPECT_NE(reduceOne(rank), 0);
+    EXPECT_NE(reduceOne(rank), 0);
+    EXPECT_NE(dist_stream_sync(rank, 1), 0);
+    EXPECT_NE(dist_fail(rank, "second"), 0);
+    return 0;
+  });
+  EXPECT_THAT(message, HasSubstr("first"));
+}
+
+TEST(Failure, ByReturningAStatus) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    if (dist_rank_index(rank) == 1)
+      return 5;
+    reduceOne(rank);
+    return 0;
+  });
+  EXPECT_EQ(message, "rank 1 (a=1): the program returned status 5");
+}
+
+TEST(Failure, ByAnException) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    if (dist_rank_index(rank) == 2)
+      throw Error("no such file");
+    return reduceOne(rank) * 0;
+  });
+  EXPECT_EQ(message, "rank 2 (a=2): no such file");
+}
+
+TEST(Failure, LeavesCollectivesOnOtherStreams) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    if (dist_rank_index(rank) == 2)
+      return dist_fail(rank, "gone");
+    reduceOne(rank, 0, 1, DIST_SUM, /*stream=*/1);
+    return dist_stream_sync(rank, 1) * 0;
+  });
+  EXPECT_EQ(message, "rank 2 (a=2): gone");
+}
+
+// Below dist_main a failing call does not return.
+static int reached;
+static int32_t failingMain(dist_rank *rank, void *const *, void *const *,
+                           void *) {
+  if (dist_rank_index(rank) == 0)
+    dist_fail(rank, "from below");
+  reduceOne(rank);
+  ++reached;
+  return 0;
+}
+
+TEST(Failure, LeavesDistMain) {
+  reached = 0;
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    return rank->callMain(failingMain, nullptr, nullptr, nullptr);
+  });
+  EXPECT_EQ(message, "rank 0 (a=0): from below");
+  EXPECT_EQ(reached, 0);
+}
+
+struct Mismatch {
+  const char *what;
+  std::function<int32_t(dist_rank *, bool odd)> call;
+  const char *expected[2];
+};
+
+TEST(Mismatch, IsReportedWithBothCalls) {
+  static float in[64], out[64];
+  static const int64_t there[] = {0, 1}, back[] = {1, 0};
+  const Mismatch mismatches[] = {
+      {"op",
+       [](dist_rank *r, bool odd) {
+         return odd ? reduceOne(r)
+                    : dist_all_gather(r, 0, 0, -1, DIST_F32, 1, 4, 1, in, out);
+       },
+       {"all_reduce sum of f32 count=1",
+        "all_gather of f32 outer=1 whole=4 inner=1"}},
+      {"size",
+       [](dist_rank *r, bool odd) { return reduceOne(r, 0, odd ? 3 : 4); },
+       {"count=3", "count=4"}},
+      {"reduction",
+       [](dist_rank *r, bool odd) {
+         return reduceOne(r, 0, 1, odd ? DIST_MAX : DIST_SUM);
+       },
+       {"all_reduce max", "all_reduce sum"}},
+      {"dtype",
+       [](dist_rank *r, bool odd) {
+         return dist_broadcast(r, 0, 0, -1, odd ? DIST_I32 : DIST_F32, 0, 4, in,
+                               out);
+       },
+       {"of i32", "of f32"}},
+      {"pairs",
+       [](dist_rank *r, bool odd) {
+         return dist_collective_permute(r, 0, 0, -1, DIST_F32, 1,
+                                        odd ? there : back, 4, in, out);
+       },
+       {"pairs=0>1", "pairs=1>0"}}};
+  for (const Mismatch &mismatch : mismatches) {
+    // Threes: the odd one out is in the middle.
+    std::string message = runRanks(line(3), [&](dist_rank *rank) {
+      return mismatch.call(rank, dist_rank_index(rank) == 1) * 0;
+    });
+    EXPECT_THAT(message, AllOf(HasSubstr("call different collectives"),
+                               HasSubstr("rank 0"), HasSubstr("rank 1"),
+                               HasSubstr(mismatch.expected[0]),
+                               HasSubstr(mismatch.expected[1])))
+        << mismatch.what;
+  }
+}
+
+TEST(Mismatch, NamesTheSites) {
+  Topology topology = line(2);
+  topology.sites = {"h.0.attn", "h.0.mlp"};
+  std::string message = runRanks(topology, [&](dist_rank *rank) {
+    float in = 0, out;
+    int32_t site = static_cast<int32_t>(dist_rank_index(rank));
+    dist_all_reduce(rank, 0, 0, site, DIST_F32, site ? DIST_SUM : DIST_MAX, 1,
+                    &in, &out);
+    return 0;
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("(site 0: h.0.attn)"),
+                             HasSubstr("(site 1: h.0.mlp)")));
+}
+
+TEST(Deadlock, WhenARankEndsEarly) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    return dist_rank_index(rank) == 1 ? 0 : reduceOne(rank) * 0;
+  });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("deadlock"), HasSubstr("rank 1 (a=1) has ended"),
+                    HasSubstr("rank 0 (a=0) waits in all_reduce")));
+}
+
+TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
+  Mesh mesh = makeMesh({2});
+  Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(0)}});
+  std::string message = runRanks(topology, [&](dist_rank *rank) {
+    int32_t first = static_cast<int32_t>(dist_rank_index(rank));
+    reduceOne(rank, first);
+    return reduceOne(rank, 1 - first) * 0;
+  });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("deadlock"), HasSubstr("over communicator 0"),
+                    HasSubstr("over communicator 1")));
+}
+
+TEST(Deadlock, OfSendsThatNobodyReceives) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    float x = 0;
+    return dist_send(rank, 0, 0, -1, DIST_F32, 1 - dist_rank_index(rank), 1,
+                     &x) *
+           0;
+  });
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("deadlock"), HasSubstr("waits in send")));
+}
+
+TEST(Deadlock, OnAStreamWhoseHostWaits) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    if (dist_rank_index(rank) == 1)
+      return 0;
+    reduceOne(rank, 0, 1, DIST_SUM, 3);
+    dist_event_record(rank, 5, 3);
+    return dist_stream_wait(rank, 0, 5) * 0;
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("deadlock"), HasSubstr("on stream 3"),
+                             HasSubstr("rank 0 (a=0) waits for stream 3")));
+}
+
+TEST(Mismatch, OfSendAndReceive) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    static float x[8];
+    if (dist_rank_index(rank) == 0)
+      return dist_send(rank, 0, 0, -1, DIST_F32, 1, 4, x) * 0;
+    return dist_recv(rank, 0, 0, -1, DIST_F32, 0, 8, x) * 0;
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("receives recv of f32 count=8"),
+                             HasSubstr("sends send of f32 count=4")));
+}
+
+TEST(Arguments, OutOfRangeAreNamed) {
+  using Call = std::function<int32_t(dist_rank *)>;
+  static float x[4], y[4];
+  static const int64_t twice[] = {0, 1, 0, 0}, outside[] = {0, 2};
+  const std::pair<Call, const char *> calls[] = {
+      {[](dist_rank *r) { return reduceOne(r, 7); },
+       "communicator 7 does not exist: the program has 1"},
+      {[](dist_rank *r) { return reduceOne(r, 0, 1, DIST_SUM, 16); },
+       "stream 16 does not exist"},
+      {[](dist_rank *r) { return reduceOne(r, 0, -4); }, "negative size -4"},
+      {[](dist_rank *r) { return reduceOne(r, 0, 1, DIST_AND); },
+       "and, or are not defined on f32"},
+      {[](dist_rank *r) { return reduceOne(r, 0, 1, dist_op(9)); },
+       "reduction 9 does not exist"},
+      {[](dist_rank *r) {
+         return dist_all_reduce(r, 0, 0, -1, 42, DIST_SUM, 1, x, y);
+       },
+       "dtype 42 does not exist"},
+      {[](dist_rank *r) {
+         return dist_broadcast(r, 0, 0, -1, DIST_F32, 2, 1, x, y);
+       },
+       "root 2 is not in a group of 2"},
+      {[](dist_rank *r) {
+         return dist_collective_permute(r, 0, 0, -1, DIST_F32, 2, twice, 1, x,
+                                        y);
+       },
+       "source 0 occurs twice"},
+      {[](dist_rank *r) {
+         return dist_collective_permute(r, 0, 0, -1, DIST_F32, 1, outside, 1, x,
+                                        y);
+       },
+       "target 2 is not in a group of 2"},
+      {[](dist_rank *r) { return dist_event_record(r, 4096, 0); },
+       "event 4096 does not exist"},
+      {[](dist_rank *r) { return dist_axis_index(r, 3) < 0 ? 1 : 0; },
+       "mesh axis 3 does not exist: the mesh has 1"},
+      {[](dist_rank *r) { return dist_free(r, x); },
+       "dist_free of memory that dist_alloc did not give"}};
+  for (const auto &[call, expected] : calls) {
+    std::string message = runRanks(line(2), [&call = call](dist_rank *rank) {
+      EXPECT_NE(call(rank), 0);
+      return 0;
+    });
+    EXPECT_THAT(message, HasSubstr(expected));
+  }
+}

@@ -1,0 +1,154 @@
+//===- StreamsTest.cpp - Streams, events, memory, point to point ----------===//
+
+#include "Ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace dist;
+using namespace dist::test;
+
+// A chain over two streams: each step needs the one before, and only events say
+// so.
+TEST(Streams, EventsOrderWork) {
+  for (int64_t ranks : {1, 2, 4, 7}) {
+    std::string message = runRanks(line(ranks), [&](dist_rank *rank) {
+      constexpr int steps = 60, count = 300;
+      std::vector<std::vector<int64_t>> x(steps + 1,
+                                          std::vector<int64_t>(count, 1));
+      for (int i = 0; i < steps; ++i) {
+        int32_t stream = 1 + i % 2;
+        if (i > 0)
+          EXPECT_EQ(dist_stream_wait(rank, stream, i - 1), 0);
+        EXPECT_EQ(dist_all_reduce(rank, 0, stream, -1, DIST_I64, DIST_SUM,
+                                  count, x[i].data(), x[i + 1].data()),
+                  0);
+        EXPECT_EQ(dist_event_record(rank, i, stream), 0);
+      }
+      EXPECT_EQ(dist_stream_wait(rank, 0, steps - 1), 0);
+      int64_t expected = 1; // wraps, as the sum does
+      for (int i = 0; i < steps; ++i)
+        expected = static_cast<int64_t>(static_cast<uint64_t>(expected) *
+                                        static_cast<uint64_t>(ranks));
+      EXPECT_EQ(x[steps], std::vector<int64_t>(count, expected));
+      return 0;
+    });
+    EXPECT_EQ(message, "");
+  }
+}
+
+TEST(Streams, CollectivesRunBesideEachOther) {
+  Mesh mesh = makeMesh({2, 3});
+  Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
+  std::string message = runRanks(topology, [&](dist_rank *rank) {
+    // The ranks issue in different order on different streams: legal.
+    int32_t a = 1, b = 1, sums[2];
+    auto first = [&] {
+      return dist_all_reduce(rank, 0, 1, -1, DIST_I32, DIST_SUM, 1, &a,
+                             &sums[0]);
+    };
+    auto second = [&] {
+      return dist_all_reduce(rank, 1, 2, -1, DIST_I32, DIST_SUM, 1, &b,
+                             &sums[1]);
+    };
+    if (dist_rank_index(rank) % 2) {
+      EXPECT_EQ(first(), 0);
+      EXPECT_EQ(second(), 0);
+    } else {
+      EXPECT_EQ(second(), 0);
+      EXPECT_EQ(first(), 0);
+    }
+    EXPECT_EQ(dist_stream_sync(rank, 1), 0);
+    EXPECT_EQ(dist_stream_sync(rank, 2), 0);
+    EXPECT_EQ(sums[0], 2);
+    EXPECT_EQ(sums[1], 3);
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
+TEST(Streams, EventNeverRecordedIsNoObstacle) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    EXPECT_EQ(dist_stream_wait(rank, 0, 17), 0);
+    EXPECT_EQ(dist_stream_wait(rank, 2, 17), 0);
+    EXPECT_EQ(dist_stream_sync(rank, 2), 0);
+    EXPECT_EQ(dist_stream_sync(rank, 9), 0);
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
+TEST(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
+  std::vector<int32_t> out(2);
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    static const int32_t one = 1;
+    return dist_all_reduce(rank, 0, 1, -1, DIST_I32, DIST_SUM, 1, &one,
+                           &out[dist_rank_index(rank)]);
+  });
+  EXPECT_EQ(message, "");
+  EXPECT_EQ(out, (std::vector<int32_t>{2, 2}));
+}
+
+TEST(Streams, EmulatedLinkChangesNoResult) {
+  ThreadsRun run(line(3), {1e-5, 1e9});
+  EXPECT_TRUE(run.run([](dist_rank &rank) -> int32_t {
+    int64_t x = dist_rank_index(&rank), y = -1;
+    EXPECT_EQ(dist_all_reduce(&rank, 0, rank.index % 1, -1, DIST_I64, DIST_SUM,
+                              1, &x, &y),
+              0);
+    EXPECT_EQ(y, 3);
+    return 0;
+  })) << run.message();
+}
+
+TEST(Memory, IsAlignedAndCopiedInOrder) {
+  std::string message = runRanks(line(2), [&](dist_rank *rank) {
+    auto *a = static_cast<int32_t *>(dist_alloc(rank, 4000));
+    auto *b = static_cast<int32_t *>(dist_alloc(rank, 4000));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(a) % 64, 0u);
+    std::iota(a, a + 1000, 0);
+    EXPECT_EQ(dist_copy(rank, 1, 4000, a, b), 0);
+    EXPECT_EQ(dist_stream_sync(rank, 1), 0);
+    EXPECT_EQ(std::memcmp(a, b, 4000), 0);
+    EXPECT_EQ(dist_free(rank, a), 0);
+    EXPECT_NE(dist_alloc(rank, 0), nullptr);
+    return 0; // b is released with the run
+  });
+  EXPECT_EQ(message, "");
+}
+
+// Messages between two ranks arrive in order, also several of a sender.
+TEST(PointToPoint, KeepsOrder) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    int64_t me = dist_rank_index(rank);
+    for (int32_t i = 0; i < 50; ++i) {
+      int32_t x = i;
+      if (me == 0) {
+        EXPECT_EQ(dist_send(rank, 0, 0, -1, DIST_I32, 1, 1, &x), 0);
+        EXPECT_EQ(dist_send(rank, 0, 0, -1, DIST_I32, 2, 1, &x), 0);
+      } else {
+        x = -1;
+        EXPECT_EQ(dist_recv(rank, 0, 0, -1, DIST_I32, 0, 1, &x), 0);
+        EXPECT_EQ(x, i);
+      }
+    }
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
+TEST(Ranks, ManyMoreThanCores) {
+  Topology topology = line(64);
+  std::string message = runRanks(topology, [&](dist_rank *rank) {
+    for (int i = 0; i < 20; ++i) {
+      int64_t x = dist_rank_index(rank), y;
+      EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_I64, DIST_SUM, 1, &x, &y),
+                0);
+      EXPECT_EQ(y, 64 * 63 / 2);
+    }
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
