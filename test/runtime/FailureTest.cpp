@@ -7,13 +7,10 @@
 #include "Ranks.h"
 #include "dist/Tensor.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace dist;
 using namespace dist::test;
-using testing::AllOf;
-using testing::HasSubstr;
 
 static int32_t reduceOne(dist_rank *rank, int32_t comm = 0, int64_t count = 1,
                          dist_op op = DIST_SUM, int32_t stream = 0) {
@@ -46,7 +43,7 @@ TEST(Failure, IsSticky) {
     EXPECT_NE(dist_fail(rank, "second"), 0);
     return 0;
   });
-  EXPECT_THAT(message, HasSubstr("first"));
+  EXPECT_TRUE(mentions(message, {"first"}));
 }
 
 TEST(Failure, ByReturningAStatus) {
@@ -140,10 +137,9 @@ TEST(Mismatch, IsReportedWithBothCalls) {
     std::string message = runRanks(line(3), [&](dist_rank *rank) {
       return mismatch.call(rank, dist_rank_index(rank) == 1) * 0;
     });
-    EXPECT_THAT(message, AllOf(HasSubstr("call different collectives"),
-                               HasSubstr("rank 0"), HasSubstr("rank 1"),
-                               HasSubstr(mismatch.expected[0]),
-                               HasSubstr(mismatch.expected[1])))
+    EXPECT_TRUE(
+        mentions(message, {"call different collectives", "rank 0", "rank 1",
+                           mismatch.expected[0], mismatch.expected[1]}))
         << mismatch.what;
   }
 }
@@ -158,17 +154,15 @@ TEST(Mismatch, NamesTheSites) {
                     &in, &out);
     return 0;
   });
-  EXPECT_THAT(message, AllOf(HasSubstr("(site 0: h.0.attn)"),
-                             HasSubstr("(site 1: h.0.mlp)")));
+  EXPECT_TRUE(mentions(message, {"(site 0: h.0.attn)", "(site 1: h.0.mlp)"}));
 }
 
 TEST(Deadlock, WhenARankEndsEarly) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
     return dist_rank_index(rank) == 1 ? 0 : reduceOne(rank) * 0;
   });
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("deadlock"), HasSubstr("rank 1 (a=1) has ended"),
-                    HasSubstr("rank 0 (a=0) waits in all_reduce")));
+  EXPECT_TRUE(mentions(message, {"deadlock", "rank 1 (a=1) has ended",
+                                 "rank 0 (a=0) waits in all_reduce"}));
 }
 
 TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
@@ -179,9 +173,8 @@ TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
     reduceOne(rank, first);
     return reduceOne(rank, 1 - first) * 0;
   });
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("deadlock"), HasSubstr("over communicator 0"),
-                    HasSubstr("over communicator 1")));
+  EXPECT_TRUE(mentions(
+      message, {"deadlock", "over communicator 0", "over communicator 1"}));
 }
 
 TEST(Deadlock, OfSendsThatNobodyReceives) {
@@ -191,8 +184,7 @@ TEST(Deadlock, OfSendsThatNobodyReceives) {
                      &x) *
            0;
   });
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("deadlock"), HasSubstr("waits in send")));
+  EXPECT_TRUE(mentions(message, {"deadlock", "waits in send"}));
 }
 
 TEST(Deadlock, OnAStreamWhoseHostWaits) {
@@ -203,8 +195,8 @@ TEST(Deadlock, OnAStreamWhoseHostWaits) {
     dist_event_record(rank, 5, 3);
     return dist_stream_wait(rank, 0, 5) * 0;
   });
-  EXPECT_THAT(message, AllOf(HasSubstr("deadlock"), HasSubstr("on stream 3"),
-                             HasSubstr("rank 0 (a=0) waits for stream 3")));
+  EXPECT_TRUE(mentions(
+      message, {"deadlock", "on stream 3", "rank 0 (a=0) waits for stream 3"}));
 }
 
 TEST(Mismatch, OfSendAndReceive) {
@@ -214,8 +206,8 @@ TEST(Mismatch, OfSendAndReceive) {
       return dist_send(rank, 0, 0, -1, DIST_F32, 1, 4, x) * 0;
     return dist_recv(rank, 0, 0, -1, DIST_F32, 0, 8, x) * 0;
   });
-  EXPECT_THAT(message, AllOf(HasSubstr("receives recv of f32 count=8"),
-                             HasSubstr("sends send of f32 count=4")));
+  EXPECT_TRUE(mentions(
+      message, {"receives recv of f32 count=8", "sends send of f32 count=4"}));
 }
 
 TEST(Arguments, OutOfRangeAreNamed) {
@@ -261,6 +253,6 @@ TEST(Arguments, OutOfRangeAreNamed) {
       EXPECT_NE(call(rank), 0);
       return 0;
     });
-    EXPECT_THAT(message, HasSubstr(expected));
+    EXPECT_TRUE(mentions(message, {expected}));
   }
 }

@@ -5,6 +5,8 @@
 
 #include "ThreadsBackend.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -44,6 +46,16 @@ std::string runRanks(const Topology &topology, Body body) {
   ThreadsRun run(topology);
   bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
   return ok ? "" : run.message();
+}
+
+/// Whether `message` contains all of `parts`.
+inline testing::AssertionResult
+mentions(const std::string &message, const std::vector<std::string> &parts) {
+  for (const std::string &part : parts)
+    if (message.find(part) == std::string::npos)
+      return testing::AssertionFailure()
+             << "'" << part << "' is not in: " << message;
+  return testing::AssertionSuccess();
 }
 
 } // namespace dist::test

@@ -1,0 +1,352 @@
+//===- FilesTest.cpp - safetensors, .npy and TensorProto files ------------===//
+
+#include "dist/Npy.h"
+#include "dist/OnnxTensor.h"
+#include "dist/Safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+using namespace dist;
+
+namespace {
+
+/// Path of a file in the test's own folder, with `bytes` in it.
+std::string fileWith(const std::string &name, const std::string &bytes) {
+  std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+template <class T> std::string raw(const std::vector<T> &values) {
+  return {reinterpret_cast<const char *>(values.data()),
+          values.size() * sizeof(T)};
+}
+
+template <class T> std::vector<T> valuesOf(const Tensor &tensor) {
+  const T *data = static_cast<const T *>(tensor.data);
+  return {data, data + tensor.count()};
+}
+
+/// The message of the Error that `call` throws; "" if it throws none.
+template <class Call> std::string errorOf(Call call) {
+  try {
+    call();
+  } catch (const Error &e) {
+    return e.what();
+  }
+  return "";
+}
+
+#define EXPECT_ERROR(call, part)                                               \
+  {                                                                            \
+    std::string error = errorOf([&] { call; });                                \
+    EXPECT_NE(error.find(part), std::string::npos) << "error: " << error;      \
+  }
+
+//===----------------------------------------------------------------------===//
+// safetensors
+//===----------------------------------------------------------------------===//
+
+std::string safetensors(const std::string &header, const std::string &data) {
+  return raw<uint64_t>({header.size()}) + header + data;
+}
+
+TEST(Safetensors, ReadsTensorsInPlace) {
+  std::string path = fileWith(
+      "good.safetensors",
+      safetensors(R"({"__metadata__":{"format":"pt"},)"
+                  R"("b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]},)"
+                  R"("a.weight":{"dtype":"F32","shape":[2,3],)"
+                  R"("data_offsets":[0,24]},)"
+                  R"("empty":{"dtype":"BF16","shape":[0,4],)"
+                  R"("data_offsets":[32,32]}})",
+                  raw<float>({1, 2, 3, 4, 5, 6}) + raw<int64_t>({-7})));
+  Tensor kept;
+  {
+    Safetensors file(path);
+    EXPECT_EQ(file.tensors().size(), 3u);
+    EXPECT_EQ(file.find("missing"), nullptr);
+    ASSERT_NE(file.find("a.weight"), nullptr);
+    kept = *file.find("a.weight");
+    EXPECT_EQ(file.find("b")->dtype, DIST_I64);
+    EXPECT_EQ(file.find("empty")->count(), 0);
+  }
+  // The mapping outlives the object.
+  EXPECT_EQ(kept.shape, (Shape{2, 3}));
+  float values[6];
+  std::memcpy(values, kept.data, sizeof values);
+  EXPECT_EQ(values[5], 6);
+}
+
+TEST(Safetensors, MalformedFilesGiveErrors) {
+  auto open = [](const std::string &bytes) {
+    return errorOf([&] { Safetensors(fileWith("bad.safetensors", bytes)); });
+  };
+  auto entry = [&](const std::string &fields, size_t bytes = 8) {
+    return open(
+        safetensors("{\"x\":{" + fields + "}}", std::string(bytes, '\0')));
+  };
+  auto has = [](const std::string &error, const char *part) {
+    EXPECT_NE(error.find(part), std::string::npos) << "error: " << error;
+    EXPECT_NE(error.find("bad.safetensors"), std::string::npos) << error;
+  };
+  has(open(""), "it has only 0 bytes");
+  has(open("1234567"), "it has only 7 bytes");
+  has(open(raw<uint64_t>({100}) + "{}"), "a header of 100 bytes in a file of");
+  has(open(raw<uint64_t>({UINT64_MAX}) + "{}"), "a header of");
+  has(open(safetensors("{\"x\":", "")), "no JSON object");
+  has(open(safetensors("[]", "")), "no JSON object");
+  has(entry(R"("dtype":"F32","shape":[2])"), "tensor 'x'");
+  has(entry(R"("dtype":"F99","shape":[2],"data_offsets":[0,8])"),
+      "element type F99");
+  has(entry(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])"),
+      "f32 of shape [3] does not take the 8 bytes it has");
+  has(entry(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])"), "no range");
+  has(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0])"), "no range");
+  has(entry(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])", 7),
+      "the file holds 7 bytes of data: it is truncated");
+  has(entry(R"("dtype":"F32","shape":[-2],"data_offsets":[0,8])"),
+      "impossible shape [-2]");
+  has(entry(R"("dtype":"F32","shape":[4294967296,4294967296,4],)"
+            R"("data_offsets":[0,8])"),
+      "impossible shape");
+  has(entry(R"("dtype":"F32","shape":"two","data_offsets":[0,8])"),
+      "tensor 'x'");
+  EXPECT_ERROR(Safetensors{"no/such.safetensors"}, "cannot open");
+  EXPECT_ERROR(Safetensors{testing::TempDir()}, "not a regular file");
+}
+
+//===----------------------------------------------------------------------===//
+// .npy
+//===----------------------------------------------------------------------===//
+
+std::string npy(const std::string &header, const std::string &data,
+                char version = 1) {
+  std::string bytes = std::string("\x93NUMPY") + version + '\0';
+  bytes += version == 1 ? raw<uint16_t>({uint16_t(header.size())})
+                        : raw<uint32_t>({uint32_t(header.size())});
+  return bytes + header + data;
+}
+
+TEST(Npy, RoundTripsEveryType) {
+  for (dist_dtype dtype : {DIST_F64, DIST_F32, DIST_F16, DIST_I64, DIST_I32,
+                           DIST_I16, DIST_I8, DIST_U8, DIST_I1})
+    for (const Shape &shape :
+         {Shape{}, Shape{5}, Shape{2, 3, 4}, Shape{0, 3}}) {
+      Tensor tensor = randomTensor(dtype, shape, 1);
+      std::string path = testing::TempDir() + "/round.npy";
+      writeNpy(path, tensor);
+      Tensor read = readNpy(path);
+      EXPECT_EQ(read.dtype, dtype);
+      EXPECT_EQ(read.shape, shape);
+      EXPECT_EQ(std::memcmp(read.data, tensor.data, tensor.bytes()), 0);
+    }
+}
+
+TEST(Npy, Bf16IsWrittenAsF32) {
+  Tensor tensor = Tensor::zeros(DIST_BF16, {2});
+  static_cast<uint16_t *>(tensor.data)[1] = floatToBfloat(1.5f);
+  std::string path = testing::TempDir() + "/bf16.npy";
+  writeNpy(path, tensor);
+  EXPECT_EQ(valuesOf<float>(readNpy(path)), (std::vector<float>{0, 1.5}));
+}
+
+TEST(Npy, ReadsWhatNumPyWrites) {
+  // As numpy.save writes them, versions 1 and 2, and in Fortran order.
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n";
+  std::string data = raw<float>({1, 2, 3, 4, 5, 6});
+  for (char version : {1, 2, 3}) {
+    Tensor tensor = readNpy(fileWith("c.npy", npy(header, data, version)));
+    EXPECT_EQ(tensor.shape, (Shape{2, 3}));
+    EXPECT_EQ(valuesOf<float>(tensor), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  }
+  header = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n";
+  EXPECT_EQ(valuesOf<float>(readNpy(fileWith("f.npy", npy(header, data)))),
+            (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  header = "{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n";
+  Tensor scalar = readNpy(fileWith("s.npy", npy(header, raw<int64_t>({9}))));
+  EXPECT_EQ(scalar.shape, Shape{});
+  EXPECT_EQ(valuesOf<int64_t>(scalar), std::vector<int64_t>{9});
+  header = "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }\n";
+  EXPECT_EQ(readNpy(fileWith("b.npy", npy(header, "\1\1"))).dtype, DIST_I1);
+}
+
+TEST(Npy, MalformedFilesGiveErrors) {
+  auto read = [](const std::string &bytes) {
+    return [=] { readNpy(fileWith("bad.npy", bytes)); };
+  };
+  auto header = [](const char *descr, const char *shape) {
+    return std::string("{'descr': ") + descr +
+           ", 'fortran_order': False, 'shape': " + shape + ", }\n";
+  };
+  EXPECT_ERROR(read("")(), "bad.npy: not an .npy file");
+  EXPECT_ERROR(read("PK\3\4 this is a zip archive")(), "not an .npy file");
+  EXPECT_ERROR(read(npy("{}", "", 9))(), ".npy version 9");
+  EXPECT_ERROR(read(npy("{}\n", ""))(), "no plain 'descr'");
+  EXPECT_ERROR(read(npy(header("'<f4'", "(2,)"), "1234567"))(),
+               "shape [2] of f32 needs more than the 7 bytes there are");
+  EXPECT_ERROR(read(npy(header("'>f4'", "(2,)"), "12345678"))(),
+               "element type '>f4'");
+  EXPECT_ERROR(read(npy(header("'|O'", "(2,)"), "12345678"))(),
+               "element type '|O'");
+  EXPECT_ERROR(read(npy(header("[('x', '<f4')]", "(2,)"), "12345678"))(),
+               "no plain 'descr'");
+  EXPECT_ERROR(read(npy(header("'<f4'", "(99999999999, 99999999999)"), ""))(),
+               "impossible shape");
+  EXPECT_ERROR(read(npy(header("'<f4'", "(99999999999999999999999,)"), ""))(),
+               "impossible extent");
+  EXPECT_ERROR(read(npy(header("'<f4'", "(2,)"), "").substr(0, 20))(),
+               "truncated in its header");
+  EXPECT_ERROR(readNpy("no/such.npy"), "cannot open");
+}
+
+TEST(Npy, NothingIsLeftOfAFailedWrite) {
+  std::string folder = testing::TempDir() + "/npy-target";
+  std::filesystem::create_directories(folder + "/taken.npy");
+  EXPECT_ERROR(writeNpy(folder + "/taken.npy", Tensor::zeros(DIST_F32, {2})),
+               "cannot write");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  EXPECT_ERROR(writeNpy(folder + "/none/x.npy", Tensor::zeros(DIST_F32, {2})),
+               "cannot create");
+}
+
+//===----------------------------------------------------------------------===//
+// TensorProto
+//===----------------------------------------------------------------------===//
+
+/// One field: its tag, and for bytes their length.
+std::string field(int number, int wire) {
+  return std::string(1, static_cast<char>(number << 3 | wire));
+}
+std::string bytesField(int number, const std::string &bytes) {
+  return field(number, 2) + static_cast<char>(bytes.size()) + bytes;
+}
+
+TEST(OnnxTensor, ReadsRawAndTypedData) {
+  std::string dims = field(1, 0) + '\2' + field(1, 0) + '\3'; // 2 x 3
+  std::vector<float> values{1, -2, 3, 4, 5, 6};
+  std::string name;
+  Tensor tensor = readOnnxTensor(
+      fileWith("raw.pb", dims + field(2, 0) + '\1' + bytesField(8, "ids") +
+                             bytesField(9, raw(values))),
+      &name);
+  EXPECT_EQ(name, "ids");
+  EXPECT_EQ(tensor.shape, (Shape{2, 3}));
+  EXPECT_EQ(valuesOf<float>(tensor), values);
+  // Packed floats, packed dims; an unknown field is skipped.
+  tensor = readOnnxTensor(fileWith(
+      "typed.pb", bytesField(1, "\2\3") + bytesField(12, "doc") + field(2, 0) +
+                      '\1' + bytesField(4, raw(values))));
+  EXPECT_EQ(valuesOf<float>(tensor), values);
+  // Unpacked and packed int64_data; -1 takes ten bytes.
+  std::string minusOne("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+  tensor = readOnnxTensor(
+      fileWith("i64.pb", field(1, 0) + '\2' + field(2, 0) + '\7' +
+                             bytesField(7, "\5" + minusOne)));
+  EXPECT_EQ(valuesOf<int64_t>(tensor), (std::vector<int64_t>{5, -1}));
+  // bool and f16 come in int32_data.
+  tensor = readOnnxTensor(fileWith("bool.pb", field(1, 0) + '\2' + field(2, 0) +
+                                                  '\x09' +
+                                                  bytesField(5, {"\0\1", 2})));
+  EXPECT_EQ(tensor.dtype, DIST_I1);
+  EXPECT_EQ(valuesOf<uint8_t>(tensor), (std::vector<uint8_t>{0, 1}));
+  tensor = readOnnxTensor(
+      fileWith("f16.pb", field(2, 0) + '\x0a' + bytesField(5, "\x80\x78")));
+  EXPECT_EQ(tensor.dtype, DIST_F16);
+  EXPECT_EQ(halfToFloat(valuesOf<uint16_t>(tensor)[0]), 1.0f);
+}
+
+TEST(OnnxTensor, MalformedFilesGiveErrors) {
+  std::string dims = field(1, 0) + '\2', f32 = field(2, 0) + '\1';
+  auto read = [](const std::string &bytes) {
+    return [=] { readOnnxTensor(fileWith("bad.pb", bytes)); };
+  };
+  EXPECT_ERROR(read(dims + f32 + bytesField(9, "12345"))(),
+               "shape [2] of f32 does not have 5 bytes");
+  EXPECT_ERROR(read(dims + f32 + bytesField(4, "1234"))(),
+               "does not have 1 elements");
+  EXPECT_ERROR(read(dims + f32)(), "does not have 0 elements");
+  EXPECT_ERROR(read(dims + field(2, 0) + '\x08')(), "data type 8");
+  EXPECT_ERROR(read(f32 + bytesField(9, "1234").substr(0, 4))(), "cut short");
+  EXPECT_ERROR(read("PK\3\4 zip")(), "not a TensorProto");
+  EXPECT_ERROR(read(dims + f32 + field(14, 0) + '\1')(), "external data");
+  EXPECT_ERROR(read(field(1, 0) + "\xff\xff\xff\xff\x7f" + f32)(), "in a file");
+  EXPECT_ERROR(readOnnxTensor("no/such.pb"), "cannot open");
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+TEST(Convert, HalvesAndBack) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    float half = halfToFloat(bits), bfloat = bfloatToFloat(bits);
+    if (half == half)
+      EXPECT_EQ(floatToHalf(half), bits);
+    else
+      EXPECT_NE(halfToFloat(floatToHalf(half)), half);
+    if (bfloat == bfloat)
+      EXPECT_EQ(floatToBfloat(bfloat), bits);
+  }
+  // Against the compiler's own conversion, around every rounding boundary.
+#ifdef __FLT16_MANT_DIG__
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    float low = halfToFloat(bits), high = halfToFloat(bits + 1);
+    float middle = low + (high - low) / 2;
+    if (high == std::numeric_limits<float>::infinity())
+      middle = 65520;
+    for (float x :
+         {std::nextafter(middle, low), middle, std::nextafter(middle, high)}) {
+      _Float16 expected = static_cast<_Float16>(x);
+      uint16_t expectedBits;
+      std::memcpy(&expectedBits, &expected, 2);
+      ASSERT_EQ(floatToHalf(x), expectedBits) << x;
+      ASSERT_EQ(floatToHalf(-x), expectedBits | 0x8000) << -x;
+    }
+  }
+#endif
+  EXPECT_EQ(floatToBfloat(1.00390625f), 0x3f80); // ties to even
+  EXPECT_EQ(floatToBfloat(1.01171875f), 0x3f82);
+}
+
+TEST(Convert, ExactOnly) {
+  EXPECT_TRUE(convertsExactly(DIST_F32, DIST_F64));
+  EXPECT_TRUE(convertsExactly(DIST_BF16, DIST_F32));
+  EXPECT_TRUE(convertsExactly(DIST_I32, DIST_I64));
+  EXPECT_FALSE(convertsExactly(DIST_F64, DIST_F32));
+  EXPECT_FALSE(convertsExactly(DIST_I64, DIST_F64));
+  EXPECT_FALSE(convertsExactly(DIST_BF16, DIST_F16));
+  EXPECT_FALSE(convertsExactly(DIST_I64, DIST_I32));
+  std::vector<float> in{1.5f, -2.25f};
+  std::vector<double> out(2);
+  convert(DIST_F32, in.data(), DIST_F64, out.data(), 2);
+  EXPECT_EQ(out, (std::vector<double>{1.5, -2.25}));
+}
+
+TEST(Random, DependsOnSeedAlone) {
+  Tensor a = randomTensor(DIST_F32, {1000}, 1),
+         b = randomTensor(DIST_F32, {1000}, 1),
+         c = randomTensor(DIST_F32, {1000}, 2);
+  EXPECT_EQ(valuesOf<float>(a), valuesOf<float>(b));
+  EXPECT_NE(valuesOf<float>(a), valuesOf<float>(c));
+  double sum = 0, squares = 0;
+  for (float x : valuesOf<float>(a)) {
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_LT(std::abs(sum / 1000), 0.15);
+  EXPECT_LT(std::abs(squares / 1000 - 1), 0.2);
+  for (int64_t x : valuesOf<int64_t>(randomTensor(DIST_I64, {1000}, 3))) {
+    EXPECT_GE(x, 0);
+    EXPECT_LT(x, 16);
+  }
+}
+
+} // namespace

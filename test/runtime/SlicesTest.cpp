@@ -1,0 +1,144 @@
+//===- SlicesTest.cpp - Local parts of whole tensors ----------------------===//
+
+#include "dist/Slices.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace dist;
+
+namespace {
+
+const Mesh mesh{{{"a", 2}, {"b", 6}}};
+
+AxisRef a{0, 1, 2, 1}, b{1, 1, 6, 1}, bMajor{1, 1, 2, 3}, bMinor{1, 2, 3, 1};
+
+TensorDesc makeDesc(const std::vector<std::vector<SubDim>> &dims,
+                    dist_dtype dtype = DIST_I32) {
+  TensorDesc desc;
+  desc.dtype = dtype;
+  desc.dims = dims;
+  for (const std::vector<SubDim> &dim : dims) {
+    int64_t extent = 1;
+    for (const SubDim &sub : dim)
+      extent *= sub.size;
+    desc.globalShape.push_back(extent);
+  }
+  desc.localShape = localShapeOf(desc);
+  return desc;
+}
+
+/// 1, 2, 3, …: zero is padding.
+Tensor counted(const Shape &shape) {
+  Tensor tensor = Tensor::zeros(DIST_I32, shape);
+  int32_t *data = static_cast<int32_t *>(tensor.data);
+  std::iota(data, data + tensor.count(), 1);
+  return tensor;
+}
+
+std::vector<int32_t> slice(const TensorDesc &desc, int64_t rank) {
+  std::vector<int32_t> local(numElements(desc.localShape), 99);
+  readSlice(mesh, desc, rank, counted(desc.globalShape), local.data());
+  return local;
+}
+
+using V = std::vector<int32_t>;
+
+TEST(Slices, UnevenOneDimension) {
+  TensorDesc ten = makeDesc({{{10, {bMajor, a}}}}); // 4 parts of 3
+  EXPECT_EQ(ten.localShape, Shape{3});
+  // ceil(10/2) = 5, ceil(5/2) = 3: the second level pads each half.
+  EXPECT_EQ(slice(ten, 0), (V{1, 2, 3}));
+  EXPECT_EQ(slice(ten, 6), (V{4, 5, 0}));
+  EXPECT_EQ(slice(ten, 3), (V{6, 7, 8}));
+  EXPECT_EQ(slice(ten, 9), (V{9, 10, 0}));
+  TensorDesc thirteen = makeDesc({{{13, {b}}}});
+  EXPECT_EQ(slice(thirteen, 3), (V{10, 11, 12}));
+  EXPECT_EQ(slice(thirteen, 4), (V{13, 0, 0}));
+  EXPECT_EQ(slice(thirteen, 5), (V{0, 0, 0}));
+  EXPECT_EQ(slice(thirteen, 11), (V{0, 0, 0}));
+  TensorDesc one = makeDesc({{{1, {a, b}}}});
+  EXPECT_EQ(slice(one, 0), (V{1}));
+  EXPECT_EQ(slice(one, 7), (V{0}));
+  TensorDesc none = makeDesc({{{0, {b}}}, {{3, {}}}});
+  EXPECT_EQ(none.localShape, (Shape{0, 3}));
+  EXPECT_EQ(slice(none, 2), V{});
+}
+
+TEST(Slices, InterleavedGroups) {
+  // q|k|v, each of 4 columns cut in two.
+  TensorDesc desc = makeDesc({{{2, {}}}, {{3, {}}, {4, {a}}}});
+  EXPECT_EQ(desc.localShape, (Shape{2, 6}));
+  EXPECT_EQ(slice(desc, 0), (V{1, 2, 5, 6, 9, 10, 13, 14, 17, 18, 21, 22}));
+  EXPECT_EQ(slice(desc, 6), (V{3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23, 24}));
+  // Both levels cut.
+  desc = makeDesc({{{3, {bMinor}}, {4, {a}}}});
+  EXPECT_EQ(slice(desc, 1), (V{5, 6}));
+  EXPECT_EQ(slice(desc, 8), (V{11, 12}));
+}
+
+TEST(Slices, ScalarsAndReplicatedTensors) {
+  EXPECT_EQ(slice(makeDesc({}), 5), V{1});
+  EXPECT_EQ(slice(makeDesc({{{2, {}}}, {{2, {}}}}), 5), (V{1, 2, 3, 4}));
+}
+
+TEST(Slices, WritersTogetherWriteTheWhole) {
+  for (const TensorDesc &desc :
+       {makeDesc({}), makeDesc({{{5, {}}}}), makeDesc({{{10, {bMajor, a}}}}),
+        makeDesc({{{13, {b}}}, {{3, {a}}}}), makeDesc({{{1, {a, b}}}}),
+        makeDesc({{{3, {bMinor}}, {4, {a}}}, {{2, {}}}}),
+        makeDesc({{{2, {}}}, {{7, {bMinor}}}, {{5, {}}}}),
+        makeDesc({{{0, {a}}}})}) {
+    Tensor whole = counted(desc.globalShape);
+    Tensor out = Tensor::zeros(desc.dtype, desc.globalShape);
+    int64_t written = 0, parts = 1;
+    for (const std::vector<SubDim> &dim : desc.dims)
+      for (const SubDim &sub : dim)
+        for (const AxisRef &ref : sub.axes)
+          parts *= ref.size;
+    for (int64_t rank = 0; rank < mesh.size(); ++rank) {
+      std::vector<int32_t> local(numElements(desc.localShape));
+      readSlice(mesh, desc, rank, whole, local.data());
+      const char *piece = contiguousSlice(mesh, desc, rank, whole);
+      if (piece)
+        EXPECT_EQ(std::memcmp(piece, local.data(), desc.localBytes()), 0);
+      if (!isWriter(mesh, desc, rank))
+        continue;
+      ++written;
+      writeSlice(mesh, desc, rank, local.data(), out);
+    }
+    EXPECT_EQ(written, parts) << toString(desc.globalShape);
+    EXPECT_EQ(std::memcmp(out.data, whole.data, whole.bytes()), 0)
+        << toString(desc.globalShape);
+  }
+}
+
+TEST(Slices, ContiguousOnesAreFound) {
+  auto offset = [](const TensorDesc &desc, int64_t rank) -> int64_t {
+    Tensor whole = counted(desc.globalShape);
+    const char *piece = contiguousSlice(mesh, desc, rank, whole);
+    return piece ? (piece - static_cast<char *>(whole.data)) / 4 : -1;
+  };
+  EXPECT_EQ(offset(makeDesc({{{4, {}}}, {{6, {}}}}), 7), 0);
+  EXPECT_EQ(offset(makeDesc({{{4, {a}}}, {{6, {}}}}), 7), 12);
+  EXPECT_EQ(offset(makeDesc({{{4, {}}}, {{6, {a}}}}), 7), -1);
+  EXPECT_EQ(offset(makeDesc({{{1, {}}}, {{6, {a}}}}), 7), 3);
+  EXPECT_EQ(offset(makeDesc({{{2, {a}}}, {{6, {b}}}, {{5, {}}}}), 8), 40);
+  EXPECT_EQ(offset(makeDesc({{{13, {b}}}}), 3), 9);
+  EXPECT_EQ(offset(makeDesc({{{13, {b}}}}), 4), -1); // padded
+  EXPECT_EQ(offset(makeDesc({{{3, {}}, {4, {a}}}}), 0), -1);
+  EXPECT_EQ(offset(makeDesc({}), 3), 0);
+}
+
+TEST(Slices, ConvertWhileReading) {
+  TensorDesc desc = makeDesc({{{4, {a}}}}, DIST_F64);
+  Tensor whole = Tensor::zeros(DIST_F32, {4});
+  static_cast<float *>(whole.data)[3] = 2.5f;
+  double local[2];
+  readSlice(mesh, desc, 6, whole, local);
+  EXPECT_EQ(local[1], 2.5);
+}
+
+} // namespace

@@ -1,0 +1,36 @@
+/*===- two_layers.c - A compiled program, written by hand -----------------===*\
+ *
+ * y = relu(x w1) w2 on the mesh dp = 2, tp = 2: 5 rows of x over dp, the hidden
+ * dimension over tp, so y is a sum over tp. What lowering would produce, with
+ * the sum on a stream of its own. An x that begins with 666 fails.
+ *
+\*===----------------------------------------------------------------------===*/
+
+#include "dist/runtime.h"
+
+enum { rows = 3, width = 6, hidden = 4 }; /* local */
+
+DIST_API int32_t dist_main(dist_rank *rank, void *const *args,
+                           void *const *results, void *arena) {
+  const float *w1 = args[0], *w2 = args[1], *x = args[2];
+  float *y = results[0], *h = arena, *partial = h + rows * hidden;
+  static const int64_t first[] = {
+      DIST_LOOP_M, rows,   width, 0,      hidden, /* i */
+      DIST_LOOP_N, hidden, 0,     1,      1,      /* j */
+      DIST_LOOP_K, width,  1,     hidden, 0};     /* k */
+  static const int64_t second[] = {DIST_LOOP_M, rows,   hidden, 0,     width,
+                                   DIST_LOOP_N, width,  0,      1,     1,
+                                   DIST_LOOP_K, hidden, 1,      width, 0};
+  if (x[0] == 666)
+    dist_fail(rank, "the number of the beast");
+  dist_contract(rank, DIST_F32, DIST_F32, 0, 3, first, x, w1, h);
+  for (int i = 0; i < rows * hidden; ++i)
+    h[i] = h[i] > 0 ? h[i] : 0;
+  dist_contract(rank, DIST_F32, DIST_F32, 0, 3, second, h, w2, partial);
+  dist_event_record(rank, 0, 0);
+  dist_stream_wait(rank, 1, 0);
+  dist_all_reduce(rank, 0, 1, 0, DIST_F32, DIST_SUM, rows * width, partial, y);
+  dist_event_record(rank, 1, 1);
+  dist_stream_wait(rank, 0, 1);
+  return 0;
+}
