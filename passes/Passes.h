@@ -11,11 +11,17 @@
 
 namespace mlir {
 class ModuleOp;
+class OpPassManager;
 namespace dist {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
+
+/// The pipeline --dist-spmd: from a level-1 module to the program of one
+/// device.
+void buildSpmdPipeline(OpPassManager &pm);
+void registerSpmdPipeline();
 
 } // namespace dist
 } // namespace mlir

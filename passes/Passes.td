@@ -69,4 +69,71 @@ def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def PropagatePass : Pass<"dist-propagate", "ModuleOp"> {
+  let summary = "Spreads the user's placements over the program: level 1 to 2";
+  let description = [{
+    Shardings of arguments, constraints and syncs travel along the factors of ops,
+    forwards and backwards, until nothing changes: first through ops that move
+    data or work elementwise, then through contractions, then through the rest.
+    Where two meet, the one that keeps more bytes in place goes on. Every op gets
+    `dist.shardings`, one a result. The outcome depends neither on the order of
+    ops nor on the number of devices.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"dp"}, {} ]>}) {
+      %0 = arith.negf %x : tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+      %0 = arith.negf %x {dist.shardings = [#dist.sharding<@m, [{"dp"}, {} ]>]} : tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def InsertReshardsPass : Pass<"dist-insert-reshards", "ModuleOp"> {
+  let summary = "Makes every disagreement of placements a dist.reshard: level 2";
+  let description = [{
+    Every op decides which of its factors each axis shards, so that the fewest
+    bytes move; operands and results that lie otherwise are resharded. Pending
+    reductions pass through ops that commute with them and are completed once.
+    Constraints and syncs are checked, used up, and removed; a sync that the
+    placements contradict is an error.
+
+    ```mlir
+    %1 = linalg.matmul … // %x: [{}, {"tp"} ], %w: [{"tp"}, {} ]
+    %2 = linalg.generic … %1, %bias
+    ```
+    becomes
+    ```mlir
+    %1 = linalg.matmul … {dist.shardings = [#dist.sharding<@m, [{}, {} ], partial = sum {"tp"}>]}
+    %r = dist.reshard %1 <@m, [{}, {} ], partial = sum {"tp"}> to <@m, [{}, {} ]> cause "…"
+    %2 = linalg.generic … %r, %bias
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
+  let summary = "The program of one device: level 2 to 3";
+  let description = [{
+    Types become those of the local parts, reshards the cheapest sequences of
+    collectives. Arguments and results keep `dist.sharding` and get
+    `dist.global_type`, the type of the whole tensor. Dimensions that the mesh
+    does not divide are padded; padding is masked where it would be reduced.
+  }];
+  let dependentDialects = [
+    "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def ExplainPass : Pass<"dist-explain", "ModuleOp"> {
+  let summary = "Tells where every value's sharding came from, step by step";
+  let options = [
+    Option<"scope", "scope", "std::string", "\"\"",
+           "Only values of ops with this scope">,
+  ];
+}
+
 #endif // DIST_PASSES_PASSES_TD

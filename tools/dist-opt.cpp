@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   mlir::dist::registerShardingRules(registry);
   mlir::registerAllPasses();
   mlir::dist::registerDistPasses();
+  mlir::dist::registerSpmdPipeline();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "dist optimizer driver\n", registry));
 }

@@ -100,7 +100,7 @@ StringRef mlir::dist::findNearMiss(StringRef pattern,
       if (prefixed->matches(name))
         return name;
   StringRef best;
-  unsigned limit = std::max<unsigned>(2, pattern.size() / 4);
+  unsigned limit = std::max<unsigned>(3, pattern.size() / 4);
   for (StringRef name : names) {
     unsigned distance = pattern.edit_distance(name, true, limit);
     if (distance < limit || (best.empty() && distance == limit)) {

@@ -219,13 +219,15 @@ FailureOr<SyncOp> DirectiveApplier::makeSync(SyncOp directive, Value value,
       diagnostic.attachNote(value.getLoc()) << "this value";
       return diagnostic;
     }
+  bool isOnlyMesh = lookupMesh(mesh->getParentOp(), {}) == mesh;
   OpBuilder builder(mesh.getContext());
   builder.setInsertionPointAfterValue(value);
   auto sync = SyncOp::create(
       builder, locate(directive, scopeOf), type, value, /*target=*/StringAttr(),
       directive.getModeAttr(), directive.getKindAttr(),
       dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-      directive.getToDimAttr(), directive.getAxesAttr(), layout.getName(),
+      directive.getToDimAttr(), directive.getAxesAttr(),
+      isOnlyMesh ? FlatSymbolRefAttr() : layout.getName(),
       /*optional=*/UnitAttr(),
       builder.getStringAttr(describeDirective(directive)));
   if (Attribute scope = scopeOf->getAttr(kScopeAttr))
@@ -273,24 +275,34 @@ FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
   Membership module(path);
   bool reduces = directive.getKind() == SyncKind::AllReduce ||
                  directive.getKind() == SyncKind::ReduceScatter;
-  unsigned places = 0;
+  // Where a sum is pending on some outputs, those are meant. Several outputs
+  // may come of one sum.
+  SmallVector<OutputPlace> found;
+  llvm::SmallPtrSet<Value, 4> seen;
   for (Value output : findOutputs(index.getOps(path), module)) {
     std::optional<int64_t> dim = directive.getDim();
     int64_t rank = cast<RankedTensorType>(output.getType()).getRank();
     OutputPlace place{output, false, dim, {}};
     if (reduces && !(dim && *dim >= rank))
       place = findPendingSum(output, dim, module);
+    if (seen.insert(place.value).second)
+      found.push_back(place);
+  }
+  auto isPending = [](const OutputPlace &place) { return place.everywhere; };
+  if (llvm::any_of(found, isPending))
+    llvm::erase_if(found, std::not_fn(isPending));
+  for (const OutputPlace &place : found) {
     Operation *maker = place.value.getDefiningOp();
     if (!place.reshape) {
       FailureOr<SyncOp> sync =
           makeSync(directive, place.value, maker, place.dim);
       if (failed(sync))
         return failure();
-      place.value.replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
-        return use.getOwner() != *sync &&
-               (place.everywhere || !module.contains(use.getOwner()));
-      });
-      ++places;
+      Value(place.value)
+          .replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
+            return use.getOwner() != *sync &&
+                   (place.everywhere || !module.contains(use.getOwner()));
+          });
       continue;
     }
     // Reshape the sum, sync, and reshape back.
@@ -305,14 +317,13 @@ FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
     builder.setInsertionPointAfter(*sync);
     auto collapsed = tensor::CollapseShapeOp::create(
         builder, expanded->getLoc(), place.value.getType(), sync->getResult(),
-        place.reshape.getReassociation());
+        tensor::ExpandShapeOp(place.reshape).getReassociation());
     collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
     index.add(expanded);
     index.add(collapsed);
-    place.value.replaceAllUsesExcept(collapsed, expanded);
-    ++places;
+    Value(place.value).replaceAllUsesExcept(collapsed, expanded);
   }
-  return places;
+  return found.size();
 }
 
 FailureOr<unsigned> DirectiveApplier::applySync(SyncOp directive) {

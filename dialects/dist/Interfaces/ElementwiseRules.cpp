@@ -1,4 +1,5 @@
-//===- ElementwiseRules.cpp - arith and math ops on whole tensors ----------===//
+//===- ElementwiseRules.cpp - arith and math ops on whole tensors
+//----------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,9 +21,9 @@ struct ElementwiseModel
       return rule;
     TensorRule tensor;
     for (int64_t size : type.getShape())
-      tensor.dims.push_back({rule.addFactor(
-          size, ShapedType::isDynamic(size) ? FactorKind::Replicated
-                                            : FactorKind::Parallel)});
+      tensor.dims.push_back({rule.addFactor(size, ShapedType::isDynamic(size)
+                                                      ? FactorKind::Replicated
+                                                      : FactorKind::Parallel)});
     for (auto [operand, operandRule] :
          llvm::zip_equal(op->getOperands(), rule.operands))
       if (isa<RankedTensorType>(operand.getType()))
@@ -46,7 +47,8 @@ template <typename... Ops> struct Models {
   static void attach(MLIRContext *context) {
     (attachIfElementwise<Ops>(context), ...);
   }
-  template <typename OpTy> static void attachIfElementwise(MLIRContext *context) {
+  template <typename OpTy>
+  static void attachIfElementwise(MLIRContext *context) {
     if constexpr (OpTy::template hasTrait<OpTrait::Elementwise>())
       OpTy::template attachInterface<ElementwiseModel<OpTy>>(*context);
   }

@@ -1,4 +1,5 @@
-//===- LinalgRules.cpp - Linalg ops through their indexing maps ------------===//
+//===- LinalgRules.cpp - Linalg ops through their indexing maps
+//------------===//
 //
 // A loop is a factor; the indexing maps say which dimensions it ties together.
 // Reduction kinds and what commutes with a pending sum are read off the body.
@@ -14,8 +15,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The combiner that result `index` is accumulated with, if its body has the form
-/// out = combine(out, f(inputs)).
+/// The combiner that result `index` is accumulated with, if its body has the
+/// form out = combine(out, f(inputs)).
 static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
                                                  int64_t index) {
   Block *body = op.getBlock();
@@ -143,7 +144,8 @@ static SmallVector<DimShardingAttr> getLoopShardings(linalg::LinalgOp op,
                                                      const ShardingRule &rule,
                                                      const LocalView &view) {
   SmallVector<DimShardingAttr> loops(rule.factors.size(), view.layout.none());
-  for (auto [tensor, sharding] : llvm::zip_equal(rule.operands, view.operands)) {
+  for (auto [tensor, sharding] :
+       llvm::zip_equal(rule.operands, view.operands)) {
     if (!sharding)
       continue;
     for (auto [factors, dim] : llvm::zip_equal(tensor.dims, sharding.getDims()))
@@ -158,7 +160,8 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
   const MeshLayout &layout = view.layout;
   bool indexed = op.hasIndexSemantics();
   bool anyUneven = false;
-  for (auto [type, sharding] : llvm::zip_equal(view.operandTypes, view.operands)) {
+  for (auto [type, sharding] :
+       llvm::zip_equal(view.operandTypes, view.operands)) {
     if (!sharding)
       continue;
     auto shape = cast<RankedTensorType>(type).getShape();
@@ -228,7 +231,8 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
     // The arithmetic that makes the global index keeps the local one.
     Operation *last = global.getDefiningOp();
     index.getResult().replaceUsesWithIf(global, [&](OpOperand &use) {
-      return last->isBeforeInBlock(body->findAncestorOpInBlock(*use.getOwner()));
+      return last->isBeforeInBlock(
+          body->findAncestorOpInBlock(*use.getOwner()));
     });
   }
   if (masked.empty())
@@ -244,8 +248,8 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
     inside = inside ? arith::AndIOp::create(builder, loc, inside, here) : here;
   }
   for (OpOperand &yielded : yield->getOpOperands()) {
-    Value old = body->getArgument(op.getNumDpsInputs() +
-                                  yielded.getOperandNumber());
+    Value old =
+        body->getArgument(op.getNumDpsInputs() + yielded.getOperandNumber());
     yielded.set(
         arith::SelectOp::create(builder, loc, inside, yielded.get(), old));
   }
@@ -276,7 +280,8 @@ struct SoftmaxModel
     auto softmax = cast<linalg::SoftmaxOp>(op);
     ShardingRule rule;
     TensorRule tensor;
-    for (auto [dim, size] : llvm::enumerate(softmax.getInputOperandType().getShape()))
+    for (auto [dim, size] :
+         llvm::enumerate(softmax.getInputOperandType().getShape()))
       tensor.dims.push_back({rule.addFactor(
           size, dim == softmax.getDimension() || ShapedType::isDynamic(size)
                     ? FactorKind::Replicated

@@ -1,4 +1,5 @@
-//===- Placement.cpp - Arithmetic on sharded dimensions --------------------===//
+//===- Placement.cpp - Arithmetic on sharded dimensions
+//--------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +17,7 @@ bool mlir::dist::anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
 
 MeshLayout::MeshLayout(MeshOp mesh)
     : context(mesh.getContext()),
-      name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())),
-      axes(mesh.getAxes()),
+      name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), axes(mesh.getAxes()),
       unsharded(DimShardingAttr::get(context, ArrayRef<AxisRefAttr>())) {}
 
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,8 @@ int64_t MeshLayout::size(ArrayRef<AxisRefAttr> list) const {
   return product;
 }
 
-AxisRefAttr MeshLayout::part(StringRef axis, int64_t pre, int64_t partSize) const {
+AxisRefAttr MeshLayout::part(StringRef axis, int64_t pre,
+                             int64_t partSize) const {
   auto whole = AxisRefAttr::get(context, axis, 1, 0);
   return pre == 1 && size(whole) == partSize
              ? whole
@@ -268,8 +269,7 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
                                  ArrayRef<int64_t> factorSizes) const {
   if (factors.size() == 1)
     return factors[0];
-  if (llvm::all_of(factors,
-                   [&](DimShardingAttr d) { return d == unsharded; }))
+  if (llvm::all_of(factors, [&](DimShardingAttr d) { return d == unsharded; }))
     return unsharded;
   SmallVector<Piece, 4> list;
   for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {

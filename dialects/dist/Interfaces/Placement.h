@@ -1,7 +1,7 @@
 //===- Placement.h - Arithmetic on sharded dimensions -----------*- C++ -*-===//
 //
-// How the axes of a dimension distribute over factors and back, and what part of
-// a dimension a device holds. docs/conventions.md defines the layout.
+// How the axes of a dimension distribute over factors and back, and what part
+// of a dimension a device holds. docs/conventions.md defines the layout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,8 @@ public:
   /// The type of the local part of a tensor of type `global`.
   RankedTensorType localType(RankedTensorType global, ShardingAttr) const;
 
-  /// Whether the axes of `a` are the first of those of `b` (parts of axes count).
+  /// Whether the axes of `a` are the first of those of `b` (parts of axes
+  /// count).
   bool isPrefix(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) const;
   bool isPrefix(DimShardingAttr a, DimShardingAttr b) const;
 

@@ -17,9 +17,9 @@ void registerElementwiseRules(DialectRegistry &registry);
 
 /// How a scalar depends on values that are partial of some kind.
 enum class Dependence : uint8_t {
-  None,        ///< not at all
-  Commutes,    ///< the reduction may as well be done afterwards
-  Mixed,       ///< only before
+  None,     ///< not at all
+  Commutes, ///< the reduction may as well be done afterwards
+  Mixed,    ///< only before
 };
 
 /// The dependence of the results of a scalar op, or of an elementwise one on

@@ -1,7 +1,8 @@
-//===- ScalarSemantics.cpp - What scalar ops do to pending reductions ------===//
+//===- ScalarSemantics.cpp - What scalar ops do to pending reductions
+//------===//
 //
-// f commutes with a reduction R if f(R(x_1 … x_n)) = R(f(x_1) … f(x_n)). For sums
-// these are the linear functions; for maxima and minima the monotone ones.
+// f commutes with a reduction R if f(R(x_1 … x_n)) = R(f(x_1) … f(x_n)). For
+// sums these are the linear functions; for maxima and minima the monotone ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,8 +68,9 @@ Dependence mlir::dist::propagateDependence(Operation *op,
     if (isa<arith::SubFOp, arith::SubIOp>(op))
       return commutesIf(allCommute);
     if (isa<arith::AddFOp, arith::AddIOp>(op))
-      return commutesIf((operands[0] == D::Commutes || isZero(op->getOperand(0))) &&
-                        (operands[1] == D::Commutes || isZero(op->getOperand(1))));
+      return commutesIf(
+          (operands[0] == D::Commutes || isZero(op->getOperand(0))) &&
+          (operands[1] == D::Commutes || isZero(op->getOperand(1))));
     if (isa<arith::MulFOp, arith::MulIOp>(op))
       return commutesIf(operands[0] != operands[1]);
     if (isa<arith::DivFOp>(op))
@@ -112,7 +114,8 @@ GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
     return arith::AddIOp::create(b, loc, x, y);
   };
   auto mul = [&](Value x, int64_t y) -> Value {
-    return y == 1 ? x : arith::MulIOp::create(b, loc, x, constant(y)).getResult();
+    return y == 1 ? x
+                  : arith::MulIOp::create(b, loc, x, constant(y)).getResult();
   };
   GlobalIndex out;
   if (dim == layout.none()) {
@@ -166,17 +169,18 @@ Value mlir::dist::zeroPadding(OpBuilder &b, Location loc,
   if (uneven.empty())
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(),
-                                        type.getElementType());
+  Value empty =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, type, tensor, empty, ArrayRef<AffineMap>{identity, identity}, loops);
+  auto generic =
+      linalg::GenericOp::create(b, loc, type, tensor, empty,
+                                ArrayRef<AffineMap>{identity, identity}, loops);
   OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&generic.getRegion(), {},
-                              {type.getElementType(), type.getElementType()},
-                              {loc, loc});
+  Block *body =
+      b.createBlock(&generic.getRegion(), {},
+                    {type.getElementType(), type.getElementType()}, {loc, loc});
   Value inside;
   for (int64_t dim : uneven) {
     Value index = linalg::IndexOp::create(b, loc, dim);

@@ -1,4 +1,5 @@
-//===- ShardingRule.cpp - Rules of ops by interface, trait or fallback -----===//
+//===- ShardingRule.cpp - Rules of ops by interface, trait or fallback
+//-----===//
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
@@ -18,9 +19,11 @@ static ShardingRule replicatedRule(Operation *op) {
   };
   rule.operands.resize(op->getNumOperands());
   rule.results.resize(op->getNumResults());
-  for (auto [type, tensor] : llvm::zip_equal(op->getOperandTypes(), rule.operands))
+  for (auto [type, tensor] :
+       llvm::zip_equal(op->getOperandTypes(), rule.operands))
     add(type, tensor);
-  for (auto [type, tensor] : llvm::zip_equal(op->getResultTypes(), rule.results))
+  for (auto [type, tensor] :
+       llvm::zip_equal(op->getResultTypes(), rule.results))
     add(type, tensor);
   return rule;
 }
@@ -30,8 +33,9 @@ ShardingRule mlir::dist::getShardingRule(Operation *op, bool *isFallback) {
     *isFallback = false;
   if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
     return iface.getShardingRule();
-  bool hasTensors = llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) ||
-                    llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);
+  bool hasTensors =
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) ||
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);
   if (isFallback)
     *isFallback = hasTensors;
   return replicatedRule(op);

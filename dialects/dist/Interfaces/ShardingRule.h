@@ -1,9 +1,9 @@
 //===- ShardingRule.h - Factors of an op's iteration space ------*- C++ -*-===//
 //
 // The one rule for sharding: every op is a loop nest, each loop is a *factor*,
-// and each dimension of an operand or result is a product of factors. Sharding a
-// factor over a mesh axis slices every dimension it occurs in; a parallel factor
-// then shards the results, a reduction factor makes them partial.
+// and each dimension of an operand or result is a product of factors. Sharding
+// a factor over a mesh axis slices every dimension it occurs in; a parallel
+// factor then shards the results, a reduction factor makes them partial.
 // (Shardy calls the same an OpShardingRule; GSPMD, Xu et al. 2021, section 3.)
 //
 //===----------------------------------------------------------------------===//
@@ -34,8 +34,8 @@ struct Factor {
 };
 
 /// The factors of each dimension of one operand or result, major to minor. A
-/// dimension without factors has size 1 or is broadcast. Their sizes multiply to
-/// the dimension's.
+/// dimension without factors has size 1 or is broadcast. Their sizes multiply
+/// to the dimension's.
 struct TensorRule {
   SmallVector<SmallVector<unsigned, 1>, 4> dims;
 };
@@ -46,8 +46,9 @@ struct ShardingRule {
   SmallVector<Factor, 6> factors;
   SmallVector<TensorRule, 4> operands;
   SmallVector<TensorRule, 2> results;
-  /// Operands that the results are accumulated onto: where a reduction factor is
-  /// sharded they must be partial as well, lest they be counted on every device.
+  /// Operands that the results are accumulated onto: where a reduction factor
+  /// is sharded they must be partial as well, lest they be counted on every
+  /// device.
   SmallVector<unsigned, 2> inits;
   /// Work done rather than data moved: decides the order of propagation.
   bool isContraction = false;
@@ -92,7 +93,8 @@ namespace mlir::dist {
 /// rule in which everything is replicated (`isFallback` then says so).
 ShardingRule getShardingRule(Operation *op, bool *isFallback = nullptr);
 
-/// Registers the interface on the ops of linalg, tensor, arith, math, scf, func.
+/// Registers the interface on the ops of linalg, tensor, arith, math, scf,
+/// func.
 void registerShardingRules(DialectRegistry &registry);
 
 } // namespace mlir::dist

@@ -1,4 +1,5 @@
-//===- TensorRules.cpp - Reshapes, slices, joins, pads, lookups ------------===//
+//===- TensorRules.cpp - Reshapes, slices, joins, pads, lookups
+//------------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,7 +59,8 @@ static ShardingRule getReshapeRule(RankedTensorType merged,
 
 namespace {
 struct ExpandModel
-    : ShardingRuleOpInterface::ExternalModel<ExpandModel, tensor::ExpandShapeOp> {
+    : ShardingRuleOpInterface::ExternalModel<ExpandModel,
+                                             tensor::ExpandShapeOp> {
   ShardingRule getShardingRule(Operation *op) const {
     auto expand = cast<tensor::ExpandShapeOp>(op);
     return getReshapeRule(expand.getSrcType(), expand.getResultType(),
@@ -74,7 +76,8 @@ struct ExpandModel
     auto expand = cast<tensor::ExpandShapeOp>(op);
     if (failed(setLocalResultTypes(op, view)))
       return failure();
-    auto shape = cast<RankedTensorType>(expand.getResult().getType()).getShape();
+    auto shape =
+        cast<RankedTensorType>(expand.getResult().getType()).getShape();
     expand.setStaticOutputShape(shape);
     return success();
   }
@@ -132,12 +135,10 @@ static void addRange(ShardingRule &rule, const Cut &range,
   if (block <= 1 || !part)
     return;
   unsigned inner = rule.addFactor(block);
-  whole.push_back(
-      rule.addFactor(range.whole / block, FactorKind::Replicated));
+  whole.push_back(rule.addFactor(range.whole / block, FactorKind::Replicated));
   whole.push_back(inner);
   if (range.size != block)
-    part->push_back(
-        rule.addFactor(range.size / block, FactorKind::Replicated));
+    part->push_back(rule.addFactor(range.size / block, FactorKind::Replicated));
   part->push_back(inner);
 }
 
@@ -154,7 +155,8 @@ static SmallVector<Cut> getRanges(SliceOp op, RankedTensorType whole) {
 template <typename SliceOp>
 static void setLocalRanges(SliceOp op, RankedTensorType whole,
                            ShardingAttr sharding, const MeshLayout &layout) {
-  SmallVector<int64_t> offsets(op.getStaticOffsets()), sizes(op.getStaticSizes());
+  SmallVector<int64_t> offsets(op.getStaticOffsets()),
+      sizes(op.getStaticSizes());
   for (auto [dim, range] : llvm::enumerate(getRanges(op, whole))) {
     if (sharding.getDims()[dim] == layout.none())
       continue;
@@ -429,8 +431,8 @@ struct GatherModel
         ArrayRef<AffineMap>{identity, identity}, loops);
     {
       OpBuilder::InsertionGuard guard(b);
-      Block *body = b.createBlock(&local.getRegion(), {}, {element, element},
-                                  {loc, loc});
+      Block *body =
+          b.createBlock(&local.getRegion(), {}, {element, element}, {loc, loc});
       auto [number, isHere] = locate(body->getArgument(0));
       Value zero = arith::ConstantIndexOp::create(b, loc, 0);
       Value safe = arith::SelectOp::create(b, loc, isHere, number, zero);
@@ -451,9 +453,9 @@ struct GatherModel
     Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
     loops.back() = utils::IteratorType::reduction;
     AffineMap rowMap = identity.getMajorSubMap(rank - 1);
-    auto mask = linalg::GenericOp::create(
-        b, loc, maskType, wholeNumbers, maskInit,
-        ArrayRef<AffineMap>{identity, rowMap}, loops);
+    auto mask =
+        linalg::GenericOp::create(b, loc, maskType, wholeNumbers, maskInit,
+                                  ArrayRef<AffineMap>{identity, rowMap}, loops);
     {
       OpBuilder::InsertionGuard guard(b);
       Block *body = b.createBlock(&mask.getRegion(), {},

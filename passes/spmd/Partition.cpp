@@ -1,0 +1,238 @@
+//===- Partition.cpp - The program of one device
+//-----------------------------===//
+//
+// Every op is made local where it stands, through the sharding rule interface;
+// every dist.reshard becomes collectives. Linear in the number of ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Passes.h"
+#include "passes/spmd/ReshardLowering.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// What a value was before it became local.
+struct Whole {
+  RankedTensorType type;
+  ShardingAttr sharding;
+};
+
+class Partitioner {
+public:
+  explicit Partitioner(const MeshLayout &layout)
+      : layout(layout), planner(layout), builder(layout.getContext()),
+        shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)) {}
+
+  LogicalResult visitFunction(FunctionOpInterface function);
+
+private:
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visitOp(Operation *op);
+  LogicalResult visitReshard(ReshardOp reshard);
+  LogicalResult visitBranch(RegionBranchOpInterface branch);
+  void setWhole(Value value, ShardingAttr sharding) {
+    wholes[value] = {cast<RankedTensorType>(value.getType()), sharding};
+  }
+
+  const MeshLayout &layout;
+  ReshardPlanner planner;
+  OpBuilder builder;
+  StringAttr shardingsName;
+  llvm::DenseMap<Value, Whole> wholes;
+};
+} // namespace
+
+LogicalResult Partitioner::visitReshard(ReshardOp reshard) {
+  builder.setInsertionPoint(reshard);
+  auto global = cast<RankedTensorType>(reshard.getType());
+  FailureOr<Value> local = lowerReshard(
+      builder, reshard.getLoc(), layout, planner, reshard.getOperand(), global,
+      reshard.getSource(), reshard.getSharding(), reshard.getCauseAttr(),
+      reshard->getAttr(kScopeAttr));
+  if (failed(local))
+    return reshard.emitOpError() << "has no sequence of collectives";
+  reshard.getResult().replaceAllUsesWith(*local);
+  if (*local != reshard.getOperand() || !wholes.count(*local))
+    wholes[*local] = {global, reshard.getSharding()};
+  reshard.erase();
+  return success();
+}
+
+LogicalResult Partitioner::visitBranch(RegionBranchOpInterface branch) {
+  RegionBranchInverseSuccessorMapping mapping;
+  branch.getSuccessorInputOperandMapping(mapping);
+  for (Region &region : branch->getRegions()) {
+    for (Value argument : region.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type)
+        continue;
+      ShardingAttr sharding;
+      for (OpOperand *operand : mapping[argument]) {
+        auto known = wholes.find(operand->get());
+        if (known != wholes.end())
+          sharding = known->second.sharding;
+      }
+      if (!sharding)
+        return branch->emitOpError()
+               << "passes a tensor to region " << region.getRegionNumber()
+               << " whose placement is not known";
+      setWhole(argument, sharding);
+      argument.setType(layout.localType(type, sharding));
+    }
+    for (Block &block : region)
+      if (failed(visitBlock(block)))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult Partitioner::visitOp(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return visitReshard(reshard);
+  auto attr = op->getAttrOfType<ArrayAttr>(shardingsName);
+  if (!attr && op->getNumRegions() == 0)
+    return success();
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    if (failed(visitBranch(branch)))
+      return failure();
+  if (!attr)
+    return success();
+
+  SmallVector<ShardingAttr, 4> operands, results;
+  SmallVector<Type, 4> operandTypes;
+  bool isLocal = true; // nothing changes
+  for (Value operand : op->getOperands()) {
+    auto known = wholes.find(operand);
+    bool isKnown = known != wholes.end();
+    operands.push_back(isKnown ? known->second.sharding : ShardingAttr());
+    operandTypes.push_back(isKnown ? Type(known->second.type)
+                                   : operand.getType());
+    isLocal &= !isKnown || known->second.type == operand.getType();
+  }
+  for (auto [result, sharding] : llvm::zip_equal(op->getResults(), attr)) {
+    results.push_back(dyn_cast<ShardingAttr>(sharding));
+    if (!results.back())
+      continue;
+    setWhole(result, results.back());
+    auto type = cast<RankedTensorType>(result.getType());
+    isLocal &= layout.localType(type, results.back()) == type;
+  }
+  op->removeAttr(shardingsName);
+  if (isLocal)
+    return success();
+
+  if (op->hasTrait<OpTrait::ConstantLike>()) {
+    auto type = layout.localType(
+        cast<RankedTensorType>(op->getResult(0).getType()), results[0]);
+    auto splat = dyn_cast<SplatElementsAttr>(op->getAttr("value"));
+    if (!splat)
+      return op->emitOpError() << "is a constant placed as " << results[0]
+                               << ", which only uniform ones can be";
+    op->setAttr("value", splat.resizeSplat(type));
+    op->getResult(0).setType(type);
+    return success();
+  }
+  // Ops may put others in their place: whoever uses the results sees which.
+  SmallVector<std::pair<OpOperand *, Whole>, 2> firstUses;
+  for (Value result : op->getResults())
+    if (!result.use_empty() && wholes.count(result))
+      firstUses.push_back({&*result.use_begin(), wholes[result]});
+  LocalView view{layout, operands, results, operandTypes};
+  builder.setInsertionPoint(op);
+  LogicalResult done = success();
+  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
+    done = iface.makeLocal(builder, view);
+  else
+    done = setLocalResultTypes(op, view);
+  for (auto &[use, whole] : firstUses)
+    wholes.try_emplace(use->get(), whole);
+  return done;
+}
+
+LogicalResult Partitioner::visitBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visitOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
+  MLIRContext *context = function.getContext();
+  Block &body = function.getFunctionBody().front();
+  SmallVector<Type> arguments, results;
+  for (BlockArgument argument : body.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto sharding =
+        function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType())) {
+      if (!sharding)
+        sharding =
+            ShardingAttr::getReplicated(layout.getName(), type.getRank());
+      setWhole(argument, sharding);
+      function.setArgAttr(number, kGlobalTypeAttr, TypeAttr::get(type));
+      function.setArgAttr(number, kShardingAttr, sharding);
+      argument.setType(layout.localType(type, sharding));
+    }
+    arguments.push_back(argument.getType());
+  }
+  SmallVector<Type> globals(function.getResultTypes());
+  if (failed(visitBlock(body)))
+    return failure();
+  Operation *terminator = body.getTerminator();
+  for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+    results.push_back(value.getType());
+    if (auto type = dyn_cast<RankedTensorType>(globals[number]))
+      function.setResultAttr(number, kGlobalTypeAttr, TypeAttr::get(type));
+  }
+  function.setType(FunctionType::get(context, arguments, results));
+  return success();
+}
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
+  void runOnOperation() override {
+    // The mesh is that of the placements.
+    FlatSymbolRefAttr mesh;
+    getOperation()->walk<WalkOrder::PreOrder>(
+        [&](FunctionOpInterface function) {
+          for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+            if (auto s =
+                    function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr))
+              mesh = s.getMesh();
+          for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+            if (auto s = function.getResultAttrOfType<ShardingAttr>(
+                    i, kShardingAttr))
+              mesh = s.getMesh();
+          return mesh ? WalkResult::interrupt() : WalkResult::skip();
+        });
+    if (!mesh)
+      return;
+    MeshOp meshOp =
+        lookupMesh(&getOperation().getBodyRegion().front().front(), mesh);
+    if (!meshOp) {
+      getOperation()->emitError() << "has no mesh " << mesh;
+      return signalPassFailure();
+    }
+    MeshLayout layout(meshOp);
+    Partitioner partitioner(layout);
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal() && failed(partitioner.visitFunction(function)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,374 @@
+//===- PlacementAnalysis.cpp - Values and nodes of a module
+//-----------------===//
+
+#include "passes/spmd/PlacementAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isFreeValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<tensor::EmptyOp, tensor::SplatOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return isa_and_nonnull<tensor::EmptyOp>(
+        fill.getDpsInitOperand(0)->get().getDefiningOp());
+  return false;
+}
+
+static std::string describe(Location loc) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // The innermost file position says it best.
+  FileLineColLoc file;
+  loc->walk([&](Location part) {
+    file = dyn_cast<FileLineColLoc>(part);
+    return file ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (file)
+    os << file.getFilename().getValue() << ":" << file.getLine();
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// Whether two ops have the same rule because all that rules read is the same.
+static bool lookAlike(Operation *a, Operation *b) {
+  if (a->getName() != b->getName() ||
+      a->getOperandTypes() != b->getOperandTypes() ||
+      a->getResultTypes() != b->getResultTypes() ||
+      a->getNumRegions() != b->getNumRegions())
+    return false;
+  if (a->getPropertiesStorageSize() != b->getPropertiesStorageSize() ||
+      (a->getPropertiesStorageSize() &&
+       !a->getName().compareOpProperties(a->getPropertiesStorage(),
+                                         b->getPropertiesStorage())))
+    return false;
+  if (a->getPropertiesStorageSize() == 0 && a->getAttrs() != b->getAttrs())
+    return false;
+  for (auto [left, right] : llvm::zip_equal(a->getRegions(), b->getRegions()))
+    if (!OperationEquivalence::isRegionEquivalentTo(
+            &left, &right, OperationEquivalence::IgnoreLocations))
+      return false;
+  return true;
+}
+
+const ShardingRule *PlacementAnalysis::getRule(Operation *op) {
+  llvm::hash_code hash =
+      llvm::hash_combine(op->getName(), op->hashProperties(),
+                         llvm::hash_combine_range(op->getOperandTypes().begin(),
+                                                  op->getOperandTypes().end()),
+                         llvm::hash_combine_range(op->getResultTypes().begin(),
+                                                  op->getResultTypes().end()));
+  auto &bucket = rulesByHash[static_cast<size_t>(hash)];
+  for (auto [other, rule] : bucket)
+    if (other == op || lookAlike(op, other))
+      return rule;
+  bool isFallback = false;
+  rules.push_back(
+      std::make_unique<ShardingRule>(getShardingRule(op, &isFallback)));
+  bool isStructure =
+      op->hasTrait<OpTrait::IsTerminator>() ||
+      isa<RegionBranchOpInterface, CallOpInterface>(op) ||
+      op->getDialect() == layout->getContext()->getLoadedDialect<DistDialect>();
+  if (isFallback && !isStructure)
+    op->emitWarning() << "'" << op->getName()
+                      << "' has no sharding rule: it runs replicated";
+  bucket.push_back({op, rules.back().get()});
+  return rules.back().get();
+}
+
+//===----------------------------------------------------------------------===//
+// Values and nodes
+//===----------------------------------------------------------------------===//
+
+void PlacementAnalysis::addValue(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || isFreeValue(value))
+    return;
+  indices[value] = values.size();
+  values.push_back(value);
+  pinned.push_back(false);
+  DimState none;
+  none.sharding = layout->none();
+  dims.resize(dims.size() + type.getRank(), none);
+  firstDim.push_back(dims.size());
+}
+
+void PlacementAnalysis::addNode(Operation *op, const ShardingRule *rule,
+                                ArrayRef<unsigned> tensors, uint8_t level) {
+  nodes.push_back({op, rule, static_cast<unsigned>(links.size()), level});
+  links.insert(links.end(), tensors.begin(), tensors.end());
+}
+
+void PlacementAnalysis::addEdge(Operation *op, ArrayRef<Value> group) {
+  SmallVector<unsigned, 4> tensors;
+  for (Value value : group)
+    tensors.push_back(getIndex(value));
+  auto type = cast<RankedTensorType>(group.front().getType());
+  const ShardingRule *&rule = edgeRules[{type, group.size()}];
+  if (!rule) {
+    rules.push_back(std::make_unique<ShardingRule>());
+    TensorRule tensor;
+    for (int64_t size : type.getShape())
+      tensor.dims.push_back({rules.back()->addFactor(size)});
+    rules.back()->operands.assign(group.size(), tensor);
+    rule = rules.back().get();
+  }
+  addNode(op, rule, tensors, 0);
+}
+
+/// Visits ops outermost first, without the bodies of linalg ops.
+static void walkOps(Operation *root, function_ref<void(Operation *)> visit) {
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    visit(op);
+    return isa<linalg::LinalgOp, ScheduleOp, tensor::GenerateOp, tensor::PadOp>(
+               op)
+               ? WalkResult::skip()
+               : WalkResult::advance();
+  });
+}
+
+void PlacementAnalysis::addOps(Operation *module) {
+  walkOps(module, [&](Operation *op) {
+    for (Value result : op->getResults())
+      addValue(result);
+    for (Region &region : op->getRegions()) {
+      if (isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp>(op))
+        break;
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          addValue(argument);
+    }
+  });
+  SymbolTableCollection symbols;
+  SmallVector<unsigned, 8> tensors;
+  walkOps(module, [&](Operation *op) {
+    if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+      RegionBranchInverseSuccessorMapping mapping;
+      branch.getSuccessorInputOperandMapping(mapping);
+      // In order of the inputs, not of the map.
+      auto add = [&](Value input) {
+        auto found = mapping.find(input);
+        if (found == mapping.end() || getIndex(input) == kNone)
+          return;
+        SmallVector<Value, 4> group{input};
+        for (OpOperand *operand : found->second)
+          if (operand->get().getType() == input.getType())
+            group.push_back(operand->get());
+        addEdge(op, group);
+      };
+      for (Region &region : op->getRegions())
+        for (Value argument : region.getArguments())
+          add(argument);
+      for (Value result : op->getResults())
+        add(result);
+      return;
+    }
+    if (auto call = dyn_cast<CallOpInterface>(op)) {
+      auto callee = dyn_cast_or_null<FunctionOpInterface>(
+          call.resolveCallableInTable(&symbols));
+      if (!callee || callee.isExternal())
+        return;
+      for (auto [operand, argument] :
+           llvm::zip_equal(call.getArgOperands(), callee.getArguments()))
+        if (getIndex(argument) != kNone &&
+            operand.getType() == argument.getType())
+          addEdge(op, {operand, argument});
+      for (Block &block : callee.getFunctionBody())
+        if (block.mightHaveTerminator())
+          for (auto [yielded, result] : llvm::zip(
+                   block.getTerminator()->getOperands(), op->getResults()))
+            if (getIndex(result) != kNone)
+              addEdge(op, {yielded, result});
+      return;
+    }
+    if (op->hasTrait<OpTrait::IsTerminator>() || isa<ScheduleOp, MeshOp>(op) ||
+        isa<FunctionOpInterface>(op))
+      return;
+    tensors.clear();
+    bool any = false;
+    for (Value operand : op->getOperands()) {
+      tensors.push_back(
+          isa<RankedTensorType>(operand.getType()) ? getIndex(operand) : kNone);
+      any |= tensors.back() != kNone;
+    }
+    for (Value result : op->getResults()) {
+      tensors.push_back(
+          isa<RankedTensorType>(result.getType()) ? getIndex(result) : kNone);
+      any |= tensors.back() != kNone;
+    }
+    if (!any)
+      return;
+    const ShardingRule *rule = getRule(op);
+    bool hasReduction = llvm::any_of(rule->factors, [](const Factor &factor) {
+      return factor.kind == FactorKind::Reduction;
+    });
+    addNode(op, rule, tensors, rule->isContraction ? 1 : hasReduction ? 2 : 0);
+  });
+}
+
+void PlacementAnalysis::buildUses() {
+  firstUse.assign(values.size() + 1, 0);
+  for (const Node &node : nodes)
+    for (unsigned value : getLinks(node))
+      if (value != kNone)
+        ++firstUse[value + 1];
+  for (size_t i = 1; i < firstUse.size(); ++i)
+    firstUse[i] += firstUse[i - 1];
+  uses.resize(firstUse.back());
+  std::vector<unsigned> next(firstUse.begin(), firstUse.end() - 1);
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (unsigned value : getLinks(node))
+      if (value != kNone)
+        uses[next[value]++] = index;
+}
+
+//===----------------------------------------------------------------------===//
+// The user's word
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlacementAnalysis::seedValue(unsigned value,
+                                           ShardingAttr sharding,
+                                           unsigned cause, Operation *at) {
+  if (sharding.isPartial())
+    return at->emitOpError() << "is placed as " << sharding
+                             << ", but pending reductions arise from ops; "
+                             << "a placement that asks for one cannot be used";
+  auto type = cast<RankedTensorType>(values[value].getType());
+  for (auto [index, state] : llvm::enumerate(getDims(value))) {
+    DimShardingAttr dim = sharding.getDims()[index];
+    DimShardingAttr wanted = layout->canonical(dim, type.getDimSize(index));
+    if (state.sharding != layout->none() && wanted != state.sharding &&
+        !layout->isPrefix(wanted, state.sharding))
+      return at->emitOpError()
+             << "asks for " << wanted << " on dimension " << index
+             << " of a value that " << causes[state.cause] << " places as "
+             << state.sharding;
+    if (wanted != layout->none()) {
+      state.sharding = wanted;
+      state.cause = cause;
+    }
+    state.isClosed |= !dim.getIsOpen();
+  }
+  return success();
+}
+
+LogicalResult PlacementAnalysis::seed(Operation *module) {
+  auto addCause = [&](std::string text) {
+    causes.push_back(std::move(text));
+    return static_cast<unsigned>(causes.size() - 1);
+  };
+  WalkResult result = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      if (function.isExternal())
+        return WalkResult::skip();
+      for (BlockArgument argument : function.getArguments()) {
+        unsigned number = argument.getArgNumber();
+        auto sharding =
+            function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+        unsigned value = getIndex(argument);
+        if (!sharding || value == kNone)
+          continue;
+        std::string name = "argument " + std::to_string(number);
+        for (StringRef attr : {kParameterAttr, kInputAttr})
+          if (auto given = function.getArgAttrOfType<StringAttr>(number, attr))
+            name = (attr == kParameterAttr ? "parameter '" : "input '") +
+                   given.str() + "'";
+        std::string at = describe(argument.getLoc());
+        if (failed(seedValue(value, sharding,
+                             addCause("the sharding of " + name +
+                                      (at.empty() ? "" : " (" + at + ")")),
+                             op)))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    }
+    if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
+      std::string text = constraint.getCause()
+                             ? constraint.getCause()->str()
+                             : "the constraint at " + describe(op->getLoc());
+      unsigned cause = addCause(std::move(text));
+      unsigned value = getIndex(constraint.getResult());
+      if (failed(seedValue(value, constraint.getSharding(), cause, op)))
+        return WalkResult::interrupt();
+      pinned[value] = true;
+      unsigned operand = getIndex(constraint.getOperand());
+      if (operand != kNone)
+        pinned[operand] = true;
+    }
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+ShardingAttr PlacementAnalysis::getSharding(unsigned value) const {
+  SmallVector<DimShardingAttr, 4> out;
+  for (const DimState &state : getDims(value))
+    out.push_back(state.sharding);
+  return ShardingAttr::get(layout->getContext(), layout->getName(), out,
+                           ReductionKind::Sum, {});
+}
+
+PlacementAnalysis::PlacementAnalysis(Operation *module) {
+  // All shardings must speak of one mesh.
+  FlatSymbolRefAttr mesh;
+  auto see = [&](Operation *at, FlatSymbolRefAttr name) {
+    if (!name || failed(status))
+      return;
+    if (mesh && mesh != name)
+      status = at->emitOpError()
+               << "is placed on mesh " << name << ", but others are on " << mesh
+               << "; one mesh a module is supported";
+    mesh = name;
+  };
+  module->walk([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+        if (auto s = function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr))
+          see(op, s.getMesh());
+      for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+        if (auto s =
+                function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
+          see(op, s.getMesh());
+    } else if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
+      see(op, constraint.getSharding().getMesh());
+    } else if (auto sync = dyn_cast<SyncOp>(op)) {
+      if (sync.getMeshAttr() && sync.getOperand())
+        see(op, sync.getMeshAttr());
+    }
+  });
+  if (failed(status))
+    return;
+  MeshOp meshOp = lookupMesh(&module->getRegion(0).front().front(), mesh);
+  if (!meshOp) {
+    bool hasSync = module
+                       ->walk([&](SyncOp sync) {
+                         return sync.getOperand() ? WalkResult::interrupt()
+                                                  : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+    if (mesh || hasSync)
+      status = module->emitOpError()
+               << "has no dist.mesh that its placements could be on";
+    return;
+  }
+  layout = std::make_unique<MeshLayout>(meshOp);
+  addOps(module);
+  buildUses();
+  isPending.assign(nodes.size(), false);
+  status = seed(module);
+}

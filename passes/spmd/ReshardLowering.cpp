@@ -1,0 +1,265 @@
+//===- ReshardLowering.cpp - A reshard as collectives
+//------------------------===//
+//
+// Interleaved dimensions are taken apart into their sub-dimensions, so that
+// each collective works on one dimension; where blocks are uneven they are
+// padded before and cut to size after.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/ReshardLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+using Pieces = SmallVector<SmallVector<Piece, 2>, 4>;
+
+class Lowering {
+public:
+  Lowering(OpBuilder &b, Location loc, const MeshLayout &layout,
+           StringAttr cause, Attribute scope)
+      : b(b), loc(loc), layout(layout), cause(cause), scope(scope) {}
+
+  FailureOr<Value> run(Value local, const ReshardProblem &problem,
+                       const ReshardPlan &plan);
+
+private:
+  int64_t extent(const Piece &piece) const {
+    int64_t size = piece.size;
+    for (AxisRefAttr axis : piece.axes)
+      size = llvm::divideCeil(size, layout.size(axis));
+    return size;
+  }
+  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) const {
+    SmallVector<AxisRefAttr, 2> joined(axes);
+    layout.coalesce(joined);
+    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
+  }
+  RankedTensorType typeOf(Value value) const {
+    return cast<RankedTensorType>(value.getType());
+  }
+  RankedTensorType withSize(Value value, int64_t dim, int64_t size) const {
+    SmallVector<int64_t> shape(typeOf(value).getShape());
+    shape[dim] = size;
+    return typeOf(value).clone(shape);
+  }
+  template <typename OpTy> Value mark(OpTy op) {
+    if (scope)
+      op->setDiscardableAttr(kScopeAttr, scope);
+    return op.getResult();
+  }
+  /// Pads dimension `dim` at its end to `size`.
+  Value pad(Value value, int64_t dim, int64_t size);
+  /// Cuts dimension `dim` to its first `size` elements.
+  Value cut(Value value, int64_t dim, int64_t size);
+  Value makePartial(Value value, ArrayRef<AxisRefAttr> axes,
+                    ReductionKind kind);
+  Value step(Value value, const ReshardStep &step, const Pieces &before,
+             ReductionKind kind);
+
+  OpBuilder &b;
+  Location loc;
+  const MeshLayout &layout;
+  StringAttr cause;
+  Attribute scope;
+};
+} // namespace
+
+Value Lowering::pad(Value value, int64_t dim, int64_t size) {
+  int64_t have = typeOf(value).getDimSize(dim);
+  if (have == size)
+    return value;
+  SmallVector<OpFoldResult> low(typeOf(value).getRank(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> high = low;
+  high[dim] = b.getIndexAttr(size - have);
+  Value zero = arith::ConstantOp::create(
+      b, loc, b.getZeroAttr(typeOf(value).getElementType()));
+  return tensor::PadOp::create(b, loc, withSize(value, dim, size), value, low,
+                               high, zero);
+}
+
+Value Lowering::cut(Value value, int64_t dim, int64_t size) {
+  if (typeOf(value).getDimSize(dim) == size)
+    return value;
+  int64_t rank = typeOf(value).getRank();
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes;
+  for (auto [index, have] : llvm::enumerate(typeOf(value).getShape()))
+    sizes.push_back(
+        b.getIndexAttr(static_cast<int64_t>(index) == dim ? size : have));
+  return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
+}
+
+/// The neutral element of a reduction.
+static TypedAttr getNeutral(OpBuilder &b, Type type, ReductionKind kind) {
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
+    switch (kind) {
+    case ReductionKind::Prod:
+      return b.getFloatAttr(type, 1.0);
+    case ReductionKind::Max:
+      return b.getFloatAttr(type, APFloat::getInf(semantics, true));
+    case ReductionKind::Min:
+      return b.getFloatAttr(type, APFloat::getInf(semantics, false));
+    default:
+      return b.getFloatAttr(type, 0.0);
+    }
+  }
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  switch (kind) {
+  case ReductionKind::Prod:
+    return b.getIntegerAttr(type, APInt(width, 1));
+  case ReductionKind::Max:
+    return b.getIntegerAttr(type, APInt::getSignedMinValue(width));
+  case ReductionKind::Min:
+    return b.getIntegerAttr(type, APInt::getSignedMaxValue(width));
+  case ReductionKind::And:
+    return b.getIntegerAttr(type, APInt::getAllOnes(width));
+  default:
+    return b.getIntegerAttr(type, APInt::getZero(width));
+  }
+}
+
+Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
+                            ReductionKind kind) {
+  Value coordinate =
+      AxisIndexOp::create(b, loc, axesAttr(axes), layout.getName());
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinate, zero);
+  RankedTensorType type = typeOf(value);
+  Type element = type.getElementType();
+  Value neutral =
+      arith::ConstantOp::create(b, loc, getNeutral(b, element, kind));
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), element);
+  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto generic =
+      linalg::GenericOp::create(b, loc, type, value, empty,
+                                ArrayRef<AffineMap>{identity, identity}, loops);
+  OpBuilder::InsertionGuard guard(b);
+  Block *body =
+      b.createBlock(&generic.getRegion(), {}, {element, element}, {loc, loc});
+  Value kept =
+      arith::SelectOp::create(b, loc, isFirst, body->getArgument(0), neutral);
+  linalg::YieldOp::create(b, loc, kept);
+  return generic.getResult(0);
+}
+
+Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
+                     ReductionKind kind) {
+  // Dimensions of the taken-apart tensor are numbered across dimensions.
+  auto flat = [&](int64_t dim, int64_t piece) {
+    for (int64_t d = 0; d < dim; ++d)
+      piece += before[d].size();
+    return piece;
+  };
+  int64_t p = layout.size(step.axes);
+  ArrayAttr axes = axesAttr(step.axes);
+  FlatSymbolRefAttr mesh = layout.getName();
+  auto reduction = ReductionKindAttr::get(b.getContext(), kind);
+  using Kind = ReshardStep::Kind;
+  int64_t from = step.dimFrom < 0 ? -1 : flat(step.dimFrom, step.pieceFrom);
+  int64_t to = step.dimTo < 0 ? -1 : flat(step.dimTo, step.pieceTo);
+  int64_t fromAfter =
+      from < 0 ? 0 : extent(step.after[step.dimFrom][step.pieceFrom]);
+  int64_t toAfter = to < 0 ? 0 : extent(step.after[step.dimTo][step.pieceTo]);
+  switch (step.kind) {
+  case Kind::AllReduce:
+    return mark(AllReduceOp::create(b, loc, value.getType(), value, reduction,
+                                    axes, mesh, cause));
+  case Kind::AllSlice:
+    value = pad(value, to, toAfter * p);
+    return mark(AllSliceOp::create(b, loc, withSize(value, to, toAfter), value,
+                                   b.getI64IntegerAttr(to), axes, mesh, cause));
+  case Kind::ReduceScatter:
+    value = pad(value, to, toAfter * p);
+    return mark(ReduceScatterOp::create(
+        b, loc, withSize(value, to, toAfter), value, reduction,
+        b.getI64IntegerAttr(to), axes, mesh, cause));
+  case Kind::AllGather: {
+    int64_t have = typeOf(value).getDimSize(from);
+    Value gathered =
+        mark(AllGatherOp::create(b, loc, withSize(value, from, have * p), value,
+                                 b.getI64IntegerAttr(from), axes, mesh, cause));
+    return cut(gathered, from, fromAfter);
+  }
+  case Kind::AllToAll: {
+    value = pad(value, to, toAfter * p);
+    SmallVector<int64_t> shape(typeOf(value).getShape());
+    shape[to] = toAfter;
+    shape[from] *= p;
+    Value moved = mark(AllToAllOp::create(
+        b, loc, typeOf(value).clone(shape), value, b.getI64IntegerAttr(to),
+        b.getI64IntegerAttr(from), axes, mesh, cause));
+    return cut(moved, from, fromAfter);
+  }
+  case Kind::CollectivePermute:
+    return mark(CollectivePermuteOp::create(b, loc, value.getType(), value,
+                                            axes, axesAttr(step.toAxes), mesh,
+                                            cause));
+  case Kind::MakePartial:
+    return makePartial(value, step.axes, kind);
+  }
+  llvm_unreachable("all kinds of steps are handled");
+}
+
+FailureOr<Value> Lowering::run(Value local, const ReshardProblem &problem,
+                               const ReshardPlan &plan) {
+  if (plan.empty())
+    return local;
+  // Take interleaved dimensions apart.
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<int64_t> shape;
+  for (const auto &pieces : problem.from) {
+    ReassociationIndices group;
+    for (const Piece &piece : pieces) {
+      group.push_back(shape.size());
+      shape.push_back(extent(piece));
+    }
+    groups.push_back(group);
+  }
+  bool isInterleaved = shape.size() != problem.from.size();
+  Value value = local;
+  if (isInterleaved)
+    value = tensor::ExpandShapeOp::create(b, loc, typeOf(local).clone(shape),
+                                          local, groups);
+  Pieces before = problem.from;
+  for (const ReshardStep &next : plan) {
+    value = step(value, next, before, problem.kind);
+    before = next.after;
+  }
+  if (isInterleaved)
+    value = tensor::CollapseShapeOp::create(b, loc, value, groups);
+  return value;
+}
+
+FailureOr<Value> mlir::dist::lowerReshard(OpBuilder &builder, Location loc,
+                                          const MeshLayout &layout,
+                                          ReshardPlanner &planner, Value local,
+                                          RankedTensorType global,
+                                          ShardingAttr from, ShardingAttr to,
+                                          StringAttr cause, Attribute scope) {
+  if (from == to)
+    return local;
+  FailureOr<const ReshardPlan *> plan = planner.get(global, from, to);
+  if (failed(plan)) {
+    ShardingAttr waypoint = planner.getWaypoint(global, from, to);
+    if (waypoint == from || waypoint == to)
+      return failure();
+    FailureOr<Value> half = lowerReshard(builder, loc, layout, planner, local,
+                                         global, from, waypoint, cause, scope);
+    if (failed(half))
+      return failure();
+    return lowerReshard(builder, loc, layout, planner, *half, global, waypoint,
+                        to, cause, scope);
+  }
+  return Lowering(builder, loc, layout, cause, scope)
+      .run(local, planner.getProblem(global, from, to), **plan);
+}

@@ -1,0 +1,474 @@
+//===- ReshardPlan.cpp - Shortest paths between placements
+//------------------===//
+//
+// Dijkstra's algorithm over placements. Axes are cut into atoms, the parts that
+// either placement names, so that a move is always of whole atoms. Every move
+// but a gather brings some sub-dimension closer to the goal, which keeps the
+// number of states small: it depends on the number of axes, not of devices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/ReshardPlan.h"
+#include "llvm/ADT/StringMap.h"
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+/// Sizes of the coarsest sub-dimensions that both lists are made of; empty
+/// where their borders do not nest.
+static SmallVector<int64_t, 2> getCommonSizes(ArrayRef<Piece> a,
+                                              ArrayRef<Piece> b) {
+  SmallVector<int64_t, 2> sizes;
+  size_t i = 0, j = 0;
+  int64_t left = a[0].size, right = b[0].size;
+  while (true) {
+    if (left == right) {
+      sizes.push_back(left);
+      if (++i == a.size() || ++j == b.size())
+        return i == a.size() && j + 1 >= b.size() ? sizes
+                                                  : SmallVector<int64_t, 2>();
+      left = a[i].size;
+      right = b[j].size;
+    } else if (right != 0 && left % right == 0) {
+      sizes.push_back(right);
+      left /= right;
+      if (++j == b.size())
+        return {};
+      right = b[j].size;
+    } else if (left != 0 && right % left == 0) {
+      sizes.push_back(left);
+      right /= left;
+      if (++i == a.size())
+        return {};
+      left = a[i].size;
+    } else {
+      return {};
+    }
+  }
+}
+
+/// Whether both placements of a dimension can be written over the same
+/// sub-dimensions.
+static bool splitAlike(const MeshLayout &layout, int64_t size,
+                       DimShardingAttr from, DimShardingAttr to,
+                       SmallVectorImpl<Piece> &fromOut,
+                       SmallVectorImpl<Piece> &toOut) {
+  SmallVector<Piece, 2> fromPieces = layout.pieces(from, size);
+  SmallVector<Piece, 2> toPieces = layout.pieces(to, size);
+  SmallVector<int64_t, 2> sizes = getCommonSizes(fromPieces, toPieces);
+  if (sizes.empty())
+    return false;
+  auto write = [&](DimShardingAttr dim, SmallVectorImpl<Piece> &out) {
+    SmallVector<DimShardingAttr, 2> parts;
+    if (!layout.split(dim, sizes, parts))
+      return false;
+    for (auto [part, partSize] : llvm::zip_equal(parts, sizes)) {
+      SmallVector<Piece, 2> pieces = layout.pieces(part, partSize);
+      if (pieces.size() != 1)
+        return false;
+      out.push_back(std::move(pieces[0]));
+    }
+    return true;
+  };
+  return write(from, fromOut) && write(to, toOut);
+}
+
+ReshardProblem ReshardPlanner::getProblem(RankedTensorType type,
+                                          ShardingAttr from,
+                                          ShardingAttr to) const {
+  ReshardProblem problem;
+  problem.kind = from.isPartial() ? from.getPartialKind() : to.getPartialKind();
+  problem.partialFrom.assign(from.getPartialAxes().begin(),
+                             from.getPartialAxes().end());
+  problem.partialTo.assign(to.getPartialAxes().begin(),
+                           to.getPartialAxes().end());
+  problem.from.resize(type.getRank());
+  problem.to.resize(type.getRank());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!splitAlike(layout, type.getDimSize(dim), from.getDims()[dim],
+                    to.getDims()[dim], problem.from[dim], problem.to[dim])) {
+      problem.from.clear(); // no common view: see get()
+      return problem;
+    }
+  SmallVector<AxisRefAttr, 8> all;
+  auto forEachList = [&](auto &&visit) {
+    for (auto *side : {&problem.from, &problem.to})
+      for (auto &dim : *side)
+        for (Piece &piece : dim)
+          visit(piece.axes);
+    visit(problem.partialFrom);
+    visit(problem.partialTo);
+  };
+  forEachList([&](auto &axes) { all.append(axes.begin(), axes.end()); });
+  forEachList([&](auto &axes) { layout.refine(axes, all); });
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Axes = SmallVector<AxisRefAttr, 2>;
+
+struct State {
+  SmallVector<Axes, 6> lists; // one a sub-dimension
+  Axes partial;
+};
+
+class Search {
+public:
+  Search(const MeshLayout &layout, const ReshardProblem &problem,
+         int64_t elementBytes)
+      : layout(layout), elementBytes(elementBytes) {
+    for (auto [dim, pieces] : llvm::enumerate(problem.from))
+      for (auto [index, piece] : llvm::enumerate(pieces)) {
+        places.push_back({static_cast<int64_t>(dim),
+                          static_cast<int64_t>(index), piece.size});
+        start.lists.push_back(piece.axes);
+        goal.lists.push_back(problem.to[dim][index].axes);
+      }
+    rank = problem.from.size();
+    start.partial.assign(problem.partialFrom.begin(),
+                         problem.partialFrom.end());
+    goal.partial.assign(problem.partialTo.begin(), problem.partialTo.end());
+    sortAxes(start.partial);
+    sortAxes(goal.partial);
+    for (const Axes &list : goal.lists)
+      needed.append(list.begin(), list.end());
+  }
+
+  ReshardPlan run();
+
+private:
+  struct Place {
+    int64_t dim, piece, size;
+  };
+  struct Node {
+    State state;
+    int64_t bytes;
+    unsigned steps;
+    int parent;
+    ReshardStep step;
+    bool done = false;
+  };
+
+  static void sortAxes(Axes &axes) {
+    llvm::sort(axes, [](AxisRefAttr a, AxisRefAttr b) {
+      return std::make_tuple(a.getName(), a.getPre()) <
+             std::make_tuple(b.getName(), b.getPre());
+    });
+  }
+  std::string key(const State &state) const;
+  int64_t extent(int64_t size, ArrayRef<AxisRefAttr> axes) const {
+    for (AxisRefAttr axis : axes)
+      size = llvm::divideCeil(size, layout.size(axis));
+    return size;
+  }
+  int64_t localBytes(const State &state) const {
+    int64_t bytes = elementBytes;
+    for (auto [place, list] : llvm::zip_equal(places, state.lists))
+      bytes *= extent(place.size, list);
+    return bytes;
+  }
+  /// Whether blocks over `axes` at once are those cut axis by axis: inner
+  /// levels must divide evenly, or there is padding between the blocks.
+  bool isOneCut(int64_t size, ArrayRef<AxisRefAttr> axes) const {
+    if (axes.empty())
+      return true;
+    size = llvm::divideCeil(size, layout.size(axes.front()));
+    for (AxisRefAttr axis : axes.drop_front()) {
+      if (size % layout.size(axis) != 0)
+        return false;
+      size /= layout.size(axis);
+    }
+    return true;
+  }
+  bool isFree(const State &state, AxisRefAttr axis) const {
+    if (llvm::is_contained(state.partial, axis))
+      return false;
+    return llvm::none_of(state.lists, [&](const Axes &list) {
+      return llvm::is_contained(list, axis);
+    });
+  }
+  /// The axes that the goal wants next on list `index`; empty where what it
+  /// holds now is not how the goal begins.
+  ArrayRef<AxisRefAttr> wanted(const State &state, size_t index) const {
+    ArrayRef<AxisRefAttr> to = goal.lists[index];
+    ArrayRef<AxisRefAttr> now = state.lists[index];
+    if (now.size() >= to.size() || to.take_front(now.size()) != now)
+      return {};
+    return to.drop_front(now.size());
+  }
+
+  void add(int from, State state, ReshardStep step);
+  void expand(int index);
+
+  const MeshLayout &layout;
+  int64_t elementBytes;
+  size_t rank;
+  SmallVector<Place, 6> places;
+  State start, goal;
+  Axes needed;
+  std::vector<Node> nodes;
+  llvm::StringMap<int> known;
+  using Entry = std::tuple<int64_t, unsigned, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+};
+} // namespace
+
+std::string Search::key(const State &state) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto write = [&](ArrayRef<AxisRefAttr> axes) {
+    for (AxisRefAttr axis : axes)
+      os << axis.getAsOpaquePointer() << ",";
+    os << ";";
+  };
+  for (const Axes &list : state.lists)
+    write(list);
+  write(state.partial);
+  return text;
+}
+
+void Search::add(int from, State state, ReshardStep step) {
+  sortAxes(state.partial);
+  int64_t bytes = step.bytes;
+  unsigned steps = 1;
+  if (from >= 0) {
+    bytes += nodes[from].bytes;
+    steps += nodes[from].steps;
+  }
+  auto [entry, inserted] = known.try_emplace(key(state), nodes.size());
+  if (!inserted) {
+    Node &old = nodes[entry->second];
+    if (old.done || std::tie(old.bytes, old.steps) <= std::tie(bytes, steps))
+      return;
+    old.bytes = bytes;
+    old.steps = steps;
+    old.parent = from;
+    old.step = std::move(step);
+  } else {
+    nodes.push_back({std::move(state), bytes, steps, from, std::move(step)});
+  }
+  queue.push({bytes, steps, entry->second});
+}
+
+void Search::expand(int index) {
+  using Kind = ReshardStep::Kind;
+  const State state = nodes[index].state;
+  int64_t bytes = localBytes(state);
+  auto step = [&](Kind kind, ArrayRef<AxisRefAttr> axes, int64_t sent) {
+    ReshardStep out;
+    out.kind = kind;
+    out.axes.assign(axes.begin(), axes.end());
+    out.bytes = sent;
+    return out;
+  };
+  auto setTo = [&](ReshardStep &out, size_t list) {
+    out.dimTo = places[list].dim;
+    out.pieceTo = places[list].piece;
+  };
+  auto setFrom = [&](ReshardStep &out, size_t list) {
+    out.dimFrom = places[list].dim;
+    out.pieceFrom = places[list].piece;
+  };
+
+  // What is pending: reduce all of it, or scatter it where it is wanted.
+  Axes pending;
+  for (AxisRefAttr axis : state.partial)
+    if (!llvm::is_contained(goal.partial, axis))
+      pending.push_back(axis);
+  if (!pending.empty()) {
+    // Some axes may be scattered and the rest reduced, so every subset counts.
+    for (unsigned subset = 1;
+         subset < (1u << std::min<size_t>(pending.size(), 4)); ++subset) {
+      Axes group;
+      for (auto [i, axis] : llvm::enumerate(pending))
+        if (i >= 4 || (subset >> i & 1))
+          group.push_back(axis);
+      int64_t p = layout.size(group);
+      State next = state;
+      llvm::erase_if(next.partial, [&](AxisRefAttr a) {
+        return llvm::is_contained(group, a);
+      });
+      add(index, std::move(next),
+          step(Kind::AllReduce, group, 2 * (p - 1) * bytes / p));
+    }
+  }
+  for (AxisRefAttr axis : goal.partial)
+    if (isFree(state, axis)) {
+      State next = state;
+      next.partial.push_back(axis);
+      add(index, std::move(next), step(Kind::MakePartial, axis, 0));
+    }
+
+  for (size_t to = 0; to < places.size(); ++to) {
+    ArrayRef<AxisRefAttr> next = wanted(state, to);
+    int64_t block = extent(places[to].size, state.lists[to]);
+    for (size_t count = 1; count <= next.size(); ++count) {
+      ArrayRef<AxisRefAttr> group = next.take_front(count);
+      if (!isOneCut(block, group))
+        break;
+      int64_t p = layout.size(group);
+      State after = state;
+      after.lists[to].append(group.begin(), group.end());
+      if (llvm::all_of(group,
+                       [&](AxisRefAttr a) { return isFree(state, a); })) {
+        ReshardStep out = step(Kind::AllSlice, group, 0);
+        setTo(out, to);
+        add(index, after, std::move(out));
+      }
+      if (llvm::all_of(group, [&](AxisRefAttr a) {
+            return llvm::is_contained(pending, a);
+          })) {
+        llvm::erase_if(after.partial, [&](AxisRefAttr a) {
+          return llvm::is_contained(group, a);
+        });
+        ReshardStep out =
+            step(Kind::ReduceScatter, group, (p - 1) * (localBytes(after)));
+        setTo(out, to);
+        add(index, after, std::move(out));
+      }
+    }
+  }
+
+  for (size_t from = 0; from < places.size(); ++from) {
+    const Axes &list = state.lists[from];
+    for (size_t count = 1; count <= list.size(); ++count) {
+      ArrayRef<AxisRefAttr> group = ArrayRef(list).take_back(count);
+      ArrayRef<AxisRefAttr> kept = ArrayRef(list).drop_back(count);
+      if (!isOneCut(extent(places[from].size, kept), group))
+        continue;
+      int64_t p = layout.size(group);
+      State next = state;
+      next.lists[from].pop_back_n(count);
+      ReshardStep gather = step(Kind::AllGather, group, (p - 1) * bytes);
+      setFrom(gather, from);
+      add(index, next, std::move(gather));
+      for (size_t to = 0; to < places.size(); ++to) {
+        ArrayRef<AxisRefAttr> wish = wanted(next, to);
+        int64_t block = extent(places[to].size, next.lists[to]);
+        if (to == from || wish.take_front(count) != group ||
+            !isOneCut(block, group))
+          continue;
+        State moved = next;
+        moved.lists[to].append(group.begin(), group.end());
+        // The blocks that are sent have their final size on `to`.
+        int64_t padded = bytes / std::max<int64_t>(block, 1) *
+                         extent(places[to].size, moved.lists[to]) * p;
+        ReshardStep out = step(Kind::AllToAll, group, (p - 1) * padded / p);
+        setFrom(out, from);
+        setTo(out, to);
+        add(index, std::move(moved), std::move(out));
+      }
+    }
+  }
+
+  // Device orders: all lists at once whose number of blocks is right already.
+  State permuted = state;
+  ReshardStep permute = step(Kind::CollectivePermute, {}, bytes);
+  for (size_t list = 0; list < places.size(); ++list) {
+    ArrayRef<AxisRefAttr> from = state.lists[list], to = goal.lists[list];
+    if (from == to || layout.size(from) != layout.size(to) ||
+        places[list].size % layout.size(from) != 0)
+      continue;
+    while (!from.empty() && !to.empty() && from.front() == to.front()) {
+      from = from.drop_front();
+      to = to.drop_front();
+    }
+    permute.axes.append(from.begin(), from.end());
+    permute.toAxes.append(to.begin(), to.end());
+    permuted.lists[list] = goal.lists[list];
+  }
+  if (!permute.axes.empty() && llvm::all_of(permute.toAxes, [&](AxisRefAttr a) {
+        return isFree(state, a) || llvm::is_contained(permute.axes, a);
+      }))
+    add(index, std::move(permuted), std::move(permute));
+}
+
+ReshardPlan Search::run() {
+  add(-1, start, ReshardStep());
+  std::string end = key(goal);
+  int found = -1;
+  while (!queue.empty()) {
+    auto [bytes, steps, index] = queue.top();
+    queue.pop();
+    if (nodes[index].done || nodes[index].bytes != bytes ||
+        nodes[index].steps != steps)
+      continue;
+    nodes[index].done = true;
+    if (key(nodes[index].state) == end) {
+      found = index;
+      break;
+    }
+    expand(index);
+  }
+  ReshardPlan plan;
+  for (int node = found; node >= 0 && nodes[node].parent >= 0;
+       node = nodes[node].parent) {
+    ReshardStep step = nodes[node].step;
+    step.after.resize(rank);
+    for (auto [place, list] : llvm::zip_equal(places, nodes[node].state.lists))
+      step.after[place.dim].push_back({place.size, list});
+    plan.push_back(std::move(step));
+  }
+  return ReshardPlan(llvm::reverse(plan));
+}
+
+//===----------------------------------------------------------------------===//
+// The planner
+//===----------------------------------------------------------------------===//
+
+FailureOr<const ReshardPlan *>
+ReshardPlanner::get(RankedTensorType type, ShardingAttr from, ShardingAttr to) {
+  auto found = plans.find(Key{type, from, to});
+  if (found == plans.end()) {
+    FailureOr<ReshardPlan> plan = failure();
+    if (!from.isPartial() || !to.isPartial() ||
+        from.getPartialKind() == to.getPartialKind()) {
+      ReshardProblem problem = getProblem(type, from, to);
+      if (!problem.from.empty() || type.getRank() == 0)
+        plan = Search(layout, problem,
+                      llvm::divideCeil(type.getElementTypeBitWidth(), 8))
+                   .run();
+    }
+    found = plans.try_emplace(Key{type, from, to}, std::move(plan)).first;
+  }
+  if (failed(found->second))
+    return failure();
+  return &*found->second;
+}
+
+int64_t ReshardPlanner::getBytes(RankedTensorType type, ShardingAttr from,
+                                 ShardingAttr to) {
+  FailureOr<const ReshardPlan *> plan = get(type, from, to);
+  if (failed(plan))
+    return -1;
+  int64_t bytes = 0;
+  for (const ReshardStep &step : **plan)
+    bytes += step.bytes;
+  return bytes;
+}
+
+ShardingAttr ReshardPlanner::getWaypoint(RankedTensorType type,
+                                         ShardingAttr from,
+                                         ShardingAttr to) const {
+  SmallVector<DimShardingAttr, 4> dims(from.getDims());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    SmallVector<Piece, 2> unused, alsoUnused;
+    if (!splitAlike(layout, type.getDimSize(dim), from.getDims()[dim],
+                    to.getDims()[dim], unused, alsoUnused))
+      dims[dim] = layout.none();
+  }
+  bool sameKind = !from.isPartial() || !to.isPartial() ||
+                  from.getPartialKind() == to.getPartialKind();
+  return ShardingAttr::get(
+      type.getContext(), from.getMesh(), dims, from.getPartialKind(),
+      sameKind ? from.getPartialAxes() : ArrayRef<AxisRefAttr>());
+}
