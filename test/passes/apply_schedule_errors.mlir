@@ -1,0 +1,220 @@
+// A directive that cannot be used is an error at its line, with what would help.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics --dist-apply-schedule=report=false
+
+// expected-error@below {{there is no dist.schedule}}
+module {}
+
+// -----
+
+// expected-error@below {{there are 2 schedules; choose one with schedule=NAME of @a, @b}}
+module {
+  dist.mesh @m ["tp" = 4]
+  dist.schedule @a on @m {
+  }
+  dist.schedule @b on @m {
+  }
+}
+
+// -----
+
+// expected-error@below {{is on mesh @m, which is not defined}}
+dist.schedule @s on @m {
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"h.*.mpl" matches none of the program's 3 modules; did you mean "h.0.mlp"?}}
+  dist.shard "h.*.mpl" column over "tp"
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "h.0.mlp"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"h.*.mlp" matches none of the program's 4 modules; did you mean "model.h.0.mlp"?}}
+  dist.shard "h.*.mlp" column over "tp"
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "model.h.0.mlp"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"fc" matches none of the program's 0 modules: no op has a 'dist.scope'}}
+  dist.sync "fc" fwd_post all_reduce over "tp"
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'{' without '}' in "h.{0,1.mlp"}}
+  dist.shard "h.{0,1.mlp" column over "tp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"/h.(0/" is no valid pattern: parentheses not balanced}}
+  dist.shard "/h.(0/" column over "tp"
+}
+
+// -----
+
+// An activation function has nothing to shard.
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"h.*" matches 1 module, the first "h.act", but no contraction with a parameter}}
+  dist.shard "h.*" column over "tp"
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "h.act"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{module "wte" has no contraction with a parameter, so 'column' does not apply; to place its parameter write dist.shard parameter "wte.weight" [{"tp"}, {}]}}
+  dist.shard "wte" column over "tp"
+}
+func.func @main(%ids: tensor<2x1xindex>,
+    %w: tensor<64x8xf32> {dist.parameter = "wte.weight"}) -> tensor<2x8xf32> {
+  // expected-note@below {{the parameter is read here}}
+  %0 = tensor.gather %w[%ids] gather_dims([0]) {dist.scope = "wte"}
+      : (tensor<64x8xf32>, tensor<2x1xindex>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups 5 do not divide the 96 output features}}
+  dist.shard "fc" column over "tp" groups 5
+}
+func.func @main(%x: tensor<8x32xf32>,
+    %w: tensor<32x96xf32> {dist.parameter = "fc.weight"}) -> tensor<8x96xf32> {
+  %init = tensor.empty() : tensor<8x96xf32>
+  // expected-note@below {{at this contraction}}
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<8x32xf32>, tensor<32x96xf32>)
+         outs(%init : tensor<8x96xf32>) -> tensor<8x96xf32>
+  return %0 : tensor<8x96xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 5]
+dist.schedule @s on @m {
+  // expected-error@below {{a group of 32 features cannot be split among 5 devices evenly; interleaved dimensions must be}}
+  dist.shard "fc" column over "tp" groups 3
+}
+func.func @main(%x: tensor<8x32xf32>,
+    %w: tensor<32x96xf32> {dist.parameter = "fc.weight"}) -> tensor<8x96xf32> {
+  %init = tensor.empty() : tensor<8x96xf32>
+  // expected-note@below {{at this contraction}}
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<8x32xf32>, tensor<32x96xf32>)
+         outs(%init : tensor<8x96xf32>) -> tensor<8x96xf32>
+  return %0 : tensor<8x96xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"w" matches none of the program's 1 parameters; did you mean "fc.w"?}}
+  dist.shard parameter "w" [{"tp"}, {}]
+}
+func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "fc.w"}) {
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{argument 1 ("fc.w"): sharding #dist.sharding<@m, [{"tp"}]> has 1 dimensions, but the tensor has 2}}
+  dist.shard parameter "fc.w" [{"tp"}]
+}
+func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "fc.w"}) {
+  return
+}
+
+// -----
+
+// Two directives that contradict each other.
+dist.mesh @m ["dp" = 2, "tp" = 4]
+dist.schedule @s on @m {
+  // expected-note@below {{placed here}}
+  dist.shard parameter "fc.w" [{"tp"}, {}]
+  // expected-error@below {{places argument 1 ("fc.w") as #dist.sharding<@m, [{"dp"}, {}]>, but it is placed as #dist.sharding<@m, [{"tp"}, {}]> already: both shard dimension 0}}
+  dist.shard parameter "fc.*" [{"dp"}, {}]
+}
+func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "fc.w"}) {
+  return
+}
+
+// -----
+
+dist.mesh @m ["dp" = 2, "tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{places result 0 ("y") as #dist.sharding<@m, [{?}, {"tp"}]>, but it is placed as #dist.sharding<@m, [{"tp"}, {?}]> already: they shard two dimensions over axis "tp"}}
+  dist.shard output "y" [{?}, {"tp"}]
+}
+// expected-note@below {{placed here}}
+func.func @main(%x: tensor<8x32xf32>)
+    -> (tensor<8x32xf32> {dist.output = "y", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>}) {
+  return %x : tensor<8x32xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'bwd_post' speaks about gradients, but this program has no backward pass}}
+  dist.sync "fc" bwd_post all_reduce over "tp"
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "fc"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{dimension 1 is out of range for 'tensor<8xf32>' of rank 1}}
+  dist.sync "fc" fwd_pre all_gather dim 1 over "tp"
+}
+// expected-note@below {{this value}}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "fc"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// A module whose only input is a parameter.
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{module "fc" has no input tensor to sync}}
+  dist.sync "fc" fwd_pre all_gather dim 0 over "tp"
+}
+func.func @main(%w: tensor<8xf32> {dist.parameter = "w"}) -> tensor<8xf32> {
+  %0 = math.exp %w {dist.scope = "fc"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

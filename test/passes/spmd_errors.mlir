@@ -1,0 +1,30 @@
+// RUN: dist-opt %s --split-input-file --verify-diagnostics --dist-spmd
+
+dist.mesh @m ["tp" = 4]
+func.func @sync_contradicted(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-note @below {{the value is made here}}
+  %0 = arith.negf %x : tensor<8x16xf32>
+  // expected-error @below {{'all_reduce' over "tp" needs a value that is partial over them, but here it is #dist.sharding<@m, [{}, {}]>}}
+  %1 = dist.sync %0 fwd_post all_reduce over "tp" : tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @gather_of_unsharded(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-note @below {{the value is made here}}
+  %0 = arith.negf %x : tensor<8x16xf32>
+  // expected-error @below {{'all_gather' over "tp" needs a value that is sharded over them on dimension 1, but here it is #dist.sharding<@m, [{}, {}]>}}
+  %1 = dist.sync %0 fwd_post all_gather dim 1 over "tp" : tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @pending_by_hand(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @below {{pending reductions arise from ops}}
+  %0 = dist.sharding_constraint %x <@m, [{}, {}], partial = sum {"tp"}> : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
