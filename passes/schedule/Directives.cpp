@@ -111,14 +111,14 @@ DirectiveApplier::match(Operation *directive, StringRef target,
   std::string error;
   std::optional<NamePattern> pattern = NamePattern::parse(target, error);
   if (!pattern)
-    return directive->emitError() << error;
+    return emitError(directive->getLoc()) << error;
   SmallVector<unsigned> matches;
   for (auto [number, name] : llvm::enumerate(names))
     if (pattern->matches(name))
       matches.push_back(number);
   if (!matches.empty() || optional)
     return matches;
-  InFlightDiagnostic diagnostic = directive->emitError()
+  InFlightDiagnostic diagnostic = emitError(directive->getLoc())
                                   << "\"" << target
                                   << "\" matches none of the program's "
                                   << names.size() << " " << what << "s";
@@ -146,7 +146,7 @@ LogicalResult DirectiveApplier::verifyAxes(Operation *directive,
                                            ArrayRef<AxisRefAttr> axes) {
   for (AxisRefAttr axis : axes)
     if (layout.size(axis) == 0)
-      return directive->emitError()
+      return emitError(directive->getLoc())
              << "axis " << axis << " is not in mesh @" << mesh.getSymName()
              << " " << mesh.getAxesAttr();
   return success();

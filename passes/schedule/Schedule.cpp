@@ -17,13 +17,13 @@ FailureOr<ScheduleOp> mlir::dist::findSchedule(ModuleOp module,
                                                StringRef name) {
   SmallVector<ScheduleOp> schedules(module.getOps<ScheduleOp>());
   if (schedules.empty())
-    return module.emitError() << "there is no dist.schedule";
+    return emitError(module.getLoc()) << "there is no dist.schedule";
   if (name.empty() && schedules.size() == 1)
     return schedules.front();
   for (ScheduleOp schedule : schedules)
     if (schedule.getSymName() == name)
       return schedule;
-  InFlightDiagnostic diagnostic = module.emitError();
+  InFlightDiagnostic diagnostic = emitError(module.getLoc());
   if (name.empty())
     diagnostic << "there are " << schedules.size()
                << " schedules; choose one with schedule=NAME of ";
@@ -48,7 +48,8 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   OwningOpRef<ModuleOp> parsed =
       parseSourceFile<ModuleOp>(file, sources, ParserConfig(context));
   if (!parsed)
-    return module.emitError() << "cannot read schedule file '" << file << "'";
+    return emitError(module.getLoc())
+           << "cannot read schedule file '" << file << "'";
   FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
   if (failed(schedule))
     return failure();
@@ -56,13 +57,13 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   auto brought = parsed->lookupSymbol<MeshOp>(meshName);
   Operation *present = module.lookupSymbol(meshName);
   if (!brought && !present)
-    return schedule->emitError()
+    return emitError(schedule->getLoc())
            << "is on mesh @" << meshName
            << ", which neither its file nor the program defines";
   if (brought && present) {
     auto mesh = dyn_cast<MeshOp>(present);
     if (!mesh || mesh.getAxesAttr() != brought.getAxesAttr()) {
-      InFlightDiagnostic diagnostic = brought.emitError();
+      InFlightDiagnostic diagnostic = emitError(brought.getLoc());
       if (mesh)
         diagnostic << "mesh @" << meshName << " is " << brought.getAxesAttr()
                    << " here, but " << mesh.getAxesAttr() << " in the program";
@@ -73,7 +74,7 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
     }
   }
   if (Operation *other = module.lookupSymbol(schedule->getSymName())) {
-    InFlightDiagnostic diagnostic = schedule->emitError()
+    InFlightDiagnostic diagnostic = emitError(schedule->getLoc())
                                     << "@" << schedule->getSymName()
                                     << " is defined in the program as well";
     diagnostic.attachNote(other->getLoc()) << "defined here";
@@ -95,14 +96,15 @@ LogicalResult mlir::dist::overrideMesh(MeshOp mesh, StringRef sizes) {
     StringRef number = entry.split('=').second;
     int64_t size = 0;
     if (number.trim().getAsInteger(10, size) || size < 1)
-      return mesh.emitError()
+      return emitError(mesh.getLoc())
              << "mesh sizes \"" << sizes
              << "\" are not of the form axis=N,…: \"" << entry << "\"";
     auto axis = llvm::find_if(
         axes, [&](MeshAxisAttr a) { return a.getName() == name; });
     if (axis == axes.end())
-      return mesh.emitError() << "there is no axis \"" << name << "\" in mesh @"
-                              << mesh.getSymName() << " " << mesh.getAxesAttr();
+      return emitError(mesh.getLoc())
+             << "there is no axis \"" << name << "\" in mesh @"
+             << mesh.getSymName() << " " << mesh.getAxesAttr();
     *axis = MeshAxisAttr::get(context, name, size);
   }
   mesh.setAxesAttr(MeshAxesAttr::get(context, axes));
@@ -113,7 +115,7 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                                         llvm::raw_ostream *report) {
   auto mesh = module.lookupSymbol<MeshOp>(schedule.getMesh());
   if (!mesh)
-    return schedule.emitError()
+    return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
   DirectiveApplier applier(module, mesh);
   for (Operation &directive : *schedule.getBody().begin()) {

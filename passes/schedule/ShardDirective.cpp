@@ -56,11 +56,11 @@ LogicalResult DirectiveApplier::place(ShardOp directive,
   FunctionOpInterface function = tensor.function;
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   if (!type)
-    return directive.emitError()
+    return emitError(directive.getLoc())
            << tensor.describe() << " is no ranked tensor, but "
            << tensor.getType();
   if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
-        return directive.emitError() << tensor.describe() << ": ";
+        return emitError(directive.getLoc()) << tensor.describe() << ": ";
       })))
     return failure();
   unsigned i = tensor.index;
@@ -74,7 +74,7 @@ LogicalResult DirectiveApplier::place(ShardOp directive,
     ShardingAttr both = merge(old, sharding, reason);
     if (!both) {
       InFlightDiagnostic diagnostic =
-          directive.emitError()
+          emitError(directive.getLoc())
           << "places " << tensor.describe() << " as " << sharding
           << ", but it is placed as " << old << " already: " << reason;
       diagnostic.attachNote(placer ? placer->getLoc() : function->getLoc())
@@ -97,7 +97,7 @@ LogicalResult DirectiveApplier::constrain(ShardOp directive, Operation *op,
   Value value = use ? use->get() : op->getResult(0);
   auto type = cast<RankedTensorType>(value.getType());
   if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(),
-                                [&] { return directive.emitError(); })))
+                                [&] { return emitError(directive.getLoc()); })))
     return failure();
   std::string cause = describeDirective(directive);
   void *key = use ? static_cast<void *>(use) : static_cast<void *>(op);
@@ -107,7 +107,7 @@ LogicalResult DirectiveApplier::constrain(ShardOp directive, Operation *op,
     ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
     if (!both) {
       InFlightDiagnostic diagnostic =
-          directive.emitError()
+          emitError(directive.getLoc())
           << "asks for " << sharding << ", but the value is placed as "
           << made.op.getSharding() << " already: " << reason;
       diagnostic.attachNote(made.directive->getLoc()) << "placed here";
@@ -189,7 +189,7 @@ DirectiveApplier::shardFactor(ShardOp directive,
   int64_t groups = directive.getGroups();
   SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
   auto fail = [&]() -> InFlightDiagnostic {
-    InFlightDiagnostic diagnostic = directive.emitError();
+    InFlightDiagnostic diagnostic = emitError(directive.getLoc());
     diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
     return diagnostic;
   };
@@ -287,7 +287,7 @@ DirectiveApplier::placeParameter(ShardOp directive,
   }
   if (!placed) {
     InFlightDiagnostic diagnostic =
-        directive.emitError()
+        emitError(directive.getLoc())
         << "parameter \"" << parameter.name
         << "\" cannot be sharded as its contraction needs: "
         << "its dimensions are not divided evenly";
@@ -321,7 +321,7 @@ DirectiveApplier::shardContraction(ShardOp directive,
         features.push_back(factor);
     }
   if (features.empty()) {
-    InFlightDiagnostic diagnostic = directive.emitError()
+    InFlightDiagnostic diagnostic = emitError(directive.getLoc())
                                     << "the contraction has no "
                                     << (isColumn ? "output" : "input")
                                     << " features to shard";
@@ -338,7 +338,7 @@ DirectiveApplier::shardContraction(ShardOp directive,
       layout, rule, isColumn ? rule.results[0] : activation, factor, *sharding);
   if (!placed) {
     InFlightDiagnostic diagnostic =
-        directive.emitError()
+        emitError(directive.getLoc())
         << "the " << rule.factors[factor].size
         << " features are one of several factors of a dimension and not "
            "divided "
@@ -398,7 +398,7 @@ FailureOr<unsigned> DirectiveApplier::shardFeatures(ShardOp directive) {
     if (found || !parameter)
       continue;
     InFlightDiagnostic diagnostic =
-        directive.emitError()
+        emitError(directive.getLoc())
         << "module \"" << path << "\" has no contraction with a parameter, so '"
         << kind << "' does not apply; to place its parameter write dist.shard "
         << "parameter \"" << parameter->name << "\" [";
@@ -414,7 +414,7 @@ FailureOr<unsigned> DirectiveApplier::shardFeatures(ShardOp directive) {
     return diagnostic;
   }
   if (done.empty() && !paths->empty())
-    return directive.emitError()
+    return emitError(directive.getLoc())
            << "\"" << directive.getTarget() << "\" matches " << paths->size()
            << (paths->size() == 1 ? " module" : " modules") << ", the first \""
            << paths->front() << "\", but no contraction with a parameter";

@@ -213,9 +213,10 @@ FailureOr<SyncOp> DirectiveApplier::makeSync(SyncOp directive, Value value,
   for (std::optional<int64_t> d :
        {dim, std::optional<int64_t>(directive.getToDim())})
     if (d && *d >= type.getRank()) {
-      InFlightDiagnostic diagnostic =
-          directive.emitError() << "dimension " << *d << " is out of range for "
-                                << type << " of rank " << type.getRank();
+      InFlightDiagnostic diagnostic = emitError(directive.getLoc())
+                                      << "dimension " << *d
+                                      << " is out of range for " << type
+                                      << " of rank " << type.getRank();
       diagnostic.attachNote(value.getLoc()) << "this value";
       return diagnostic;
     }
@@ -328,7 +329,7 @@ FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
 
 FailureOr<unsigned> DirectiveApplier::applySync(SyncOp directive) {
   if (directive.getMode() == SyncMode::BwdPost)
-    return directive.emitError()
+    return emitError(directive.getLoc())
            << "'bwd_post' speaks about gradients, but this program has no "
            << "backward pass: it applies to differentiated programs only (run "
            << "--dist-differentiate first)";
@@ -346,7 +347,7 @@ FailureOr<unsigned> DirectiveApplier::applySync(SyncOp directive) {
     if (failed(more))
       return failure();
     if (*more == 0)
-      return directive.emitError()
+      return emitError(directive.getLoc())
              << "module \"" << path << "\" has no "
              << (directive.getMode() == SyncMode::FwdPre ? "input" : "output")
              << " tensor to sync";

@@ -10,6 +10,7 @@
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
@@ -55,6 +56,13 @@ SmallVector<AxisRefAttr> getAxisRefs(ArrayAttr axes);
 /// Whether two references share a part of one axis, or view it as products that
 /// do not go together.
 bool overlaps(AxisRefAttr a, AxisRefAttr b);
+
+/// For messages: `"tp"` or `"tp"(2)4`, and `["dp" = 2, "tp" = 4]`, as in the
+/// assembly.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, AxisRefAttr axis);
+llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, MeshAxesAttr axes);
+Diagnostic &operator<<(Diagnostic &diagnostic, AxisRefAttr axis);
+Diagnostic &operator<<(Diagnostic &diagnostic, MeshAxesAttr axes);
 
 /// Entry function of a model: @main, or the only public function; else null.
 Operation *getEntryFunction(Operation *module);

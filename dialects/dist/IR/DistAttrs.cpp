@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "dialects/dist/IR/DistEnums.cpp.inc"
@@ -66,6 +67,40 @@ bool mlir::dist::overlaps(AxisRefAttr a, AxisRefAttr b) {
   return !precedes(a, b) && !precedes(b, a);
 }
 
+llvm::raw_ostream &mlir::dist::operator<<(llvm::raw_ostream &stream,
+                                          AxisRefAttr axis) {
+  llvm::printEscapedString(axis.getName(), stream << '"');
+  stream << '"';
+  if (axis.isSubAxis())
+    stream << "(" << axis.getPre() << ")" << axis.getSize();
+  return stream;
+}
+
+llvm::raw_ostream &mlir::dist::operator<<(llvm::raw_ostream &stream,
+                                          MeshAxesAttr axes) {
+  stream << "[";
+  llvm::interleaveComma(axes.getValue(), stream, [&](MeshAxisAttr axis) {
+    llvm::printEscapedString(axis.getName(), stream << '"');
+    stream << "\" = " << axis.getSize();
+  });
+  return stream << "]";
+}
+
+template <typename T>
+static Diagnostic &appendText(Diagnostic &diagnostic, T value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return diagnostic << text;
+}
+
+Diagnostic &mlir::dist::operator<<(Diagnostic &diagnostic, AxisRefAttr axis) {
+  return appendText(diagnostic, axis);
+}
+
+Diagnostic &mlir::dist::operator<<(Diagnostic &diagnostic, MeshAxesAttr axes) {
+  return appendText(diagnostic, axes);
+}
+
 Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
   std::string name;
   int64_t pre = 1, size = 0;
@@ -87,9 +122,7 @@ Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
 }
 
 void AxisRefAttr::print(AsmPrinter &printer) const {
-  printer.printString(getName());
-  if (isSubAxis())
-    printer << "(" << getPre() << ")" << getSize();
+  printer.getStream() << *this;
 }
 
 /// Parses `{"a", "b", ?}`; `isOpen` null means that `?` is not allowed.

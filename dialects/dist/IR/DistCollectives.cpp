@@ -172,9 +172,8 @@ LogicalResult BroadcastOp::verify() {
   FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
-  if (getRoot() < 0 || getRoot() >= *p)
-    return emitOpError() << "root " << getRoot() << " is not in a group of "
-                         << *p;
+  if (int64_t root = getRoot(); root < 0 || root >= *p)
+    return emitOpError() << "root " << root << " is not in a group of " << *p;
   return success();
 }
 

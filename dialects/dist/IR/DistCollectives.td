@@ -13,7 +13,11 @@ include "dialects/dist/IR/DistOps.td"
 
 def Dist_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::mlir::dist";
-  let description = "What every local-view collective tells.";
+  let description = [{
+    What every local-view collective tells. Constraints of all collectives:
+    - there is a mesh: `on @mesh`, or the only one before the module's functions.
+    - at least one axis, all of them in the mesh, none twice.
+  }];
   let methods = [
     InterfaceMethod<"Axes of the group, major to minor.",
                     "::mlir::ArrayAttr", "getAxes">,
@@ -42,6 +46,8 @@ def Dist_AllReduceOp : Dist_Collective<"all_reduce", [SameOperandsAndResultType]
     ```mlir
     %1 = dist.all_reduce %0 sum over "tp" : tensor<2x16x64xf32>
     ```
+    Constraints, besides those of all collectives:
+    - (C1) elements can be reduced: `and` and `or` take integers.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
                        Dist_AxisRefArrayAttr:$axes,
@@ -50,7 +56,7 @@ def Dist_AllReduceOp : Dist_Collective<"all_reduce", [SameOperandsAndResultType]
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand custom<Enum>($reduction) `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }
 
@@ -60,7 +66,10 @@ def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
     ```mlir
     %1 = dist.all_gather %0 dim 1 over "tp" : tensor<2x4x64xf32> -> tensor<2x16x64xf32>
     ```
-    Constraint: the result has p times the operand's size on `dim`, else its shape.
+    Constraints, besides those of all collectives:
+    - (C1) `dim` is a dimension of the tensor.
+    - (C2) the result has p times the operand's size on `dim`, else its shape,
+      and its element type.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
                        Dist_AxisRefArrayAttr:$axes,
@@ -69,7 +78,7 @@ def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -79,7 +88,11 @@ def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
     ```mlir
     %1 = dist.reduce_scatter %0 sum dim 1 over "tp" : tensor<2x16x64xf32> -> tensor<2x4x64xf32>
     ```
-    Constraint: the operand has p times the result's size on `dim`, else its shape.
+    Constraints, besides those of all collectives:
+    - (C1) `dim` is a dimension of the tensor.
+    - (C2) the operand has p times the result's size on `dim`, else its shape,
+      and its element type.
+    - (C3) elements can be reduced: `and` and `or` take integers.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
                        I64Attr:$dim, Dist_AxisRefArrayAttr:$axes,
@@ -88,7 +101,7 @@ def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand custom<Enum>($reduction) `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -100,7 +113,10 @@ def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
     ```mlir
     %1 = dist.all_to_all %0 split 2 concat 1 over "tp" : tensor<2x4x8xf32> -> tensor<2x16x2xf32>
     ```
-    Constraint: p divides the operand's size on `splitDim`; the dimensions differ.
+    Constraints, besides those of all collectives:
+    - (C1) `splitDim` and `concatDim` are dimensions of the tensor and differ.
+    - (C2) p divides the operand's size on `splitDim`.
+    - (C3) the result has a p-th of that size, and p times that on `concatDim`.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$splitDim, I64Attr:$concatDim,
                        Dist_AxisRefArrayAttr:$axes,
@@ -109,7 +125,7 @@ def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `split` $splitDim `concat` $concatDim `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -119,7 +135,10 @@ def Dist_AllSliceOp : Dist_Collective<"all_slice"> {
     ```mlir
     %1 = dist.all_slice %0 dim 1 over "tp" : tensor<2x16x64xf32> -> tensor<2x4x64xf32>
     ```
-    Constraint: the operand has p times the result's size on `dim`, else its shape.
+    Constraints, besides those of all collectives:
+    - (C1) `dim` is a dimension of the tensor.
+    - (C2) the operand has p times the result's size on `dim`, else its shape,
+      and its element type.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
                        Dist_AxisRefArrayAttr:$axes,
@@ -128,7 +147,7 @@ def Dist_AllSliceOp : Dist_Collective<"all_slice"> {
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -143,7 +162,8 @@ def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", [SameOperan
     ```mlir
     %1 = dist.collective_permute %0 from "x", "y" to "y", "x" : tensor<4x4xf32>
     ```
-    Constraint: both lists have the same product of sizes.
+    Constraints, besides those of all collectives:
+    - (C1) both lists have the same product of sizes.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, Dist_AxisRefArrayAttr:$axes,
                        Dist_AxisRefArrayAttr:$toAxes,
@@ -152,7 +172,7 @@ def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", [SameOperan
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `from` custom<AxisList>($axes) `to` custom<AxisList>($toAxes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }
 
@@ -162,7 +182,8 @@ def Dist_BroadcastOp : Dist_Collective<"broadcast", [SameOperandsAndResultType]>
     ```mlir
     %1 = dist.broadcast %0 root 0 over "tp" : tensor<4x4xf32>
     ```
-    Constraint: `root` is a row-major index into the group.
+    Constraints, besides those of all collectives:
+    - (C1) `root` is a row-major index into the group.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$root,
                        Dist_AxisRefArrayAttr:$axes,
@@ -171,7 +192,7 @@ def Dist_BroadcastOp : Dist_Collective<"broadcast", [SameOperandsAndResultType]>
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `root` $root `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }
 
@@ -184,7 +205,11 @@ def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
     ```mlir
     %1 = dist.halo_exchange %0 dim 1 low 1 high 2 over "sp" : tensor<2x8xf32> -> tensor<2x11xf32>
     ```
-    Constraint: `low` and `high` do not exceed the operand's size on `dim`.
+    Constraints, besides those of all collectives:
+    - (C1) `dim` is a dimension of the tensor.
+    - (C2) `low` and `high` are at least 0 and do not exceed the operand's size
+      on `dim`.
+    - (C3) the result has `low + high` more rows than the operand on `dim`.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim, I64Attr:$low,
                        I64Attr:$high, Dist_AxisRefArrayAttr:$axes,
@@ -193,7 +218,7 @@ def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `low` $low `high` $high `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($operand) `->` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -206,7 +231,8 @@ def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> 
     ```mlir
     %1 = dist.send_recv %0 shift 1 over "pp" : tensor<4x4xf32>
     ```
-    Constraint: `shift` is not 0 and smaller than the group.
+    Constraints, besides those of all collectives:
+    - (C1) `shift` is not 0, and its absolute value smaller than the group.
   }];
   let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$shift,
                        Dist_AxisRefArrayAttr:$axes,
@@ -215,7 +241,7 @@ def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> 
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = [{
     $operand `shift` $shift `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` $cause^)? attr-dict `:` type($result)
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }
 

@@ -3,6 +3,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -30,12 +31,7 @@ static ParseResult parseMeshAxes(OpAsmParser &parser, MeshAxesAttr &axes) {
 
 static void printMeshAxes(OpAsmPrinter &printer, Operation *,
                           MeshAxesAttr axes) {
-  printer << "[";
-  llvm::interleaveComma(axes, printer, [&](MeshAxisAttr axis) {
-    printer.printString(axis.getName());
-    printer << " = " << axis.getSize();
-  });
-  printer << "]";
+  printer.getStream() << axes;
 }
 
 static ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
@@ -83,6 +79,21 @@ static ParseResult parseEnum(OpAsmParser &parser, EnumAttrT &attr) {
 template <typename EnumAttrT>
 static void printEnum(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
   printer << stringifyEnum(attr.getValue());
+}
+
+/// A string in which quotes, which directives are full of, are written `\"`
+/// rather than `\22`.
+static ParseResult parseText(OpAsmParser &parser, StringAttr &text) {
+  return parser.parseAttribute(text);
+}
+
+static void printText(OpAsmPrinter &printer, Operation *, StringAttr text) {
+  llvm::raw_ostream &stream = printer.getStream();
+  stream << '"';
+  llvm::interleave(
+      llvm::split(text.getValue(), '"'), stream,
+      [&](StringRef part) { llvm::printEscapedString(part, stream); }, "\\\"");
+  stream << '"';
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,8 +347,10 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << " on " << getMeshAttr();
   if (getOptional())
     printer << " optional";
-  if (getCauseAttr())
-    printer << " cause " << getCauseAttr();
+  if (getCauseAttr()) {
+    printer << " cause ";
+    printText(printer, *this, getCauseAttr());
+  }
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {"target", "mode", "kind", "dim", "toDim",
                                  "axes", "mesh", "optional", "cause"});

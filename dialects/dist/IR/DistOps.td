@@ -176,7 +176,7 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand $sharding (`cause` $cause^)? attr-dict `:` type($result)
+    $operand $sharding (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -200,7 +200,7 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
                        Dist_ShardingAttr:$sharding, StrAttr:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand $source `to` $sharding `cause` $cause attr-dict `:` type($result)
+    $operand $source `to` $sharding `cause` custom<Text>($cause) attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
