@@ -170,6 +170,10 @@ LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
   MLIRContext *context = function.getContext();
   Block &body = function.getFunctionBody().front();
   SmallVector<Type> arguments, results;
+  // One attribute holds those of all arguments: it is built once.
+  SmallVector<DictionaryAttr> attrs;
+  function.getAllArgAttrs(attrs);
+  attrs.resize(function.getNumArguments(), DictionaryAttr::get(context));
   for (BlockArgument argument : body.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto sharding =
@@ -179,12 +183,16 @@ LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
         sharding =
             ShardingAttr::getReplicated(layout.getName(), type.getRank());
       setWhole(argument, sharding);
-      function.setArgAttr(number, kGlobalTypeAttr, TypeAttr::get(type));
-      function.setArgAttr(number, kShardingAttr, sharding);
+      NamedAttrList list(attrs[number] ? attrs[number]
+                                       : DictionaryAttr::get(context));
+      list.set(kGlobalTypeAttr, TypeAttr::get(type));
+      list.set(kShardingAttr, sharding);
+      attrs[number] = list.getDictionary(context);
       argument.setType(layout.localType(type, sharding));
     }
     arguments.push_back(argument.getType());
   }
+  function.setAllArgAttrs(attrs);
   SmallVector<Type> globals(function.getResultTypes());
   if (failed(visitBlock(body)))
     return failure();

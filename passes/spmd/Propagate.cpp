@@ -483,11 +483,19 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
     SmallVector<Attribute, 2> shardings;
     module->walk([&](Operation *op) {
       if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+        // One attribute holds those of all arguments: it is built once.
+        SmallVector<DictionaryAttr> attrs;
+        function.getAllArgAttrs(attrs);
+        attrs.resize(function.getNumArguments(), DictionaryAttr::get(context));
         for (BlockArgument argument : function.getArguments())
           if (unsigned value = analysis.getIndex(argument);
-              value != PlacementAnalysis::kNone)
-            function.setArgAttr(argument.getArgNumber(), kShardingAttr,
-                                analysis.getSharding(value));
+              value != PlacementAnalysis::kNone) {
+            DictionaryAttr &dict = attrs[argument.getArgNumber()];
+            NamedAttrList list(dict ? dict : DictionaryAttr::get(context));
+            list.set(kShardingAttr, analysis.getSharding(value));
+            dict = list.getDictionary(context);
+          }
+        function.setAllArgAttrs(attrs);
         return;
       }
       shardings.clear();

@@ -1,0 +1,163 @@
+//===- compile_time_benchmark.cpp - Placement passes on long programs --------===//
+//
+// propagate + insert-reshards + partition on residual MLPs of up to a million
+// ops, the programs that peers are measured on: 8 ops a layer,
+//   y = x + (relu(x W1 + c1) W2 + c2)
+// with one annotated weight. Prints microseconds an op and the peak of memory.
+// docs/compile-time.md says what the figures mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+using namespace mlir;
+
+namespace {
+enum class Weights {
+  Own,     ///< every layer has its own
+  Shared,  ///< all layers use the same
+  Reaching ///< own ones, and one value that every layer adds
+};
+enum class Annotate { Rows, Columns };
+
+constexpr int64_t kBatch = 1 << 20, kHidden = 1 << 20, kInner = 1 << 21;
+
+/// Builds the program; `fanOut` makes a layer's ops share nothing but two inits.
+OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
+                            int64_t devices, Weights weights,
+                            Annotate annotate, bool fanOut) {
+  OpBuilder b(&context);
+  Location loc = b.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToEnd(module->getBody());
+  auto axis = dist::MeshAxisAttr::get(&context, "x", devices);
+  dist::MeshOp::create(b, loc, "m", dist::MeshAxesAttr::get(&context, axis));
+  Type f32 = b.getF32Type();
+  auto x = RankedTensorType::get({kBatch, kHidden}, f32);
+  auto h = RankedTensorType::get({kBatch, kInner}, f32);
+  auto w1 = RankedTensorType::get({kHidden, kInner}, f32);
+  auto w2 = RankedTensorType::get({kInner, kHidden}, f32);
+  auto c1 = RankedTensorType::get({kInner}, f32);
+  auto c2 = RankedTensorType::get({kHidden}, f32);
+  int64_t sets = weights == Weights::Shared ? 1 : layers;
+  SmallVector<Type> arguments{x};
+  for (int64_t i = 0; i < sets; ++i)
+    llvm::append_range(arguments, ArrayRef<Type>{w1, c1, w2, c2});
+  if (weights == Weights::Reaching)
+    arguments.push_back(x);
+  auto function = func::FuncOp::create(b, loc, "main",
+                                       b.getFunctionType(arguments, x));
+  auto none = dist::DimShardingAttr::get(&context, ArrayRef<dist::AxisRefAttr>());
+  auto sharded = dist::DimShardingAttr::get(
+      &context, dist::AxisRefAttr::get(&context, "x", 1, 0));
+  auto mesh = FlatSymbolRefAttr::get(&context, "m");
+  bool rows = annotate == Annotate::Rows;
+  int64_t marked = rows ? sets / 2 : 0;
+  SmallVector<dist::DimShardingAttr> dims{rows ? sharded : none,
+                                          rows ? none : sharded};
+  function.setArgAttr(1 + 4 * marked, dist::kShardingAttr,
+                      dist::ShardingAttr::get(&context, mesh, dims,
+                                              dist::ReductionKind::Sum, {}));
+  Block *body = function.addEntryBlock();
+  b.setInsertionPointToEnd(body);
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  auto fill = [&](RankedTensorType type) -> std::pair<Value, Value> {
+    Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), f32);
+    return {empty,
+            linalg::FillOp::create(b, loc, zero, empty).getResult(0)};
+  };
+  auto [emptyX, zeroX] = fill(x);
+  auto [emptyH, zeroH] = fill(h);
+  Value value = body->getArgument(0), input = value, last = value;
+  for (int64_t i = 0; i < layers; ++i) {
+    int64_t set = weights == Weights::Shared ? 0 : i;
+    auto weight = [&](int64_t n) {
+      return body->getArgument(1 + 4 * set + n);
+    };
+    Value a = linalg::MatmulOp::create(b, loc, TypeRange{h},
+                                       ValueRange{value, weight(0)},
+                                       ValueRange{zeroH})
+                  .getResult(0);
+    Value bias = linalg::BroadcastOp::create(b, loc, weight(1), emptyH,
+                                             ArrayRef<int64_t>{0})
+                     .getResult()[0];
+    Value e = arith::AddFOp::create(b, loc, a, bias);
+    Value g = arith::MaximumFOp::create(b, loc, e, zeroH);
+    Value m = linalg::MatmulOp::create(b, loc, TypeRange{x},
+                                       ValueRange{g, weight(2)},
+                                       ValueRange{zeroX})
+                  .getResult(0);
+    Value bias2 = linalg::BroadcastOp::create(b, loc, weight(3), emptyX,
+                                              ArrayRef<int64_t>{0})
+                      .getResult()[0];
+    Value k = arith::AddFOp::create(b, loc, m, bias2);
+    Value other = weights == Weights::Reaching ? body->getArguments().back()
+                                               : value;
+    Value y = arith::AddFOp::create(b, loc, other, k);
+    last = y;
+    value = fanOut ? input : y;
+  }
+  func::ReturnOp::create(b, loc, last);
+  return module;
+}
+
+void run(benchmark::State &state, Weights weights, Annotate annotate,
+         bool fanOut = false) {
+  int64_t layers = state.range(0) / 8, devices = state.range(1);
+  DialectRegistry registry;
+  registry.insert<arith::ArithDialect, dist::DistDialect, func::FuncDialect,
+                  linalg::LinalgDialect, tensor::TensorDialect>();
+  dist::registerShardingRules(registry);
+  for (auto _ : state) {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    OwningOpRef<ModuleOp> module =
+        build(context, layers, devices, weights, annotate, fanOut);
+    PassManager pm(&context);
+    pm.enableVerifier(false);
+    pm.addPass(dist::createPropagatePass());
+    pm.addPass(dist::createInsertReshardsPass());
+    pm.addPass(dist::createPartitionPass());
+    auto start = std::chrono::steady_clock::now();
+    if (failed(pm.run(*module)))
+      state.SkipWithError("the pipeline failed");
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(seconds.count());
+    state.counters["us_per_op"] = seconds.count() * 1e6 / (layers * 8);
+  }
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MiB"] = usage.ru_maxrss / 1024.0;
+}
+} // namespace
+
+#define PROGRAM(name, ...)                                                     \
+  BENCHMARK_CAPTURE(run, name, __VA_ARGS__)                                    \
+      ->ArgNames({"ops", "devices"})                                           \
+      ->UseManualTime()                                                        \
+      ->Unit(benchmark::kMillisecond)
+
+PROGRAM(own_rows, Weights::Own, Annotate::Rows)
+    ->Args({20000, 8})
+    ->Args({20000, 1 << 20})
+    ->Args({200000, 8});
+PROGRAM(own_columns, Weights::Own, Annotate::Columns)->Args({200000, 8});
+PROGRAM(shared_rows, Weights::Shared, Annotate::Rows)->Args({200000, 8});
+PROGRAM(reaching_rows, Weights::Reaching, Annotate::Rows)->Args({200000, 8});
+PROGRAM(fan_out, Weights::Shared, Annotate::Rows, true)->Args({200000, 8});
+// Last: its memory would be the peak of those after it.
+PROGRAM(own_rows_million, Weights::Own, Annotate::Rows)->Args({1000000, 8});
+
+BENCHMARK_MAIN();
