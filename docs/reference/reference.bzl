@@ -5,16 +5,22 @@ def reference_pages(name, pages):
 
     Args:
       name: of the target that refreshes the committed pages.
-      pages: {"dialect": {"td": path, "deps": label, "options": "…"}}; page `dialect` is dialect.md.
+      pages: {"dialect": {"td": path, "deps": label, "options": "…", "title": "…"}}; page
+        `dialect` is dialect.md; without "title" mlir-tblgen writes one.
     """
     for page, source in pages.items():
         generated = "generated/%s.md" % page
+
+        # [TOC] means something to MLIR's own website only; pages of passes have no title.
+        edits = "-e '/^\\[TOC\\]$$/d'"
+        if "title" in source:
+            edits += " -e '1a\\\n\\n# %s'" % source["title"]
         native.genrule(
             name = page,
             srcs = [source["deps"]],
             outs = [generated],
-            cmd = ("/usr/lib/llvm-22/bin/mlir-tblgen %s -I /usr/lib/llvm-22/include -I . %s | grep -v '^\\[TOC\\]' > $@" %
-                   (source["options"], source["td"])),
+            cmd = "/usr/lib/llvm-22/bin/mlir-tblgen %s -I /usr/lib/llvm-22/include -I . %s | sed %s > $@" %
+                  (source["options"], source["td"], edits),
         )
         native.sh_test(
             name = page + "_test",
