@@ -5,7 +5,6 @@
 #include "dist/OnnxTensor.h"
 
 #include <cstdlib>
-#include <sstream>
 
 using namespace dist;
 
@@ -63,43 +62,4 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
     inputs[name] = readInput(option, option.substr(equal + 1), desc);
   }
   return inputs;
-}
-
-/// A number and one of `units`, each {name, factor}.
-static double
-parseQuantity(const std::string &part, const std::string &text,
-              const std::vector<std::pair<std::string, double>> &units) {
-  char *end = nullptr;
-  double number = std::strtod(text.c_str(), &end);
-  std::string known;
-  for (const auto &[unit, factor] : units) {
-    if (end != text.c_str() && number >= 0 && unit == end)
-      return number * factor;
-    known += " " + unit;
-  }
-  throw Error("--link " + part + ": expected a number with one of the units" +
-              known);
-}
-
-EmulatedLink dist::parseLink(const std::string &text) {
-  EmulatedLink link;
-  std::stringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    size_t equal = part.find('=');
-    std::string key = part.substr(0, equal);
-    std::string value =
-        equal == std::string::npos ? "" : part.substr(equal + 1);
-    if (key == "latency")
-      link.latencySeconds = parseQuantity(
-          part, value, {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
-    else if (key == "bandwidth")
-      link.bytesPerSecond = parseQuantity(
-          part, value,
-          {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}});
-    else
-      throw Error("--link " + part +
-                  ": expected latency=… or bandwidth=…, as in "
-                  "latency=20us,bandwidth=1GB/s");
-  }
-  return link;
 }

@@ -9,6 +9,8 @@
 #ifndef DIST_EMULATEDLINK_H
 #define DIST_EMULATEDLINK_H
 
+#include <string>
+
 namespace dist {
 
 /// A transfer that sends n bytes per rank takes latency + n / bandwidth. Zero
@@ -18,6 +20,10 @@ struct EmulatedLink {
   double bytesPerSecond = 0;
   bool enabled() const { return latencySeconds > 0 || bytesPerSecond > 0; }
 };
+
+/// Reads "latency=20us,bandwidth=1GB/s"; either part may be missing. Units: s,
+/// ms, us, ns; B/s, kB/s, MB/s, GB/s (powers of ten). Throws Error.
+EmulatedLink parseLink(const std::string &text);
 
 } // namespace dist
 

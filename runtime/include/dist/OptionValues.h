@@ -1,8 +1,7 @@
 //===- OptionValues.h - Values of shared command-line options ---*- C++ -*-===//
 //
-//
-// Values of --input and --link of dist-exec and dist-run. Apart from the executor because .pb files need
-// protobuf.
+// Values of --input of dist-exec and dist-run. Apart from the executor because
+// .pb files need protobuf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +18,6 @@ namespace dist {
 /// is no input of the program.
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest);
-
-/// Reads "latency=20us,bandwidth=1GB/s"; either part may be missing. Units: s,
-/// ms, us, ns; B/s, kB/s, MB/s, GB/s (powers of ten).
-EmulatedLink parseLink(const std::string &text);
 
 } // namespace dist
 
