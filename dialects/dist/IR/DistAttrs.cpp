@@ -1,5 +1,4 @@
-//===- DistAttrs.cpp - Assembly and checks of the attributes
-//---------------===//
+//===- DistAttrs.cpp - Assembly and checks of the attributes --------------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,5 +1,4 @@
-//===- DistCollectives.cpp - Verifiers and byte counts of collectives
-//------===//
+//===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
 #include "dialects/dist/IR/Dist.h"
 

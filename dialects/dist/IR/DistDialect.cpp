@@ -1,5 +1,4 @@
-//===- DistDialect.cpp - Registration and discardable attributes
-//-----------===//
+//===- DistDialect.cpp - Registration and discardable attributes ----------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

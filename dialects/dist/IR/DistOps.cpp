@@ -1,5 +1,4 @@
-//===- DistOps.cpp - Assembly and verifiers of meshes and schedules
-//--------===//
+//===- DistOps.cpp - Assembly and verifiers of meshes and schedules -------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
