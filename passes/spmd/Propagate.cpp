@@ -13,20 +13,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
-#include "passes/spmd/PlacementAnalysis.h"
+#include "passes/spmd/ReshardInserter.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-static int64_t getBytes(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (!tensor.hasStaticShape() ||
-      !tensor.getElementType().isIntOrIndexOrFloat())
-    return 0;
-  int64_t width =
-      tensor.getElementType().isIndex() ? 64 : tensor.getElementTypeBitWidth();
-  return tensor.getNumElements() * llvm::divideCeil(width, 8);
-}
 
 /// A fixed order of shardings, for ties.
 static bool isLess(DimShardingAttr a, DimShardingAttr b) {
@@ -82,7 +72,7 @@ void PlacementAnalysis::visit(unsigned index,
           sizes.push_back(rule.factors[factor].size);
         layout->split(state.sharding, sizes, parts);
       }
-      int64_t bytes = getBytes(values[value].getType());
+      int64_t bytes = getWholeBytes(values[value].getType());
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
         if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
           continue;
@@ -133,7 +123,7 @@ void PlacementAnalysis::visit(unsigned index,
     int64_t resultBytes = 0;
     for (Value result : node.op->getResults())
       if (isa<RankedTensorType>(result.getType()))
-        resultBytes += getBytes(result.getType());
+        resultBytes += getWholeBytes(result.getType());
     for (unsigned factor : order)
       if (rule.factors[factor].kind == FactorKind::Reduction)
         factors[factor].score -= resultBytes;
@@ -239,7 +229,7 @@ void PlacementAnalysis::visitSync(unsigned index,
         !layout->isPrefix(state.sharding, wanted))
       return;
     proposals.push_back({value, static_cast<unsigned>(dim), wanted, cause,
-                         index, false, getBytes(type)});
+                         index, false, getWholeBytes(type)});
   };
   auto withAxes = [&](DimShardingAttr dim, int64_t size) {
     SmallVector<Piece, 2> pieces = layout->pieces(dim, size);

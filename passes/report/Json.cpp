@@ -1,0 +1,79 @@
+//===- Json.cpp - The report as the JSON object scripts rely on -----------===//
+
+#include "llvm/Support/JSON.h"
+#include "passes/report/Report.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static void printCollective(const CollectiveUse &use,
+                            llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("op", use.op);
+    json.attributeArray("axes", [&] {
+      for (const std::string &axis : use.axes)
+        json.value(axis);
+    });
+    json.attribute("reduce", use.reduce);
+    json.attributeArray("shape", [&] {
+      for (int64_t size : use.shape)
+        json.value(size);
+    });
+    json.attribute("dtype", use.dtype);
+    json.attribute("bytes_sent_per_rank", use.bytesSentPerRank);
+    json.attribute("count", use.count);
+    // Text of a model may be no UTF-8, which JSON must be.
+    json.attribute("scope", llvm::json::fixUTF8(use.scope));
+    json.attribute("cause", llvm::json::fixUTF8(use.cause));
+    json.attribute("location", llvm::json::fixUTF8(use.location));
+  });
+}
+
+static void printFunction(const FunctionReport &function,
+                          llvm::json::OStream &json) {
+  struct Total {
+    int64_t count = 0, bytes = 0;
+  };
+  llvm::MapVector<StringRef, Total> totals;
+  for (const CollectiveUse &use : function.collectives) {
+    Total &total = totals[use.op];
+    total.count += use.count;
+    total.bytes += use.count * use.bytesSentPerRank;
+  }
+  json.object([&] {
+    json.attribute("name", function.name);
+    json.attributeArray("collectives", [&] {
+      for (const CollectiveUse &use : function.collectives)
+        printCollective(use, json);
+    });
+    json.attributeObject("totals", [&] {
+      for (auto &[op, total] : totals)
+        json.attributeObject(op, [&, total = total] {
+          json.attribute("count", total.count);
+          json.attribute("bytes_sent_per_rank", total.bytes);
+        });
+    });
+    json.attribute("parameter_bytes_per_rank", function.parameterBytes);
+    json.attribute("peak_bytes_per_rank", function.peakBytes);
+    json.attribute("flops_per_rank", function.flops);
+  });
+}
+
+void mlir::dist::printJson(const ProgramReport &report,
+                           llvm::raw_ostream &stream) {
+  llvm::json::OStream json(stream, /*IndentSize=*/2);
+  json.object([&] {
+    json.attributeObject("mesh", [&] {
+      json.attributeObject("axes", [&] {
+        for (const auto &axis : report.axes)
+          json.attribute(axis.first, axis.second);
+      });
+    });
+    json.attributeArray("functions", [&] {
+      for (const FunctionReport &function : report.functions)
+        printFunction(function, json);
+    });
+  });
+  stream << "\n";
+}

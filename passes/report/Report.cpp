@@ -1,0 +1,211 @@
+//===- Report.cpp - What an SPMD program sends, holds and computes --------===//
+//
+// One walk a function: collectives with their loops, contractions' work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/report/Report.h"
+#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+int mlir::dist::getLevel(ModuleOp module) {
+  int level = 0;
+  for (Operation &op : module.getOps()) {
+    if (isa<MeshOp, ScheduleOp>(op))
+      level = std::max(level, isa<MeshOp>(op) ? 1 : 0);
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function)
+      continue;
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      if (function.getArgAttr(i, kGlobalTypeAttr))
+        return 3;
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+      if (function.getResultAttr(i, kGlobalTypeAttr))
+        return 3;
+    WalkResult result = op.walk([&](Operation *nested) {
+      if (isa<CollectiveOpInterface>(nested)) {
+        level = 3;
+        return WalkResult::interrupt();
+      }
+      if (nested->hasAttr(kShardingsAttr) || isa<ReshardOp>(nested))
+        level = 2;
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return 3;
+  }
+  return level;
+}
+
+/// Says what is at which level, and what to do about it.
+static LogicalResult explainLevel(ModuleOp module, int level) {
+  static constexpr StringLiteral kinds[] = {
+      "the model, without placements", "a model with placements as annotations",
+      "a program that is placed, but not cut up"};
+  static constexpr StringLiteral remedies[] = {
+      "--dist-apply-schedule=file=SCHEDULE.mlir --dist-spmd", "--dist-spmd",
+      "--dist-partition"};
+  bool hasSchedule = !module.getOps<ScheduleOp>().empty();
+  return emitError(module.getLoc())
+         << "this module is at level " << level << " (" << kinds[level]
+         << "); the report is about level 3, the program of one rank: run "
+         << "dist-opt with "
+         << (hasSchedule ? StringRef("--dist-apply-schedule --dist-spmd")
+                         : StringRef(remedies[level]))
+         << " first";
+}
+
+//===----------------------------------------------------------------------===//
+// Text of locations and axes
+//===----------------------------------------------------------------------===//
+
+/// "file:line:col", with the name of the model's node where there is one.
+static std::string describeLocation(Location location) {
+  if (auto file = dyn_cast<FileLineColLoc>(location))
+    return (file.getFilename().getValue() + ":" + Twine(file.getStartLine()) +
+            ":" + Twine(file.getStartColumn()))
+        .str();
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    std::string child = describeLocation(name.getChildLoc());
+    return name.getName().str() + (child.empty() ? "" : " (" + child + ")");
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return describeLocation(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    std::vector<std::string> parts;
+    for (Location part : fused.getLocations())
+      if (std::string text = describeLocation(part);
+          !text.empty() && !llvm::is_contained(parts, text))
+        parts.push_back(text);
+    return llvm::join(parts, ", ");
+  }
+  return "";
+}
+
+static std::string describeAxis(AxisRefAttr axis) {
+  std::string text = axis.getName().str();
+  if (axis.isSubAxis())
+    text += "(" + std::to_string(axis.getPre()) + ")" +
+            std::to_string(axis.getSize());
+  return text;
+}
+
+static std::string describeType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives and work
+//===----------------------------------------------------------------------===//
+
+static CollectiveUse makeUse(CollectiveOpInterface collective, MeshOp mesh,
+                             int64_t count, bool inUnknownLoop) {
+  Operation *op = collective;
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  CollectiveUse use;
+  use.op = op->getName().stripDialect().str();
+  SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
+  for (AxisRefAttr axis : axes)
+    use.axes.push_back(describeAxis(axis));
+  if (auto kind = op->getAttrOfType<ReductionKindAttr>("reduction"))
+    use.reduce = stringifyReductionKind(kind.getValue()).str();
+  use.shape.assign(type.getShape().begin(), type.getShape().end());
+  use.dtype = describeType(type.getElementType());
+  use.bytesSentPerRank =
+      collective.getBytesSentPerRank(getGroupSize(axes, mesh.getAxes()));
+  use.count = count;
+  use.inUnknownLoop = inUnknownLoop;
+  if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
+    use.scope = scope.str();
+  if (StringAttr cause = collective.getCauseAttr())
+    use.cause = cause.str();
+  use.location = describeLocation(op->getLoc());
+  return use;
+}
+
+/// Multiplications and additions, if `op` is a contraction.
+static int64_t countFlops(Operation *op) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface || op->getNumOperands() < 2)
+    return 0;
+  ShardingRule rule = iface.getShardingRule();
+  if (!rule.isContraction)
+    return 0;
+  int64_t flops = 2;
+  for (const Factor &factor : rule.factors)
+    if (!ShapedType::isDynamic(factor.size))
+      flops *= factor.size;
+  return flops;
+}
+
+/// Adds what the ops of `region`, which runs `count` times, send and compute.
+static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
+                           FunctionReport &report) {
+  for (Operation &op : region.getOps()) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (collective && !isa<AllSliceOp>(op)) {
+      MeshOp mesh = lookupMesh(&op, collective.getMeshAttr());
+      if (!mesh)
+        return op.emitError() << "has no mesh";
+      report.collectives.push_back(
+          makeUse(collective, mesh, count, inUnknownLoop));
+    }
+    report.flops += count * countFlops(&op);
+    int64_t trips = 1;
+    bool unknown = inUnknownLoop;
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+      std::optional<llvm::APInt> known = loop.getStaticTripCount();
+      trips = known ? known->getSExtValue() : 1;
+      unknown |= !known;
+    }
+    if (isa<linalg::LinalgOp>(op)) // whose body computes scalars
+      continue;
+    for (Region &nested : op.getRegions())
+      if (failed(visit(nested, count * trips, unknown, report)))
+        return failure();
+  }
+  return success();
+}
+
+FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
+  if (int level = getLevel(module); level < 3)
+    return explainLevel(module, level);
+  ProgramReport report;
+  auto meshes = module.getOps<MeshOp>();
+  if (!meshes.empty()) {
+    MeshOp mesh = *meshes.begin();
+    report.mesh = mesh.getSymName().str();
+    for (MeshAxisAttr axis : mesh.getAxes())
+      report.axes.emplace_back(axis.getName().str(), axis.getSize());
+  }
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (function.isExternal())
+      continue;
+    FunctionReport &entry = report.functions.emplace_back();
+    entry.name = function.getName().str();
+    int64_t argumentBytes = 0;
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+      int64_t bytes = getTensorBytes(function.getArgumentTypes()[i]);
+      argumentBytes += bytes;
+      if (function.getArgAttr(i, kParameterAttr))
+        entry.parameterBytes += bytes;
+    }
+    if (failed(visit(function.getFunctionBody(), 1, false, entry)))
+      return failure();
+    entry.peakBytes =
+        argumentBytes + getPeakBytes(function.getFunctionBody().front());
+  }
+  return report;
+}

@@ -1,0 +1,86 @@
+//===- Report.h - What an SPMD program sends, holds and computes -*- C++
+//-*-===//
+//
+// The figures behind dist-report, for tools and tests. Level 3: every shape is
+// that of one rank.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_REPORT_REPORT_H
+#define DIST_PASSES_REPORT_REPORT_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+/// A collective op of the program.
+struct CollectiveUse {
+  /// "all_reduce"
+  std::string op;
+  /// Names of the axes; parts of one as in the assembly: `tp(1)2`.
+  std::vector<std::string> axes;
+  /// "sum"; empty for those that do not reduce.
+  std::string reduce;
+  /// Local shape and element type of the operand.
+  std::vector<int64_t> shape;
+  std::string dtype;
+  /// Each time it runs.
+  int64_t bytesSentPerRank;
+  /// How often it runs: trip counts of the loops around it, multiplied.
+  int64_t count;
+  /// Whether a loop around it has a trip count that is not known, and taken
+  /// as 1.
+  bool inUnknownLoop;
+  std::string scope, cause, location;
+};
+
+struct FunctionReport {
+  std::string name;
+  std::vector<CollectiveUse> collectives;
+  /// Bytes of the arguments that are parameters.
+  int64_t parameterBytes = 0;
+  /// Most bytes of tensors that are alive at once; see getPeakBytes.
+  int64_t peakBytes = 0;
+  /// Multiplications and additions of contractions; nothing else is counted.
+  int64_t flops = 0;
+};
+
+struct ProgramReport {
+  /// Name and axes of the mesh.
+  std::string mesh;
+  std::vector<std::pair<std::string, int64_t>> axes;
+  std::vector<FunctionReport> functions;
+};
+
+/// The level of a module, 0 to 3, as docs/conventions.md tells them apart.
+int getLevel(ModuleOp module);
+
+/// Emits an error, which says how to get there, unless `module` is at level 3.
+FailureOr<ProgramReport> makeReport(ModuleOp module);
+
+/// Bytes of the tensors of a block that are alive at once, at most, in program
+/// order, beside what `block` gets from outside. Reshapes, slices and casts are
+/// views of their source; a destination whose last use it is becomes the
+/// result; else every result has memory of its own, and constants theirs all
+/// the time.
+int64_t getPeakBytes(Block &block);
+
+/// The JSON object that docs and scripts rely on.
+void printJson(const ProgramReport &report, llvm::raw_ostream &stream);
+
+/// Seconds for a transfer of so many bytes; null where no link was given.
+using LinkTime = std::function<double(int64_t)>;
+
+/// A table for people; alike collectives of several modules share a line unless
+/// `all` is set.
+void printTable(const ProgramReport &report, const LinkTime &time, bool all,
+                llvm::raw_ostream &stream);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_REPORT_REPORT_H

@@ -1,0 +1,254 @@
+//===- Table.cpp - The report as a table for people -----------------------===//
+//
+// Alike collectives of modules whose paths differ in numbers only, which is
+// what layers are, share a line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/report/Report.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Numbers with units
+//===----------------------------------------------------------------------===//
+
+/// `value` with the largest of `units`, each `step` times the one before, that
+/// leaves at least 1.
+static std::string withUnit(double value, double step,
+                            ArrayRef<const char *> units) {
+  size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) {
+    value /= step;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  bool isWhole = unit == 0 && value == static_cast<int64_t>(value);
+  stream << llvm::format(isWhole      ? "%.0f"
+                         : value < 10 ? "%.2f"
+                                      : "%.1f",
+                         value)
+         << " " << units[unit];
+  return text;
+}
+
+static std::string bytesText(int64_t bytes) {
+  return withUnit(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+static std::string secondsText(double seconds) {
+  return withUnit(seconds * 1e9, 1000, {"ns", "us", "ms", "s"});
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Columns {
+public:
+  /// `alignRight` has a letter a column: 'r' for numbers, 'l' for text.
+  explicit Columns(StringRef alignment) : alignment(alignment) {}
+
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+
+  void print(llvm::raw_ostream &stream) const {
+    std::vector<size_t> widths(alignment.size(), 0);
+    for (const auto &row : rows)
+      for (size_t i = 0; i < row.size(); ++i)
+        widths[i] = std::max(widths[i], row[i].size());
+    for (const auto &row : rows) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); ++i) {
+        std::string pad(widths[i] - row[i].size(), ' ');
+        if (i)
+          line += "  ";
+        line += alignment[i] == 'r' ? pad + row[i] : row[i] + pad;
+      }
+      stream << "  " << StringRef(line).rtrim() << "\n";
+    }
+  }
+
+private:
+  StringRef alignment;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// Collectives that share a line.
+struct Line {
+  const CollectiveUse *first;
+  int64_t count = 0;
+  /// Numbers in the paths, one list for each place where there is one.
+  std::vector<llvm::SetVector<StringRef>> numbers;
+};
+} // namespace
+
+/// Splits "h.0.attn" into what stays, "h.#.attn", and its numbers.
+static std::string splitPath(StringRef path, std::vector<StringRef> &numbers) {
+  std::vector<std::string> parts;
+  for (StringRef part : llvm::split(path, '.')) {
+    if (!part.empty() && llvm::all_of(part, llvm::isDigit)) {
+      numbers.push_back(part);
+      parts.push_back("#");
+    } else {
+      parts.push_back(part.str());
+    }
+  }
+  return llvm::join(parts, ".");
+}
+
+/// The path of a line: "h.{0..11}.attn" where several share it.
+static std::string joinPath(const Line &line) {
+  std::vector<std::string> parts;
+  size_t place = 0;
+  for (StringRef part : llvm::split(line.first->scope, '.')) {
+    if (part.empty() || !llvm::all_of(part, llvm::isDigit)) {
+      parts.push_back(part.str());
+      continue;
+    }
+    const llvm::SetVector<StringRef> &seen = line.numbers[place++];
+    SmallVector<StringRef> numbers(seen.begin(), seen.end());
+    bool isRange = numbers.size() > 2;
+    for (size_t i = 0; i + 1 < numbers.size(); ++i) {
+      int64_t here, next;
+      isRange &= !numbers[i].getAsInteger(10, here) &&
+                 !numbers[i + 1].getAsInteger(10, next) && next == here + 1;
+    }
+    if (numbers.size() == 1)
+      parts.push_back(numbers.front().str());
+    else if (isRange)
+      parts.push_back(
+          ("{" + numbers.front() + ".." + numbers.back() + "}").str());
+    else
+      parts.push_back("{" + llvm::join(numbers, ",") + "}");
+  }
+  return llvm::join(parts, ".");
+}
+
+static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
+  std::vector<Line> lines;
+  llvm::StringMap<size_t> numberOf;
+  for (const CollectiveUse &use : function.collectives) {
+    std::vector<StringRef> numbers;
+    std::string path = splitPath(use.scope, numbers);
+    std::string key;
+    llvm::raw_string_ostream stream(key);
+    stream << use.op << '\n'
+           << use.reduce << '\n'
+           << use.dtype << '\n'
+           << path << '\n'
+           << use.cause << '\n'
+           << use.bytesSentPerRank << '\n'
+           << use.inUnknownLoop << '\n'
+           << llvm::join(use.axes, ",") << '\n';
+    llvm::interleave(use.shape, stream, ",");
+    auto [entry, inserted] = numberOf.try_emplace(key, lines.size());
+    if (inserted || all) {
+      entry->second = lines.size();
+      lines.push_back({&use, 0, {}});
+      lines.back().numbers.resize(numbers.size());
+    }
+    Line &line = lines[entry->second];
+    line.count += use.count;
+    for (auto [place, number] : llvm::enumerate(numbers))
+      line.numbers[place].insert(number);
+  }
+  return lines;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static void printFunction(const FunctionReport &function, const LinkTime &time,
+                          bool all, llvm::raw_ostream &stream) {
+  stream << "\n@" << function.name << "\n";
+  bool anyUnknown = false;
+  if (function.collectives.empty()) {
+    stream << "  no communication\n";
+  } else {
+    Columns columns("lllrrll");
+    columns.add({"collective", "axes", "local tensor", "sent", "times",
+                 "module", "because of"});
+    for (const Line &line : makeLines(function, all)) {
+      const CollectiveUse &use = *line.first;
+      std::string shape;
+      for (int64_t size : use.shape)
+        shape += std::to_string(size) + "x";
+      anyUnknown |= use.inUnknownLoop;
+      std::string cause = use.cause.empty() ? use.location : use.cause;
+      columns.add({use.op + (use.reduce.empty() ? "" : " " + use.reduce),
+                   llvm::join(use.axes, ","), shape + use.dtype,
+                   bytesText(use.bytesSentPerRank),
+                   std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
+                   joinPath(line), cause});
+    }
+    columns.print(stream);
+  }
+
+  struct Total {
+    int64_t count = 0, bytes = 0;
+    double seconds = 0;
+    void add(const CollectiveUse &use, const LinkTime &time) {
+      count += use.count;
+      bytes += use.count * use.bytesSentPerRank;
+      if (time)
+        seconds += use.count * time(use.bytesSentPerRank);
+    }
+    std::vector<std::string> row(std::string name, bool timed) const {
+      std::vector<std::string> row{std::move(name), std::to_string(count),
+                                   bytesText(bytes)};
+      if (timed)
+        row.push_back(secondsText(seconds));
+      return row;
+    }
+  };
+  if (!function.collectives.empty()) {
+    llvm::MapVector<StringRef, Total> totals;
+    Total sum;
+    for (const CollectiveUse &use : function.collectives) {
+      totals[use.op].add(use, time);
+      sum.add(use, time);
+    }
+    Columns columns("lrrr");
+    std::vector<std::string> head{"in all", "times", "sent by a rank"};
+    if (time)
+      head.push_back("on the link");
+    columns.add(head);
+    for (const auto &[op, total] : totals)
+      columns.add(total.row(op.str(), static_cast<bool>(time)));
+    if (totals.size() > 1)
+      columns.add(sum.row("sum", static_cast<bool>(time)));
+    stream << "\n";
+    columns.print(stream);
+  }
+  if (anyUnknown)
+    stream << "  + in a loop of unknown trip count: one iteration is counted\n";
+  stream << "\n  a rank holds " << bytesText(function.parameterBytes)
+         << " of parameters, at most " << bytesText(function.peakBytes)
+         << " of tensors at once, and does "
+         << withUnit(function.flops, 1000,
+                     {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"})
+         << " in contractions\n";
+}
+
+void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
+                            bool all, llvm::raw_ostream &stream) {
+  int64_t ranks = 1;
+  std::vector<std::string> axes;
+  for (const auto &[name, size] : report.axes) {
+    ranks *= size;
+    axes.push_back(name + "=" + std::to_string(size));
+  }
+  stream << ranks << (ranks == 1 ? " rank" : " ranks");
+  if (!report.mesh.empty())
+    stream << ", mesh @" << report.mesh << ": " << llvm::join(axes, ", ");
+  stream << "\n";
+  for (const FunctionReport &function : report.functions)
+    printFunction(function, time, all, stream);
+}

@@ -1,0 +1,266 @@
+//===- FactorChoice.cpp - Which factor of an op an axis shards
+//---------------===//
+//
+// Where all tensors of an op agree there is nothing to choose. Else every legal
+// choice among the contested shardings is tried, and the one that moves the
+// fewest bytes taken; the user's fixed placements come before bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/ReshardInserter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool ReshardInserter::joinDims(const ShardingRule &rule,
+                               const TensorRule &tensor,
+                               ArrayRef<DimShardingAttr> factors,
+                               SmallVectorImpl<DimShardingAttr> &out) const {
+  out.clear();
+  for (const auto &list : tensor.dims) {
+    if (list.empty()) {
+      out.push_back(layout.none());
+      continue;
+    }
+    if (list.size() == 1) {
+      out.push_back(factors[list[0]]);
+      continue;
+    }
+    SmallVector<DimShardingAttr, 2> parts;
+    SmallVector<int64_t, 2> sizes;
+    for (unsigned factor : list) {
+      parts.push_back(factors[factor]);
+      sizes.push_back(rule.factors[factor].size);
+    }
+    DimShardingAttr joined = layout.join(parts, sizes);
+    if (!joined)
+      return false;
+    out.push_back(joined);
+  }
+  return true;
+}
+
+/// Bytes sent, in the limit of many devices: so that the choice does not depend
+/// on their number. Gathers and scatters send the tensor once, reductions
+/// twice, a moved axis next to nothing, and slices nothing.
+int64_t ReshardInserter::getMoveCost(int64_t bytes,
+                                     ArrayRef<DimShardingAttr> from,
+                                     ArrayRef<AxisRefAttr> partial,
+                                     ArrayRef<DimShardingAttr> to) const {
+  int64_t cost = 0;
+  SmallVector<AxisRefAttr, 4> goal;
+  for (DimShardingAttr dim : to)
+    if (dim != layout.none())
+      llvm::append_range(goal, dim.getAllAxes());
+  for (auto [before, after] : llvm::zip_equal(from, to)) {
+    if (before == after || layout.isPrefix(before, after))
+      continue;
+    SmallVector<AxisRefAttr> kept = after.getAllAxes();
+    for (AxisRefAttr axis : before.getAllAxes())
+      if (!llvm::is_contained(kept, axis))
+        cost += anyOverlap(axis, goal) ? bytes / 8 : bytes;
+      else if (before.getSubDims().size() != after.getSubDims().size())
+        cost += bytes;
+  }
+  for (AxisRefAttr axis : partial)
+    cost += anyOverlap(axis, goal) ? bytes : 2 * bytes;
+  return cost;
+}
+
+Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
+                              ArrayRef<DimShardingAttr> factors) {
+  Cost cost{0, 0};
+  SmallVector<DimShardingAttr, 4> dims;
+  auto add = [&](int64_t moved, Value value) {
+    if (moved == 0)
+      return;
+    unsigned index = analysis.getIndex(value);
+    cost.first += index != kNone && analysis.isPinned(index);
+    cost.second += moved;
+  };
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands)) {
+    ShardingAttr from = isa<RankedTensorType>(operand.getType())
+                            ? getPlacement(operand)
+                            : ShardingAttr();
+    if (!from)
+      continue;
+    if (!joinDims(rule, tensor, factors, dims))
+      return {INT64_MAX, INT64_MAX};
+    add(getMoveCost(getWholeBytes(operand.getType()), from.getDims(), {}, dims),
+        operand);
+  }
+  SmallVector<AxisRefAttr, 2> partial;
+  for (auto [factor, sharding] : llvm::zip_equal(rule.factors, factors))
+    if (factor.kind == FactorKind::Reduction)
+      llvm::append_range(partial, sharding.getAllAxes());
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), rule.results)) {
+    ShardingAttr to = getTarget(result);
+    if (!to)
+      continue;
+    if (!joinDims(rule, tensor, factors, dims))
+      return {INT64_MAX, INT64_MAX};
+    int64_t bytes = getWholeBytes(result.getType());
+    add(getMoveCost(bytes, dims, {}, to.getDims()), result);
+    cost.second += getMoveCost(0, dims, {}, to.getDims());
+    for (AxisRefAttr axis : partial) {
+      SmallVector<AxisRefAttr, 4> goal;
+      for (DimShardingAttr dim : to.getDims())
+        llvm::append_range(goal, dim.getAllAxes());
+      cost.second += anyOverlap(axis, goal) ? bytes : 2 * bytes;
+    }
+  }
+  return cost;
+}
+
+void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
+                                    SmallVectorImpl<DimShardingAttr> &factors,
+                                    SmallVectorImpl<unsigned> &causes) {
+  DimShardingAttr none = layout.none();
+  factors.assign(rule.factors.size(), none);
+  causes.assign(rule.factors.size(), kNone);
+  SmallVector<Candidate, 8> candidates;
+  bool isContested = false;
+  auto collect = [&](Value value, const TensorRule &tensor,
+                     ShardingAttr sharding) {
+    if (!sharding)
+      return;
+    unsigned index = analysis.getIndex(value);
+    for (auto [dim, list] : llvm::enumerate(tensor.dims)) {
+      DimShardingAttr whole = sharding.getDims()[dim];
+      if (whole == none || list.empty())
+        continue;
+      SmallVector<DimShardingAttr, 2> parts{whole};
+      if (list.size() > 1) {
+        SmallVector<int64_t, 2> sizes;
+        for (unsigned factor : list)
+          sizes.push_back(rule.factors[factor].size);
+        layout.split(whole, sizes, parts);
+      }
+      for (auto [factor, part] : llvm::zip_equal(list, parts)) {
+        if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
+          continue;
+        bool isKnown = false;
+        for (const Candidate &known : candidates)
+          isKnown |= known.factor == factor && known.sharding == part;
+        if (isKnown)
+          continue;
+        unsigned cause =
+            index == kNone ? kNone : analysis.getDims(index)[dim].cause;
+        candidates.push_back({factor, part, cause});
+      }
+    }
+  };
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    if (isa<RankedTensorType>(operand.getType()))
+      collect(operand, tensor, getPlacement(operand));
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
+    if (isa<RankedTensorType>(result.getType()))
+      collect(result, tensor, getTarget(result));
+  if (candidates.empty())
+    return;
+
+  for (size_t i = 0; i < candidates.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (candidates[i].factor == candidates[j].factor ||
+          anyOverlap(candidates[i].sharding.getAllAxes(),
+                     candidates[j].sharding.getAllAxes()))
+        candidates[i].isContested = candidates[j].isContested = true;
+  auto take = [&](const Candidate &candidate) {
+    factors[candidate.factor] = candidate.sharding;
+    causes[candidate.factor] = candidate.cause;
+  };
+  for (const Candidate &candidate : candidates)
+    if (!candidate.isContested)
+      take(candidate);
+  SmallVector<DimShardingAttr, 4> dims;
+  auto disagrees = [&](Value value, const TensorRule &tensor, unsigned factor) {
+    ShardingAttr to = getTarget(value);
+    if (!to || !joinDims(rule, tensor, factors, dims))
+      return true;
+    for (auto [dim, list] : llvm::enumerate(tensor.dims))
+      if (llvm::is_contained(list, factor) && dims[dim] != to.getDims()[dim] &&
+          !layout.isPrefix(dims[dim], to.getDims()[dim]))
+        return true;
+    return false;
+  };
+  for (Candidate &candidate : candidates) {
+    if (candidate.isContested)
+      continue;
+    for (auto [result, tensor] :
+         llvm::zip_equal(op->getResults(), rule.results))
+      if (isa<RankedTensorType>(result.getType()) && getTarget(result) &&
+          disagrees(result, tensor, candidate.factor))
+        candidate.isContested = true;
+    // Factors of a merged dimension that do not divide evenly cannot be joined.
+    for (auto [operand, tensor] :
+         llvm::zip_equal(op->getOperands(), rule.operands))
+      for (const auto &list : tensor.dims)
+        if (list.size() > 1 && llvm::is_contained(list, candidate.factor) &&
+            !layout.isEven(candidate.sharding,
+                           rule.factors[candidate.factor].size))
+          candidate.isContested = true;
+  }
+  for (const Candidate &candidate : candidates)
+    isContested |= candidate.isContested;
+  if (!isContested)
+    return;
+
+  // Try every choice among the contested ones.
+  SmallVector<Candidate, 8> open;
+  for (const Candidate &candidate : candidates)
+    if (candidate.isContested) {
+      factors[candidate.factor] = none;
+      causes[candidate.factor] = kNone;
+      if (open.size() < 10)
+        open.push_back(candidate);
+    }
+  SmallVector<DimShardingAttr, 8> best;
+  SmallVector<unsigned, 8> bestCauses;
+  Cost bestCost{INT64_MAX, INT64_MAX};
+  unsigned bestCount = 0;
+  SmallVector<DimShardingAttr, 8> base(factors.begin(), factors.end());
+  SmallVector<unsigned, 8> baseCauses(causes.begin(), causes.end());
+  for (unsigned subset = 0; subset < (1u << open.size()); ++subset) {
+    factors.assign(base.begin(), base.end());
+    causes.assign(baseCauses.begin(), baseCauses.end());
+    SmallVector<AxisRefAttr, 4> used;
+    for (DimShardingAttr sharding : factors)
+      llvm::append_range(used, sharding.getAllAxes());
+    bool isLegal = true;
+    for (auto [i, candidate] : llvm::enumerate(open)) {
+      if (!(subset >> i & 1))
+        continue;
+      SmallVector<AxisRefAttr> axes = candidate.sharding.getAllAxes();
+      if (factors[candidate.factor] != none || anyOverlap(axes, used)) {
+        isLegal = false;
+        break;
+      }
+      used.append(axes.begin(), axes.end());
+      take(candidate);
+    }
+    if (!isLegal)
+      continue;
+    Cost cost = getCost(op, rule, factors);
+    if (cost.first == INT64_MAX)
+      continue;
+    // Work done twice is no gain: of equal costs the more sharded.
+    unsigned count = llvm::popcount(subset);
+    if (best.empty() || cost < bestCost ||
+        (cost == bestCost && count > bestCount)) {
+      best.assign(factors.begin(), factors.end());
+      bestCauses.assign(causes.begin(), causes.end());
+      bestCost = cost;
+      bestCount = count;
+    }
+  }
+  if (best.empty()) {
+    factors.assign(rule.factors.size(), none);
+    causes.assign(rule.factors.size(), kNone);
+    return;
+  }
+  factors.assign(best.begin(), best.end());
+  causes.assign(bestCauses.begin(), bestCauses.end());
+}

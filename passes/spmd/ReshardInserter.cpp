@@ -1,0 +1,137 @@
+//===- ReshardInserter.cpp - Where values lie while reshards are inserted
+//---===//
+
+#include "passes/spmd/ReshardInserter.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+int64_t mlir::dist::getWholeBytes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!tensor.hasStaticShape() ||
+      !tensor.getElementType().isIntOrIndexOrFloat())
+    return 0;
+  int64_t width =
+      tensor.getElementType().isIndex() ? 64 : tensor.getElementTypeBitWidth();
+  return tensor.getNumElements() * llvm::divideCeil(width, 8);
+}
+
+std::string mlir::dist::describeOp(Operation *op) {
+  std::string text = op->getName().getStringRef().str();
+  if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
+    text += " (" + scope.str() + ")";
+  return text;
+}
+
+std::string mlir::dist::printAxes(ArrayRef<AxisRefAttr> axes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(axes, os, [&](AxisRefAttr axis) {
+    os << "\"" << axis.getName() << "\"";
+    if (axis.isSubAxis())
+      os << "(" << axis.getPre() << ")" << axis.getSize();
+  });
+  return text;
+}
+
+std::string ReshardInserter::getCauseText(unsigned cause) const {
+  return cause < analysis.getCauses().size() ? analysis.getCauses()[cause]
+                                             : std::string();
+}
+
+//===----------------------------------------------------------------------===//
+// Placements of values
+//===----------------------------------------------------------------------===//
+
+ShardingAttr ReshardInserter::getPlacement(Value value) {
+  auto found = placements.find(value);
+  if (found != placements.end())
+    return found->second;
+  return getTarget(value);
+}
+
+ShardingAttr ReshardInserter::getTarget(Value value) {
+  unsigned index = analysis.getIndex(value);
+  return index == kNone ? ShardingAttr() : analysis.getSharding(index);
+}
+
+void ReshardInserter::setShardings(Operation *op,
+                                   ArrayRef<Attribute> shardings) {
+  op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
+}
+
+Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
+  // Pending is free as well: partition makes all but the first device neutral.
+  Value &version = versions[{value, wanted}];
+  if (version)
+    return version;
+  Operation *op = value.getDefiningOp();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  ElementsAttr elements;
+  bool isSplat =
+      !matchPattern(value, m_Constant(&elements)) || elements.isSplat();
+  if (!isSplat && !wanted.isReplicated()) {
+    Value whole = makeFree(value, replicated(value));
+    auto reshard = ReshardOp::create(
+        builder, op->getLoc(), whole.getType(), whole, replicated(value),
+        wanted, builder.getStringAttr("slice of a constant"));
+    setShardings(reshard, wanted);
+    placements[reshard] = wanted;
+    return versions[{value, wanted}] = reshard;
+  }
+  // The op itself serves its first user.
+  if (!op->hasAttr(shardingsName)) {
+    setShardings(op, wanted);
+    if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+      Value made = makeFree(fill.getDpsInitOperand(0)->get(), wanted);
+      fill.getDpsInitOperand(0)->set(made);
+    }
+    placements[value] = wanted;
+    return versions[{value, wanted}] = value;
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+    Value made = makeFree(fill.getDpsInitOperand(0)->get(), wanted);
+    builder.setInsertionPointAfter(op);
+    Operation *copy = builder.clone(*op);
+    cast<linalg::FillOp>(copy).getDpsInitOperand(0)->set(made);
+    // The copy of the empty tensor must come first.
+    setShardings(copy, wanted);
+    placements[copy->getResult(0)] = wanted;
+    return versions[{value, wanted}] = copy->getResult(0);
+  }
+  Operation *copy = builder.clone(*op);
+  setShardings(copy, wanted);
+  placements[copy->getResult(0)] = wanted;
+  return versions[{value, wanted}] = copy->getResult(0);
+}
+
+Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
+                             function_ref<std::string()> cause) {
+  if (isFreeValue(value) && !wanted.isPartial())
+    return makeFree(value, wanted);
+  if (isFreeValue(value))
+    value = makeFree(value, wanted.withoutPartial());
+  ShardingAttr from = getPlacement(value);
+  if (from == wanted)
+    return value;
+  Value &version = versions[{value, wanted}];
+  if (version)
+    return version;
+  // In the block where the value is: later users see it, and loops do not
+  // repeat it.
+  Block *home = value.getParentBlock();
+  Operation *before = home->findAncestorOpInBlock(*user);
+  OpBuilder builder(before);
+  auto reshard =
+      ReshardOp::create(builder, user->getLoc(), value.getType(), value, from,
+                        wanted, builder.getStringAttr(cause()));
+  setShardings(reshard, wanted);
+  if (auto scope = user->getAttr(kScopeAttr))
+    reshard->setAttr(kScopeAttr, scope);
+  placements[reshard] = wanted;
+  return versions[{value, wanted}] = reshard;
+}

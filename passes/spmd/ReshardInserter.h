@@ -1,0 +1,108 @@
+//===- ReshardInserter.h - Placements made explicit -------------*- C++ -*-===//
+//
+// The state of --dist-insert-reshards; its parts are in ReshardInserter.cpp
+// (values), FactorChoice.cpp (which factor an axis shards), InsertReshards.cpp
+// (ops and the pass) and UserWord.cpp (constraints and syncs).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SPMD_RESHARDINSERTER_H
+#define DIST_PASSES_SPMD_RESHARDINSERTER_H
+
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/PlacementAnalysis.h"
+
+namespace mlir::dist {
+
+/// Bytes of a whole tensor; 0 where its size is not known.
+int64_t getWholeBytes(Type type);
+
+/// An op's name and scope, for messages.
+std::string describeOp(Operation *op);
+
+/// `"tp", "dp"(1)2`.
+std::string printAxes(ArrayRef<AxisRefAttr> axes);
+
+/// A factor with a sharding that some tensor of the op has.
+struct Candidate {
+  unsigned factor;
+  DimShardingAttr sharding;
+  unsigned cause;
+  /// Whether leaving it unsharded may pay: another candidate wants its axes, or
+  /// some tensor lies otherwise.
+  bool isContested = false;
+};
+
+/// Bytes moved, after the user's fixed placements that are not kept.
+using Cost = std::pair<int64_t, int64_t>;
+
+class ReshardInserter {
+public:
+  static constexpr unsigned kNone = PlacementAnalysis::kNone;
+
+  explicit ReshardInserter(PlacementAnalysis &analysis)
+      : analysis(analysis), layout(*analysis.getLayout()),
+        context(layout.getContext()),
+        shardingsName(StringAttr::get(context, kShardingsAttr)) {}
+
+  LogicalResult run(Operation *module);
+
+private:
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visitOp(Operation *op);
+  LogicalResult visitGeneral(Operation *op);
+  LogicalResult visitSync(SyncOp sync);
+  void visitConstraint(ShardingConstraintOp constraint);
+  LogicalResult visitBranch(RegionBranchOpInterface branch);
+  LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
+  LogicalResult visitCall(CallOpInterface call);
+  void replicateCaptures(Operation *op);
+
+  void chooseFactors(Operation *op, const ShardingRule &rule,
+                     SmallVectorImpl<DimShardingAttr> &factors,
+                     SmallVectorImpl<unsigned> &causes);
+  Cost getCost(Operation *op, const ShardingRule &rule,
+               ArrayRef<DimShardingAttr> factors);
+  int64_t getMoveCost(int64_t bytes, ArrayRef<DimShardingAttr> from,
+                      ArrayRef<AxisRefAttr> partial,
+                      ArrayRef<DimShardingAttr> to) const;
+  bool joinDims(const ShardingRule &rule, const TensorRule &tensor,
+                ArrayRef<DimShardingAttr> factors,
+                SmallVectorImpl<DimShardingAttr> &out) const;
+
+  /// Where a value lies now; null for values that are made where they are used.
+  ShardingAttr getPlacement(Value value);
+  ShardingAttr getTarget(Value value);
+  ShardingAttr place(ArrayRef<DimShardingAttr> dims,
+                     ReductionKind kind = ReductionKind::Sum,
+                     ArrayRef<AxisRefAttr> partial = {}) const {
+    return ShardingAttr::get(context, layout.getName(), dims, kind, partial);
+  }
+  ShardingAttr replicated(Value value) const {
+    return ShardingAttr::getReplicated(
+        layout.getName(), cast<RankedTensorType>(value.getType()).getRank());
+  }
+  /// `value` placed as `wanted`, for `user`: itself, or a reshard of it.
+  Value getAs(Value value, ShardingAttr wanted, Operation *user,
+              function_ref<std::string()> cause);
+  Value makeFree(Value value, ShardingAttr wanted);
+  void setShardings(Operation *op, ArrayRef<Attribute> shardings);
+  std::string getCauseText(unsigned cause) const;
+
+  PlacementAnalysis &analysis;
+  const MeshLayout &layout;
+  MLIRContext *context;
+  StringAttr shardingsName;
+  /// Placements that differ from what the analysis means, and of new values.
+  llvm::DenseMap<Value, ShardingAttr> placements;
+  /// Who caused the pending reduction of a value.
+  llvm::DenseMap<Value, unsigned> partialCauses;
+  /// Reshards made so far.
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SPMD_RESHARDINSERTER_H

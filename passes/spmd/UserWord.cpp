@@ -1,0 +1,104 @@
+//===- UserWord.cpp - Constraints and syncs become reshards
+//-------------------===//
+
+#include "passes/spmd/ReshardInserter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
+  ShardingAttr wanted = getTarget(constraint.getResult());
+  Value ready = getAs(constraint.getOperand(), wanted, constraint, [&] {
+    return constraint.getCause() ? constraint.getCause()->str()
+                                 : std::string("dist.sharding_constraint");
+  });
+  constraint.getResult().replaceAllUsesWith(ready);
+  constraint.erase();
+}
+
+LogicalResult ReshardInserter::visitSync(SyncOp sync) {
+  Value operand = sync.getOperand();
+  if (isFreeValue(operand))
+    operand = makeFree(operand, replicated(operand));
+  ShardingAttr now = getPlacement(operand);
+  auto type = cast<RankedTensorType>(operand.getType());
+  SmallVector<AxisRefAttr> axes = getAxisRefs(sync.getAxes());
+  StringRef kind = stringifySyncKind(sync.getKind());
+  auto contradict = [&](const Twine &wanted) -> LogicalResult {
+    InFlightDiagnostic error = sync.emitOpError()
+                               << "'" << kind << "' over " << printAxes(axes)
+                               << " needs a value that is " << wanted.str()
+                               << ", but here it is " << now;
+    if (Operation *source = operand.getDefiningOp())
+      error.attachNote(source->getLoc()) << "the value is made here";
+    return error;
+  };
+  SmallVector<DimShardingAttr, 4> dims(now.getDims());
+  SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
+  bool needsPartial = sync.getKind() == SyncKind::AllReduce ||
+                      sync.getKind() == SyncKind::ReduceScatter;
+  if (needsPartial) {
+    layout.refine(partial, axes);
+    SmallVector<AxisRefAttr> atoms(axes);
+    layout.refine(atoms, partial);
+    for (AxisRefAttr axis : atoms) {
+      auto *found = llvm::find(partial, axis);
+      if (found == partial.end())
+        return contradict("partial over them");
+      partial.erase(found);
+    }
+    layout.coalesce(partial);
+  }
+  if (sync.getKind() == SyncKind::AllGather ||
+      sync.getKind() == SyncKind::AllToAll) {
+    int64_t dim = *sync.getDim();
+    SmallVector<Piece, 2> pieces =
+        layout.pieces(dims[dim], type.getDimSize(dim));
+    auto &list = pieces.back().axes;
+    SmallVector<AxisRefAttr> atoms(axes);
+    layout.refine(list, atoms);
+    layout.refine(atoms, list);
+    if (list.size() < atoms.size() ||
+        ArrayRef(list).take_back(atoms.size()) != ArrayRef(atoms))
+      return contradict("sharded over them on dimension " + Twine(dim));
+    list.pop_back_n(atoms.size());
+    dims[dim] = layout.canonical(pieces);
+  }
+  if (sync.getKind() != SyncKind::AllGather &&
+      sync.getKind() != SyncKind::AllReduce) {
+    int64_t dim = sync.getKind() == SyncKind::AllToAll ? *sync.getToDim()
+                                                       : *sync.getDim();
+    for (DimShardingAttr other : dims)
+      if (anyOverlap(axes, other.getAllAxes()))
+        return contradict("not sharded over them");
+    if (sync.getKind() == SyncKind::Scatter && anyOverlap(axes, partial))
+      return contradict("not partial over them");
+    SmallVector<Piece, 2> pieces =
+        layout.pieces(dims[dim], type.getDimSize(dim));
+    pieces.back().axes.append(axes.begin(), axes.end());
+    dims[dim] = layout.canonical(pieces);
+  }
+  ShardingAttr wanted = place(dims, now.getPartialKind(), partial);
+  if (partial.empty())
+    wanted = wanted.withoutPartial();
+  Value ready = getAs(operand, wanted, sync, [&] {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "dist.sync " << stringifySyncMode(sync.getMode()) << " " << kind;
+    if (sync.getDim())
+      os << " dim " << *sync.getDim();
+    os << " over " << printAxes(axes);
+    FileLineColLoc file;
+    sync.getLoc()->walk([&](Location part) {
+      file = dyn_cast<FileLineColLoc>(part);
+      return file ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (file)
+      os << " (" << file.getFilename().getValue() << ":" << file.getLine()
+         << ")";
+    return text;
+  });
+  sync.getResult().replaceAllUsesWith(ready);
+  sync.erase();
+  return success();
+}
