@@ -69,8 +69,14 @@ static void unpack(const float *in, MatrixStrides strides, int64_t rows,
       out[i * strides.row + j * strides.column] = in[i * columns + j];
 }
 
-static memory::data_type dnnlType(dist_dtype dtype) {
+static memory::data_type dnnlType(int32_t dtype) {
   return dtype == DIST_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+static std::string nameOf(int32_t dtype) {
+  if (dtype < DIST_F64 || dtype > DIST_I1)
+    return "dtype " + std::to_string(dtype);
+  return dtypeName(static_cast<dist_dtype>(dtype));
 }
 
 static const dnnl::engine &cpuEngine() {
@@ -97,7 +103,7 @@ private:
   void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
 
   LoopNest nest;
-  dist_dtype inDtype, outDtype;
+  int32_t inDtype, outDtype;
   bool accumulate;
   int64_t inBytes, outBytes;
   double totalFlops = 0;
@@ -115,14 +121,14 @@ private:
 
 ContractPlan::ContractPlan(const ContractCall &call)
     : nest(arrangeLoops(call)), inDtype(call.inDtype), outDtype(call.outDtype),
-      accumulate(call.accumulate), inBytes(dtypeBytes(inDtype)),
-      outBytes(dtypeBytes(outDtype)) {
+      accumulate(call.accumulate), inBytes(inDtype == DIST_BF16 ? 2 : 4),
+      outBytes(outDtype == DIST_BF16 ? 2 : 4) {
   bool f32 = inDtype == DIST_F32 && outDtype == DIST_F32;
   bool bf16 =
       inDtype == DIST_BF16 && (outDtype == DIST_BF16 || outDtype == DIST_F32);
   if (!f32 && !bf16)
     throw Error(std::string("dist_contract: no contraction of ") +
-                dtypeName(inDtype) + " to " + dtypeName(outDtype) +
+                nameOf(inDtype) + " to " + nameOf(outDtype) +
                 "; the compiler has to generate loops for it");
   if (nest.empty || nest.emptySum)
     return;

@@ -22,8 +22,9 @@ namespace dist {
 
 /// The shape of a contraction, as dist_contract is given it.
 struct ContractCall {
-  dist_dtype inDtype;
-  dist_dtype outDtype;
+  /// As given; ContractPlan refuses what is no dist_dtype that it knows.
+  int32_t inDtype;
+  int32_t outDtype;
   bool accumulate;
   int32_t numLoops;
   const int64_t *loops;

@@ -87,12 +87,19 @@ static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
   return true;
 }
 
-static bool issue(dist_rank *rank, const CollectiveCall &call) {
+/// `dtype` and `op` are what the caller gave, not yet known to be enumerators.
+static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
+                  int32_t op) {
   if (!checkComm(rank, call.comm) || !checkStream(rank, call.stream))
     return false;
-  if (call.dtype < DIST_F64 || call.dtype > DIST_I1)
+  if (dtype < DIST_F64 || dtype > DIST_I1)
     return rank->fail(std::string(collectiveName(call.kind)) + ": dtype " +
-                      std::to_string(call.dtype) + " does not exist");
+                      std::to_string(dtype) + " does not exist");
+  if (op < DIST_SUM || op > DIST_OR)
+    return rank->fail(std::string(collectiveName(call.kind)) + ": reduction " +
+                      std::to_string(op) + " does not exist");
+  call.dtype = static_cast<dist_dtype>(dtype);
+  call.op = static_cast<dist_op>(op);
   for (int64_t extent : {call.outer, call.whole, call.inner, call.middle,
                          call.concatWhole, call.low, call.high})
     if (extent < 0)
@@ -101,10 +108,6 @@ static bool issue(dist_rank *rank, const CollectiveCall &call) {
   switch (call.kind) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::ReduceScatter:
-    if (call.op < DIST_SUM || call.op > DIST_OR)
-      return rank->fail(std::string(collectiveName(call.kind)) +
-                        ": reduction " + std::to_string(call.op) +
-                        " does not exist");
     if ((call.op == DIST_AND || call.op == DIST_OR) && isFloat(call.dtype))
       return rank->fail(std::string(collectiveName(call.kind)) +
                         ": and, or are not defined on " +
@@ -134,16 +137,17 @@ static bool issue(dist_rank *rank, const CollectiveCall &call) {
 }
 
 static CollectiveCall makeCall(CollectiveKind kind, int32_t comm,
-                               int32_t stream, int32_t site, int32_t dtype,
-                               const void *in, void *out) {
-  CollectiveCall call{kind, comm, stream, site, static_cast<dist_dtype>(dtype)};
+                               int32_t stream, int32_t site, const void *in,
+                               void *out) {
+  CollectiveCall call{kind, comm, stream, site};
   call.in = in;
   call.out = out;
   return call;
 }
 
-static int32_t run(dist_rank *rank, const CollectiveCall &call) {
-  bool ok = guarded(rank, [&] { return issue(rank, call); });
+static int32_t run(dist_rank *rank, CollectiveCall call, int32_t dtype,
+                   int32_t op = DIST_SUM) {
+  bool ok = guarded(rank, [&] { return issue(rank, call, dtype, op); });
   return finish(rank, ok);
 }
 
@@ -252,10 +256,9 @@ int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,
                         int32_t site, int32_t dtype, int32_t op, int64_t count,
                         const void *in, void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::AllReduce, comm, stream, site, dtype, in, out);
-  call.op = static_cast<dist_op>(op);
+      makeCall(CollectiveKind::AllReduce, comm, stream, site, in, out);
   call.whole = count;
-  return run(rank, call);
+  return run(rank, call, dtype, op);
 }
 
 int32_t dist_all_gather(dist_rank *rank, int32_t comm, int32_t stream,
@@ -263,24 +266,23 @@ int32_t dist_all_gather(dist_rank *rank, int32_t comm, int32_t stream,
                         int64_t whole, int64_t inner, const void *in,
                         void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::AllGather, comm, stream, site, dtype, in, out);
+      makeCall(CollectiveKind::AllGather, comm, stream, site, in, out);
   call.outer = outer;
   call.whole = whole;
   call.inner = inner;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_reduce_scatter(dist_rank *rank, int32_t comm, int32_t stream,
                             int32_t site, int32_t dtype, int32_t op,
                             int64_t outer, int64_t whole, int64_t inner,
                             const void *in, void *out) {
-  CollectiveCall call = makeCall(CollectiveKind::ReduceScatter, comm, stream,
-                                 site, dtype, in, out);
-  call.op = static_cast<dist_op>(op);
+  CollectiveCall call =
+      makeCall(CollectiveKind::ReduceScatter, comm, stream, site, in, out);
   call.outer = outer;
   call.whole = whole;
   call.inner = inner;
-  return run(rank, call);
+  return run(rank, call, dtype, op);
 }
 
 int32_t dist_all_to_all(dist_rank *rank, int32_t comm, int32_t stream,
@@ -289,24 +291,24 @@ int32_t dist_all_to_all(dist_rank *rank, int32_t comm, int32_t stream,
                         int64_t concat_whole, int64_t inner, const void *in,
                         void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::AllToAll, comm, stream, site, dtype, in, out);
+      makeCall(CollectiveKind::AllToAll, comm, stream, site, in, out);
   call.splitFirst = split_first != 0;
   call.outer = outer;
   call.whole = split_whole;
   call.middle = middle;
   call.concatWhole = concat_whole;
   call.inner = inner;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_broadcast(dist_rank *rank, int32_t comm, int32_t stream,
                        int32_t site, int32_t dtype, int64_t root, int64_t count,
                        const void *in, void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::Broadcast, comm, stream, site, dtype, in, out);
+      makeCall(CollectiveKind::Broadcast, comm, stream, site, in, out);
   call.peer = root;
   call.whole = count;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_collective_permute(dist_rank *rank, int32_t comm, int32_t stream,
@@ -314,30 +316,30 @@ int32_t dist_collective_permute(dist_rank *rank, int32_t comm, int32_t stream,
                                 const int64_t *pairs, int64_t count,
                                 const void *in, void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::Permute, comm, stream, site, dtype, in, out);
+      makeCall(CollectiveKind::Permute, comm, stream, site, in, out);
   call.numPairs = num_pairs;
   call.pairs = pairs;
   call.whole = count;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_send(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
                   int32_t dtype, int64_t target, int64_t count,
                   const void *in) {
   CollectiveCall call =
-      makeCall(CollectiveKind::Send, comm, stream, site, dtype, in, nullptr);
+      makeCall(CollectiveKind::Send, comm, stream, site, in, nullptr);
   call.peer = target;
   call.whole = count;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_recv(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
                   int32_t dtype, int64_t source, int64_t count, void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::Recv, comm, stream, site, dtype, nullptr, out);
+      makeCall(CollectiveKind::Recv, comm, stream, site, nullptr, out);
   call.peer = source;
   call.whole = count;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
@@ -345,13 +347,13 @@ int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
                            int64_t whole, int64_t inner, int64_t low,
                            int64_t high, const void *in, void *out) {
   CollectiveCall call =
-      makeCall(CollectiveKind::Halo, comm, stream, site, dtype, in, out);
+      makeCall(CollectiveKind::Halo, comm, stream, site, in, out);
   call.outer = outer;
   call.whole = whole;
   call.inner = inner;
   call.low = low;
   call.high = high;
-  return run(rank, call);
+  return run(rank, call, dtype);
 }
 
 int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
@@ -359,9 +361,7 @@ int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
                       const int64_t *loops, const void *a, const void *b,
                       void *c) {
   bool ok = guarded(rank, [&] {
-    ContractCall call{static_cast<dist_dtype>(in_dtype),
-                      static_cast<dist_dtype>(out_dtype), accumulate != 0,
-                      num_loops, loops};
+    ContractCall call{in_dtype, out_dtype, accumulate != 0, num_loops, loops};
     return contract(*rank, call, a, b, c);
   });
   return finish(rank, ok);

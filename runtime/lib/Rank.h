@@ -45,7 +45,7 @@ struct CollectiveCall {
   int32_t comm;
   int32_t stream;
   int32_t site;
-  dist_dtype dtype;
+  dist_dtype dtype = DIST_F32;
   dist_op op = DIST_SUM;
   int64_t outer = 1;
   /// The dimension that is cut, whole; all_to_all's split dimension; count for

@@ -92,8 +92,9 @@ bool Waiting::wait(Word &word, uint32_t seen,
 
 void Waiting::idle(Word &word, uint32_t seen) {
   word.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  while ((word.value.load(std::memory_order_seq_cst) & ~1u) == seen)
-    futexWait(word.value, word.value.load(std::memory_order_seq_cst) & ~1u);
+  // Never registered, so never poisoned: the value is the counter.
+  while (word.value.load(std::memory_order_seq_cst) == seen)
+    futexWait(word.value, seen);
   word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 

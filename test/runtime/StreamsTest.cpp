@@ -91,6 +91,20 @@ TEST(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
   EXPECT_EQ(out, (std::vector<int32_t>{2, 2}));
 }
 
+// A stream that falls asleep just as work arrives must notice.
+TEST(Streams, WakeForEveryTask) {
+  std::string message = runRanks(line(3), [&](dist_rank *rank) {
+    for (int32_t i = 0; i < 20000; ++i) {
+      int32_t out = -1;
+      EXPECT_EQ(dist_copy(rank, 1, sizeof out, &i, &out), 0);
+      EXPECT_EQ(dist_stream_sync(rank, 1), 0);
+      EXPECT_EQ(out, i);
+    }
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
 TEST(Streams, EmulatedLinkChangesNoResult) {
   ThreadsRun run(line(3), {1e-5, 1e9});
   EXPECT_TRUE(run.run([](dist_rank &rank) -> int32_t {
