@@ -62,7 +62,7 @@ static void printFunction(const FunctionReport &function,
 
 void mlir::dist::printJson(const ProgramReport &report,
                            llvm::raw_ostream &stream) {
-  llvm::json::OStream json(stream, /*IndentSize=*/2);
+  llvm::json::OStream json(stream);
   json.object([&] {
     json.attributeObject("mesh", [&] {
       json.attributeObject("axes", [&] {

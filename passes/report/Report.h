@@ -1,5 +1,4 @@
-//===- Report.h - What an SPMD program sends, holds and computes -*- C++
-//-*-===//
+//===- Report.h - What an SPMD program sends and needs ----------*- C++ -*-===//
 //
 // The figures behind dist-report, for tools and tests. Level 3: every shape is
 // that of one rank.

@@ -64,6 +64,10 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, MeshAxesAttr axes);
 Diagnostic &operator<<(Diagnostic &diagnostic, AxisRefAttr axis);
 Diagnostic &operator<<(Diagnostic &diagnostic, MeshAxesAttr axes);
 
+/// Bytes of a tensor of a static shape, 0 for other types. Elements narrower
+/// than a byte take one each.
+int64_t getTensorBytes(Type type);
+
 /// Entry function of a model: @main, or the only public function; else null.
 Operation *getEntryFunction(Operation *module);
 

@@ -29,10 +29,11 @@ static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
   return getGroupSize(refs, mesh.getAxes());
 }
 
-/// Bytes of a tensor; elements narrower than a byte take one each.
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  Type element = type.getElementType();
+int64_t mlir::dist::getTensorBytes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  Type element = tensor.getElementType();
   int64_t parts = 1;
   if (auto complex = dyn_cast<ComplexType>(element)) {
     element = complex.getElementType();
@@ -40,8 +41,10 @@ static int64_t bytesOf(Value value) {
   }
   int64_t bytes =
       element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 8;
-  return type.getNumElements() * parts * bytes;
+  return tensor.getNumElements() * parts * bytes;
 }
+
+static int64_t bytesOf(Value value) { return getTensorBytes(value.getType()); }
 
 /// Checks that `large` is `small` with `factor` times the size on `dim`.
 static LogicalResult verifyScaled(Operation *op, Value small, Value large,
