@@ -212,7 +212,7 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (natural == target)
       continue;
     changed = true;
-    placements[result] = natural;
+    setPlacement(result, natural);
     if (natural.isPartial())
       partialCauses[result] =
           reducedCause != kNone ? reducedCause : passedCause;
@@ -237,7 +237,7 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (auto scope = op->getAttr(kScopeAttr))
       reshard->setAttr(kScopeAttr, scope);
     setShardings(reshard, target);
-    placements[reshard] = target;
+    setPlacement(reshard, target);
     versions[{result, target}] = reshard;
     result.replaceAllUsesExcept(reshard, reshard);
   }

@@ -296,6 +296,19 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
       }
       return WalkResult::advance();
     }
+    // What --dist-propagate wrote in an earlier run.
+    if (auto shardings = op->getAttrOfType<ArrayAttr>(kShardingsAttr))
+      for (auto [result, attr] : llvm::zip_equal(op->getResults(), shardings)) {
+        auto sharding = dyn_cast<ShardingAttr>(attr);
+        unsigned value = getIndex(result);
+        if (!sharding || value == kNone)
+          continue;
+        ArrayRef<int64_t> shape =
+            cast<RankedTensorType>(result.getType()).getShape();
+        for (auto [state, dim, size] :
+             llvm::zip_equal(getDims(value), sharding.getDims(), shape))
+          state.sharding = layout->canonical(dim, size);
+      }
     if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
       std::string text = constraint.getCause()
                              ? constraint.getCause()->str()
@@ -316,11 +329,16 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
 }
 
 ShardingAttr PlacementAnalysis::getSharding(unsigned value) const {
+  if (value < settled.size() && settled[value])
+    return settled[value];
   SmallVector<DimShardingAttr, 4> out;
   for (const DimState &state : getDims(value))
     out.push_back(state.sharding);
-  return ShardingAttr::get(layout->getContext(), layout->getName(), out,
-                           ReductionKind::Sum, {});
+  auto sharding = ShardingAttr::get(layout->getContext(), layout->getName(),
+                                    out, ReductionKind::Sum, {});
+  if (value < settled.size())
+    settled[value] = sharding;
+  return sharding;
 }
 
 PlacementAnalysis::PlacementAnalysis(Operation *module) {

@@ -74,7 +74,8 @@ public:
     return ArrayRef(dims).slice(firstDim[value],
                                 firstDim[value + 1] - firstDim[value]);
   }
-  /// The placement that a value is meant to have, without pending reductions.
+  /// The placement that a value is meant to have, without pending reductions;
+  /// after propagate() it is looked up, not built.
   ShardingAttr getSharding(unsigned value) const;
   /// Whether the user fixed the value's placement inside the program.
   bool isPinned(unsigned value) const { return pinned[value]; }
@@ -124,6 +125,8 @@ private:
   std::vector<unsigned> firstDim{0};
   std::vector<DimState> dims;
   std::vector<bool> pinned;
+  /// What getSharding() made once nothing changes any more.
+  mutable std::vector<ShardingAttr> settled;
   std::vector<Node> nodes;
   std::vector<unsigned> links;
   std::vector<std::string> causes;

@@ -320,6 +320,7 @@ void PlacementAnalysis::apply(SmallVectorImpl<Proposal> &proposals,
 }
 
 void PlacementAnalysis::propagate() {
+  settled.clear();
   // Syncs place their results wherever they are.
   SmallVector<Proposal, 16> proposals;
   for (auto [index, node] : llvm::enumerate(nodes)) {
@@ -372,6 +373,7 @@ void PlacementAnalysis::propagate() {
     }
     apply(proposals, round);
   }
+  settled.resize(values.size());
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,10 +47,10 @@ std::string ReshardInserter::getCauseText(unsigned cause) const {
 //===----------------------------------------------------------------------===//
 
 ShardingAttr ReshardInserter::getPlacement(Value value) {
-  auto found = placements.find(value);
-  if (found != placements.end())
-    return found->second;
-  return getTarget(value);
+  unsigned index = analysis.getIndex(value);
+  if (index == kNone)
+    return newPlacements.lookup(value);
+  return placements[index] ? placements[index] : analysis.getSharding(index);
 }
 
 ShardingAttr ReshardInserter::getTarget(Value value) {
@@ -80,7 +80,7 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
         builder, op->getLoc(), whole.getType(), whole, replicated(value),
         wanted, builder.getStringAttr("slice of a constant"));
     setShardings(reshard, wanted);
-    placements[reshard] = wanted;
+    setPlacement(reshard, wanted);
     return versions[{value, wanted}] = reshard;
   }
   // The op itself serves its first user.
@@ -90,7 +90,7 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
       Value made = makeFree(fill.getDpsInitOperand(0)->get(), wanted);
       fill.getDpsInitOperand(0)->set(made);
     }
-    placements[value] = wanted;
+    setPlacement(value, wanted);
     return versions[{value, wanted}] = value;
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op)) {
@@ -100,12 +100,12 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
     cast<linalg::FillOp>(copy).getDpsInitOperand(0)->set(made);
     // The copy of the empty tensor must come first.
     setShardings(copy, wanted);
-    placements[copy->getResult(0)] = wanted;
+    setPlacement(copy->getResult(0), wanted);
     return versions[{value, wanted}] = copy->getResult(0);
   }
   Operation *copy = builder.clone(*op);
   setShardings(copy, wanted);
-  placements[copy->getResult(0)] = wanted;
+  setPlacement(copy->getResult(0), wanted);
   return versions[{value, wanted}] = copy->getResult(0);
 }
 
@@ -132,6 +132,6 @@ Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
   setShardings(reshard, wanted);
   if (auto scope = user->getAttr(kScopeAttr))
     reshard->setAttr(kScopeAttr, scope);
-  placements[reshard] = wanted;
+  setPlacement(reshard, wanted);
   return versions[{value, wanted}] = reshard;
 }

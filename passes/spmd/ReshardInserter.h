@@ -45,7 +45,8 @@ public:
   explicit ReshardInserter(PlacementAnalysis &analysis)
       : analysis(analysis), layout(*analysis.getLayout()),
         context(layout.getContext()),
-        shardingsName(StringAttr::get(context, kShardingsAttr)) {}
+        shardingsName(StringAttr::get(context, kShardingsAttr)),
+        placements(analysis.getValues().size()) {}
 
   LogicalResult run(Operation *module);
 
@@ -75,6 +76,10 @@ private:
   /// Where a value lies now; null for values that are made where they are used.
   ShardingAttr getPlacement(Value value);
   ShardingAttr getTarget(Value value);
+  void setPlacement(Value value, ShardingAttr sharding) {
+    unsigned index = analysis.getIndex(value);
+    (index == kNone ? newPlacements[value] : placements[index]) = sharding;
+  }
   ShardingAttr place(ArrayRef<DimShardingAttr> dims,
                      ReductionKind kind = ReductionKind::Sum,
                      ArrayRef<AxisRefAttr> partial = {}) const {
@@ -95,8 +100,10 @@ private:
   const MeshLayout &layout;
   MLIRContext *context;
   StringAttr shardingsName;
-  /// Placements that differ from what the analysis means, and of new values.
-  llvm::DenseMap<Value, ShardingAttr> placements;
+  /// Placements that differ from what the analysis means, by its number of the
+  /// value, and of values that it does not know.
+  std::vector<ShardingAttr> placements;
+  llvm::DenseMap<Value, ShardingAttr> newPlacements;
   /// Who caused the pending reduction of a value.
   llvm::DenseMap<Value, unsigned> partialCauses;
   /// Reshards made so far.
