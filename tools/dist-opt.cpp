@@ -2,6 +2,8 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -12,11 +14,13 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<mlir::dist::DistDialect>();
+  registry.insert<mlir::dist::DistDialect, mlir::rt::RtDialect>();
   mlir::dist::registerShardingRules(registry);
+  mlir::dist::registerLowerCpuExtensions(registry);
   mlir::registerAllPasses();
   mlir::dist::registerDistPasses();
   mlir::dist::registerSpmdPipeline();
+  mlir::dist::registerLowerCpuPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "dist optimizer driver\n", registry));
 }

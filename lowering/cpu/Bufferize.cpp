@@ -1,0 +1,149 @@
+//===- Bufferize.cpp - Tensors become buffers
+//-------------------------------===//
+//
+// --dist-cpu-bufferize: prepares a module for upstream's one-shot bufferization
+// and runs it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/ControlFlow/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUBUFFERIZE
+#include "lowering/cpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::bufferization;
+
+void mlir::dist::registerLowerCpuExtensions(DialectRegistry &registry) {
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  cf::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerSubsetOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerSubsetOpInterfaceExternalModels(registry);
+  func_ext::registerBufferizableOpInterfaceExternalModels(registry);
+  rt::registerBufferizationModels(registry);
+}
+
+/// Destinations that several ops share would be copied for all but one of them:
+/// each gets its own.
+static void unshareDestinations(func::FuncOp function) {
+  SmallVector<Operation *> sources;
+  function.walk([&](Operation *op) {
+    if (isa<tensor::EmptyOp, linalg::FillOp>(op) && op->getNumResults() == 1)
+      sources.push_back(op);
+  });
+  OpBuilder builder(function.getContext());
+  // A fill comes after its empty tensor: from the last to the first.
+  for (Operation *op : llvm::reverse(sources)) {
+    bool first = true;
+    for (OpOperand &use :
+         llvm::make_early_inc_range(op->getResult(0).getUses())) {
+      if (std::exchange(first, false))
+        continue;
+      builder.setInsertionPoint(use.getOwner());
+      use.set(builder.clone(*op)->getResult(0));
+    }
+  }
+  // Clones of fills share the empty tensor in turn.
+  sources.clear();
+  function.walk([&](tensor::EmptyOp op) { sources.push_back(op); });
+  for (Operation *op : sources) {
+    bool first = true;
+    for (OpOperand &use :
+         llvm::make_early_inc_range(op->getResult(0).getUses())) {
+      if (std::exchange(first, false))
+        continue;
+      builder.setInsertionPoint(use.getOwner());
+      use.set(builder.clone(*op)->getResult(0));
+    }
+  }
+}
+
+/// Adds a buffer argument for each result and writes the results there.
+static LogicalResult passDestinations(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("entry function has ")
+           << function.getBody().getBlocks().size()
+           << " blocks; only structured control flow can be lowered";
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  Location loc = terminator.getLoc();
+  OpBuilder builder(terminator);
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
+    function.setArgAttr(i, BufferizationDialect::kWritableAttrName,
+                        builder.getBoolAttr(false));
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape())
+      return function.emitOpError("result #")
+             << index << " has type " << value.getType()
+             << "; results must be tensors of static shape";
+    auto buffer = MemRefType::get(type.getShape(), type.getElementType());
+    unsigned position = function.getNumArguments();
+    if (failed(
+            function.insertArgument(position, buffer, DictionaryAttr(), loc)))
+      return failure();
+    MaterializeInDestinationOp::create(builder, loc, /*result=*/Type(), value,
+                                       function.getArgument(position),
+                                       /*restrict=*/true, /*writable=*/true);
+  }
+  function->getParentOfType<ModuleOp>()->setAttr(
+      kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
+  func::ReturnOp::create(builder, loc);
+  terminator.erase();
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), {}));
+  function.removeResAttrsAttr();
+  return success();
+}
+
+namespace {
+struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    IRRewriter rewriter(&getContext());
+    for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      unshareDestinations(function);
+      if (failed(passDestinations(function)))
+        return signalPassFailure();
+    }
+    OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.allowReturnAllocsFromLoops = true;
+    options.setFunctionBoundaryTypeConversion(
+        LayoutMapOption::IdentityLayoutMap);
+    options.unknownTypeConverterFn = [](TensorType type, Attribute space,
+                                        const BufferizationOptions &) {
+      return getMemRefTypeWithStaticIdentityLayout(type, space);
+    };
+    if (failed(eliminateEmptyTensors(rewriter, module)))
+      return signalPassFailure();
+    BufferizationState state;
+    if (failed(runOneShotModuleBufferize(module, options, state)))
+      return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,272 @@
+//===- Bundle.cpp - From a module to a bundle
+//-------------------------------===//
+
+#include "lowering/cpu/Bundle.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dist/Manifest.h"
+#include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+// The runtime's namespace, of its host side.
+namespace host = ::dist;
+
+//===----------------------------------------------------------------------===//
+// Manifest
+//===----------------------------------------------------------------------===//
+
+static FailureOr<host::AxisRef>
+convertAxis(Operation *op, const host::Mesh &mesh, AxisRefAttr ref) {
+  int32_t axis = mesh.find(ref.getName().str());
+  if (axis < 0)
+    return op->emitError("the mesh has no axis \"") << ref.getName() << "\"";
+  host::AxisRef result = mesh.whole(axis);
+  if (ref.isSubAxis()) {
+    result.pre = ref.getPre();
+    result.rest = result.size / (ref.getPre() * ref.getSize());
+    result.size = ref.getSize();
+  }
+  return result;
+}
+
+static FailureOr<host::TensorDesc>
+describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
+               DictionaryAttr attrs, std::string fallback,
+               host::TensorDesc::Kind kind, StringRef what) {
+  host::TensorDesc desc;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() ||
+      failed(rt::getDtype(tensor.getElementType())))
+    return function.emitError()
+           << what << " has type " << type
+           << "; a program takes and gives tensors of static shape, of floats "
+              "or integers of 8 to 64 bits or i1";
+  auto text = [&](StringRef name) {
+    return attrs ? attrs.getAs<StringAttr>(name) : StringAttr();
+  };
+  desc.kind = kind;
+  desc.name = std::move(fallback);
+  if (StringAttr name = text(kParameterAttr)) {
+    desc.kind = host::TensorDesc::Parameter;
+    desc.name = name.getValue().str();
+  } else if (StringAttr name = text(kInputAttr)) {
+    desc.name = name.getValue().str();
+  } else if (StringAttr name = text(kOutputAttr)) {
+    desc.name = name.getValue().str();
+  }
+  desc.dtype = static_cast<dist_dtype>(*rt::getDtype(tensor.getElementType()));
+  desc.localShape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  desc.globalShape = desc.localShape;
+  if (attrs)
+    if (auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr)) {
+      auto globalType = cast<RankedTensorType>(global.getValue());
+      desc.globalShape.assign(globalType.getShape().begin(),
+                              globalType.getShape().end());
+    }
+  auto sharding =
+      attrs ? attrs.getAs<ShardingAttr>(kShardingAttr) : ShardingAttr();
+  for (auto [dim, size] : llvm::enumerate(desc.globalShape)) {
+    std::vector<host::SubDim> subDims;
+    int64_t known = 1;
+    if (sharding)
+      for (SubDimAttr sub : sharding.getDims()[dim].getSubDims()) {
+        host::SubDim subDim{sub.getSize(), {}};
+        for (AxisRefAttr ref : sub.getAxes()) {
+          FailureOr<host::AxisRef> axis = convertAxis(function, mesh, ref);
+          if (failed(axis))
+            return failure();
+          subDim.axes.push_back(*axis);
+        }
+        known *= std::max<int64_t>(subDim.size, 1);
+        subDims.push_back(std::move(subDim));
+      }
+    // Size 0 stands for what the others leave.
+    for (host::SubDim &subDim : subDims)
+      if (subDim.size == 0)
+        subDim.size = size / known;
+    if (subDims.empty())
+      subDims.push_back({size, {}});
+    desc.dims.push_back(std::move(subDims));
+  }
+  return desc;
+}
+
+/// What the module itself says, before it is lowered.
+static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
+  host::Manifest manifest;
+  auto function = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
+  if (!function)
+    return module.emitError("no entry function: @main, or one public function "
+                            "with a body, is needed");
+  if (MeshOp mesh = lookupMesh(module, {}))
+    for (MeshAxisAttr axis : mesh.getAxes())
+      manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
+    FailureOr<host::TensorDesc> desc = describeTensor(
+        function, manifest.mesh, function.getArgumentTypes()[i],
+        function.getArgAttrDict(i), "arg" + std::to_string(i),
+        host::TensorDesc::Input, "argument #" + std::to_string(i));
+    if (failed(desc))
+      return failure();
+    manifest.arguments.push_back(std::move(*desc));
+  }
+  for (unsigned i = 0, end = function.getNumResults(); i < end; ++i) {
+    FailureOr<host::TensorDesc> desc = describeTensor(
+        function, manifest.mesh, function.getResultTypes()[i],
+        function.getResultAttrDict(i), "result" + std::to_string(i),
+        host::TensorDesc::Output, "result #" + std::to_string(i));
+    if (failed(desc))
+      return failure();
+    manifest.results.push_back(std::move(*desc));
+  }
+  if (auto weights = module->getAttrOfType<StringAttr>(kWeightsAttr))
+    manifest.weights = weights.getValue().str();
+  return manifest;
+}
+
+/// What lowering found out: communicators, collectives, memory.
+static LogicalResult describeLowered(ModuleOp module,
+                                     host::Manifest &manifest) {
+  if (auto bytes = module->getAttrOfType<IntegerAttr>(kArenaBytesAttr))
+    manifest.arenaBytes = bytes.getInt();
+  if (auto comms = module->getAttrOfType<ArrayAttr>(rt::kCommunicatorsAttr))
+    for (ArrayAttr axes : comms.getAsRange<ArrayAttr>()) {
+      std::vector<host::AxisRef> refs;
+      for (AxisRefAttr ref : getAxisRefs(axes)) {
+        FailureOr<host::AxisRef> axis = convertAxis(module, manifest.mesh, ref);
+        if (failed(axis))
+          return failure();
+        refs.push_back(*axis);
+      }
+      manifest.communicators.push_back(std::move(refs));
+    }
+  auto sites = module->getAttrOfType<ArrayAttr>(rt::kCollectivesAttr);
+  if (!sites)
+    return success();
+  for (DictionaryAttr site : sites.getAsRange<DictionaryAttr>()) {
+    auto text = [&](StringRef name) -> std::string {
+      auto value = site.getAs<StringAttr>(name);
+      return value ? value.getValue().str() : "";
+    };
+    host::CollectiveDesc desc;
+    desc.op = text("op");
+    desc.comm = site.getAs<IntegerAttr>("comm").getInt();
+    for (StringAttr axis :
+         site.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+      desc.axes.push_back(axis.getValue().str());
+    desc.reduce = text("reduce");
+    desc.dtype = text("dtype");
+    ArrayRef<int64_t> shape =
+        site.getAs<DenseI64ArrayAttr>("shape").asArrayRef();
+    desc.shape.assign(shape.begin(), shape.end());
+    desc.bytesSentPerRank =
+        site.getAs<IntegerAttr>("bytes_sent_per_rank").getInt();
+    desc.scope = text("scope");
+    desc.cause = text("cause");
+    desc.location = text("location");
+    manifest.collectives.push_back(std::move(desc));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static LogicalResult writeText(ModuleOp module, StringRef path,
+                               StringRef text) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
+  if (!error) {
+    file.os() << text;
+    file.os().close();
+    error = file.os().error();
+    file.os().clear_error();
+  }
+  if (error)
+    return module.emitError("cannot write ") << path << ": " << error.message();
+  file.keep();
+  return success();
+}
+
+/// Puts the finished folder `from` where `to` is wanted.
+static LogicalResult moveIntoPlace(ModuleOp module, StringRef from,
+                                   StringRef to) {
+  std::string old;
+  if (llvm::sys::fs::exists(to)) {
+    SmallString<256> manifest(to);
+    llvm::sys::path::append(manifest, "manifest.json");
+    if (!llvm::sys::fs::exists(manifest))
+      return module.emitError("output ")
+             << to
+             << " exists and is no bundle; remove it or choose another name";
+    old = (from + ".old").str();
+    if (std::error_code error = llvm::sys::fs::rename(to, old))
+      return module.emitError("cannot replace ")
+             << to << ": " << error.message();
+  }
+  std::error_code error = llvm::sys::fs::rename(from, to);
+  if (error && !old.empty())
+    llvm::sys::fs::rename(old, to);
+  if (!old.empty())
+    llvm::sys::fs::remove_directories(old);
+  if (error)
+    return module.emitError("cannot write ") << to << ": " << error.message();
+  return success();
+}
+
+LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
+                                      const BundleOptions &options,
+                                      BundleStatistics *statistics) {
+  auto progress = [&](StringRef step) {
+    if (options.progress)
+      options.progress(step);
+  };
+  progress("lowering to LLVM");
+  FailureOr<host::Manifest> manifest = describeProgram(module);
+  if (failed(manifest))
+    return failure();
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  if (failed(applyPassManagerCLOptions(passes)))
+    return failure();
+  buildLowerCpuPipeline(passes);
+  if (failed(passes.run(module)) || failed(describeLowered(module, *manifest)))
+    return failure();
+  if (statistics) {
+    statistics->arenaBytes = manifest->arenaBytes;
+    if (auto bytes = module->getAttrOfType<IntegerAttr>(kLiveBytesAttr))
+      statistics->liveBytes = bytes.getInt();
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      statistics->kernels += function.getName().starts_with("kernel_");
+  }
+
+  SmallString<256> folder;
+  StringRef trimmed = path.rtrim('/');
+  llvm::sys::fs::createUniquePath(trimmed + ".tmp-%%%%%%", folder,
+                                  /*MakeAbsolute=*/false);
+  if (std::error_code error = llvm::sys::fs::create_directory(folder))
+    return module.emitError("cannot write ")
+           << folder << ": " << error.message();
+  auto result = [&]() -> LogicalResult {
+    SmallString<256> program(folder), text(folder);
+    llvm::sys::path::append(program, manifest->program);
+    llvm::sys::path::append(text, "manifest.json");
+    progress("generating code");
+    if (failed(emitSharedObject(module, program, options.codegen)) ||
+        failed(writeText(module, text, manifest->toJson())))
+      return failure();
+    return moveIntoPlace(module, folder, trimmed);
+  }();
+  if (failed(result))
+    llvm::sys::fs::remove_directories(folder);
+  return result;
+}

@@ -1,0 +1,38 @@
+//===- Bundle.h - From a module to a bundle ---------------------*- C++ -*-===//
+//
+// Compiles a level-3 module (a level-0 module is one for a single rank) into
+// the folder that docs/bundle.md describes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_CPU_BUNDLE_H
+#define DIST_LOWERING_CPU_BUNDLE_H
+
+#include "lowering/cpu/ObjectCode.h"
+
+namespace mlir::dist {
+
+struct BundleOptions {
+  CodegenOptions codegen;
+  /// Called with a phrase before each step that may take a while.
+  llvm::function_ref<void(StringRef)> progress = nullptr;
+};
+
+/// What the compiler found out that a manifest does not say.
+struct BundleStatistics {
+  /// The most bytes of the arena alive at one time.
+  int64_t liveBytes = 0;
+  int64_t arenaBytes = 0;
+  unsigned kernels = 0;
+};
+
+/// Compiles `module`, which is consumed, and writes the bundle to the folder
+/// `path`: under another name first, so that `path` is never half a bundle. An
+/// existing bundle is replaced; any other file or folder there is an error.
+LogicalResult writeBundle(ModuleOp module, StringRef path,
+                          const BundleOptions &options,
+                          BundleStatistics *statistics = nullptr);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_BUNDLE_H

@@ -1,0 +1,25 @@
+//===- Contraction.h - Sums of products among linalg ops --------*- C++ -*-===//
+//
+// Recognises by body and indexing maps, never by name, what the runtime's
+// contraction computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_CPU_CONTRACTION_H
+#define DIST_LOWERING_CPU_CONTRACTION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::dist {
+
+/// dist_loop_kind of runtime.h.
+enum class LoopKind : int64_t { Batch = 0, M = 1, N = 2, K = 3 };
+
+/// The kind of each loop of c += a * b where every indexing map is a projected
+/// permutation; fails for every other op. Extensions of a and b before the
+/// product are looked through.
+FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_CONTRACTION_H

@@ -1,0 +1,328 @@
+//===- FormKernels.cpp - Linalg on buffers becomes kernels
+//------------------===//
+//
+// --dist-cpu-form-kernels: walks over each block once, gathers neighbouring ops
+// into groups (KernelGroup.h), writes each group as a function
+// (KernelEmitter.h) and calls it. Equal functions are one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUFORMKERNELS
+#include "lowering/cpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Equal kernels
+//===----------------------------------------------------------------------===//
+
+/// A hash of everything but locations and the function's name.
+static llvm::hash_code hashKernel(func::FuncOp kernel) {
+  llvm::hash_code hash =
+      llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
+  DenseMap<Value, unsigned> numbers;
+  for (Value argument : kernel.getArguments())
+    numbers.try_emplace(argument, numbers.size());
+  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
+                              op->hashProperties());
+    for (Value operand : op->getOperands())
+      hash = llvm::hash_combine(hash, numbers.lookup(operand));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          numbers.try_emplace(argument, numbers.size());
+    for (Value result : op->getResults()) {
+      numbers.try_emplace(result, numbers.size());
+      hash = llvm::hash_combine(hash, result.getType().getAsOpaquePointer());
+    }
+  });
+  return hash;
+}
+
+static bool areEqual(func::FuncOp a, func::FuncOp b) {
+  return a.getFunctionType() == b.getFunctionType() &&
+         a.getAllArgAttrs() == b.getAllArgAttrs() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+namespace {
+
+class KernelTable {
+public:
+  /// Returns an earlier equal kernel, after erasing `kernel`, or `kernel`.
+  func::FuncOp unique(func::FuncOp kernel) {
+    SmallVector<func::FuncOp, 1> &known = byHash[hashKernel(kernel)];
+    for (func::FuncOp other : known)
+      if (areEqual(other, kernel)) {
+        kernel.erase();
+        return other;
+      }
+    known.push_back(kernel);
+    ++count;
+    return kernel;
+  }
+  unsigned size() const { return count; }
+
+private:
+  DenseMap<size_t, SmallVector<func::FuncOp, 1>> byHash;
+  unsigned count = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Groups of a block
+//===----------------------------------------------------------------------===//
+
+class BlockScheduler {
+public:
+  BlockScheduler(ModuleOp module, KernelTable &table)
+      : module(module), table(table) {}
+
+  LogicalResult run(Block &block);
+
+private:
+  LogicalResult visit(Operation *op);
+  LogicalResult add(LoopNest nest);
+  LogicalResult flush();
+  LogicalResult flushFills(llvm::function_ref<bool(const LoopNest &)> filter);
+  LogicalResult emit(KernelGroup group, Operation *at);
+
+  ModuleOp module;
+  KernelTable &table;
+  KernelGroup group;
+  Operation *last = nullptr; // op at whose place the group is computed
+  /// Fills that wait for what accumulates on them.
+  SmallVector<LoopNest, 0> fills;
+};
+
+} // namespace
+
+/// Whether `op` or what it contains may read or write memory.
+static bool touchesMemory(Operation *op) {
+  return !isView(op) && !isa<memref::AllocOp, memref::GetGlobalOp>(op) &&
+         !isMemoryEffectFree(op);
+}
+
+static bool isCopyToSelf(const LoopNest &nest) {
+  if (!isa<memref::CopyOp>(nest.op))
+    return false;
+  const FlatBuffer &from = nest.accesses[0].buffer;
+  const FlatBuffer &to = nest.accesses[1].buffer;
+  return from.root == to.root && from.offset == to.offset &&
+         from.dynamicOffset == to.dynamicOffset && from.strides == to.strides;
+}
+
+/// Buffers that only the group's ops use.
+static SmallVector<Value> findScratch(const KernelGroup &group) {
+  DenseSet<Operation *> ops;
+  for (const Member &member : group.members)
+    ops.insert(member.nest.op);
+  SmallVector<Value> scratch;
+  DenseSet<Value> seen;
+  for (const Member &member : group.members)
+    for (const Access &access : member.nest.accesses) {
+      Value root = access.buffer.root;
+      if (!access.writes || !root.getDefiningOp<memref::AllocOp>() ||
+          !seen.insert(root).second)
+        continue;
+      bool own = true;
+      SmallVector<Value> pending = {root};
+      while (own && !pending.empty())
+        for (Operation *user : pending.pop_back_val().getUsers()) {
+          if (isView(user))
+            pending.push_back(user->getResult(0));
+          else
+            own &= ops.contains(user);
+        }
+      if (own)
+        scratch.push_back(root);
+    }
+  return scratch;
+}
+
+/// The buffer with one dimension.
+static Value flattenForCall(OpBuilder &builder, Location loc, Value root) {
+  auto type = cast<MemRefType>(root.getType());
+  if (type.getRank() == 1)
+    return root;
+  auto flat = MemRefType::get({type.getNumElements()}, type.getElementType());
+  if (type.getRank() == 0)
+    return memref::ExpandShapeOp::create(builder, loc, flat, root,
+                                         ArrayRef<ReassociationIndices>{});
+  ReassociationIndices all =
+      llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
+  return memref::CollapseShapeOp::create(builder, loc, flat, root,
+                                         ArrayRef<ReassociationIndices>{all});
+}
+
+LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
+  SmallVector<Value> scratch = findScratch(group);
+  SmallVector<Operation *> ops;
+  for (const Member &member : group.members)
+    ops.push_back(member.nest.op);
+
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  std::string name = "kernel_" + std::to_string(table.size());
+  FailureOr<Kernel> kernel =
+      emitKernel(builder, name, std::move(group), scratch);
+  if (failed(kernel))
+    return failure();
+  kernel->function = table.unique(kernel->function);
+
+  builder.setInsertionPoint(at);
+  Location loc = at->getLoc();
+  SmallVector<Value> operands;
+  for (Value root : kernel->roots)
+    operands.push_back(flattenForCall(builder, loc, root));
+  llvm::append_range(operands, kernel->scalars);
+  for (Value view : kernel->views)
+    operands.push_back(
+        memref::ExtractStridedMetadataOp::create(builder, loc, view)
+            .getOffset());
+  func::CallOp::create(builder, loc, kernel->function, operands);
+
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  return success();
+}
+
+LogicalResult BlockScheduler::flush() {
+  if (group.empty())
+    return success();
+  KernelGroup done = std::move(group);
+  group = {};
+  return emit(std::move(done), last);
+}
+
+LogicalResult
+BlockScheduler::flushFills(llvm::function_ref<bool(const LoopNest &)> filter) {
+  SmallVector<LoopNest, 0> kept;
+  for (LoopNest &fill : fills) {
+    if (!filter(fill)) {
+      kept.push_back(std::move(fill));
+      continue;
+    }
+    KernelGroup alone;
+    join(alone, {fill});
+    if (failed(emit(std::move(alone), fill.op)))
+      return failure();
+  }
+  fills = std::move(kept);
+  return success();
+}
+
+LogicalResult BlockScheduler::add(LoopNest nest) {
+  Operation *op = nest.op;
+  Unit unit;
+  SmallVector<LoopNest, 0> kept;
+  for (LoopNest &fill : fills) {
+    bool touched = llvm::any_of(fill.accesses, [&](const Access &access) {
+      return nest.touches(access.buffer.root);
+    });
+    (touched ? unit : kept).push_back(std::move(fill));
+  }
+  fills = std::move(kept);
+  unit.push_back(std::move(nest));
+  if (join(group, unit)) {
+    last = op;
+    return success();
+  }
+  if (failed(flush()))
+    return failure();
+  if (!join(group, unit)) {
+    // The fills on their own, where they stand.
+    fills.append(unit.begin(), std::prev(unit.end()));
+    LoopNest alone = unit.back();
+    if (failed(flushFills([&](const LoopNest &fill) {
+          return llvm::any_of(fill.accesses, [&](const Access &access) {
+            return alone.touches(access.buffer.root);
+          });
+        })))
+      return failure();
+    join(group, {alone});
+  }
+  last = op;
+  return success();
+}
+
+LogicalResult BlockScheduler::visit(Operation *op) {
+  if (isa<linalg::LinalgOp, memref::CopyOp>(op)) {
+    FailureOr<LoopNest> nest = buildLoopNest(op);
+    if (failed(nest))
+      return failure();
+    if (nest->isEmpty() || isCopyToSelf(*nest)) {
+      op->erase();
+      return success();
+    }
+    if (isa<linalg::FillOp>(op)) {
+      // It may be computed later than it stands, but not before what precedes.
+      if (group.touches(nest->accesses.front().buffer.root) && failed(flush()))
+        return failure();
+      fills.push_back(std::move(*nest));
+      return success();
+    }
+    return add(std::move(*nest));
+  }
+  if (op->getNumRegions() > 0 || op->hasTrait<OpTrait::IsTerminator>()) {
+    if (failed(flush()) ||
+        failed(flushFills([](const LoopNest &) { return true; })))
+      return failure();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(BlockScheduler(module, table).run(block)))
+          return failure();
+    return success();
+  }
+  if (!touchesMemory(op))
+    return success();
+  if (failed(flush()))
+    return failure();
+  return flushFills([&](const LoopNest &fill) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return fill.touches(getRoot(operand));
+    });
+  });
+}
+
+LogicalResult BlockScheduler::run(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visit(&op)))
+      return failure();
+  if (failed(flush()))
+    return failure();
+  return flushFills([](const LoopNest &) { return true; });
+}
+
+namespace {
+struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    KernelTable table;
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      for (Block &block : function.getBody())
+        if (failed(BlockScheduler(module, table).run(block)))
+          return signalPassFailure();
+    // What shrank to a row of its kernel is needed no more.
+    for (func::FuncOp function : functions)
+      for (Block &block : function.getBody())
+        for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+          if ((isa<memref::AllocOp>(op) || isView(&op)) && op.use_empty())
+            op.erase();
+  }
+};
+} // namespace

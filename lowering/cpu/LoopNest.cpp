@@ -1,0 +1,191 @@
+//===- LoopNest.cpp - Loops over flat buffers
+//-------------------------------===//
+
+#include "lowering/cpu/LoopNest.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::isView(Operation *op) {
+  return isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
+             memref::CastOp, memref::ReinterpretCastOp>(op);
+}
+
+Value mlir::dist::getRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  FlatBuffer flat;
+  flat.root = getRoot(buffer);
+  auto rootType = dyn_cast<MemRefType>(flat.root.getType());
+  if (!type || !type.hasStaticShape() || !rootType ||
+      !rootType.hasStaticShape() || !rootType.getLayout().isIdentity() ||
+      failed(type.getStridesAndOffset(flat.strides, flat.offset)) ||
+      llvm::is_contained(flat.strides, ShapedType::kDynamic)) {
+    op->emitOpError("buffer of type ")
+        << buffer.getType() << " in " << flat.root.getType()
+        << " has no static shape and strides; only static shapes can be "
+           "lowered";
+    return failure();
+  }
+  if (ShapedType::isDynamic(flat.offset)) {
+    flat.offset = 0;
+    flat.dynamicOffset = buffer;
+  }
+  return flat;
+}
+
+bool LoopNest::writes(Value root) const {
+  return llvm::any_of(accesses, [&](const Access &access) {
+    return access.writes && access.buffer.root == root;
+  });
+}
+
+bool LoopNest::touches(Value root) const {
+  auto isRoot = [&](const FlatBuffer &buffer) { return buffer.root == root; };
+  return llvm::any_of(gathers, isRoot) ||
+         llvm::any_of(accesses, [&](const Access &access) {
+           return isRoot(access.buffer);
+         });
+}
+
+/// Computes the stride of each loop from the map's coefficients.
+static void computeStrides(Access &access, unsigned numLoops) {
+  access.strides.assign(numLoops, 0);
+  for (auto [expr, stride] :
+       llvm::zip_equal(access.map.getResults(), access.buffer.strides)) {
+    if (!expr.isPureAffine()) {
+      access.linear = false;
+      return;
+    }
+    SmallVector<AffineExpr> pending = {expr};
+    // Sums of dim * constant; everything else is left to the map.
+    while (!pending.empty()) {
+      AffineExpr term = pending.pop_back_val();
+      if (auto dim = dyn_cast<AffineDimExpr>(term)) {
+        access.strides[dim.getPosition()] += stride;
+        continue;
+      }
+      if (auto constant = dyn_cast<AffineConstantExpr>(term)) {
+        access.buffer.offset += constant.getValue() * stride;
+        continue;
+      }
+      auto binary = dyn_cast<AffineBinaryOpExpr>(term);
+      if (binary && term.getKind() == AffineExprKind::Add) {
+        pending.push_back(binary.getLHS());
+        pending.push_back(binary.getRHS());
+        continue;
+      }
+      if (binary && term.getKind() == AffineExprKind::Mul) {
+        auto dim = dyn_cast<AffineDimExpr>(binary.getLHS());
+        auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+        if (dim && factor) {
+          access.strides[dim.getPosition()] += stride * factor.getValue();
+          continue;
+        }
+      }
+      access.linear = false;
+      return;
+    }
+  }
+}
+
+static FailureOr<Access> buildAccess(Operation *op, unsigned operand,
+                                     AffineMap map, unsigned numLoops) {
+  FailureOr<FlatBuffer> buffer = flatten(op->getOperand(operand), op);
+  if (failed(buffer))
+    return failure();
+  Access access;
+  access.buffer = *buffer;
+  access.operand = operand;
+  access.map = map;
+  Type element =
+      cast<MemRefType>(op->getOperand(operand).getType()).getElementType();
+  access.elementBytes =
+      element.isIndex() ? 8
+                        : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t constant = access.buffer.offset;
+  computeStrides(access, numLoops);
+  if (!access.linear)
+    access.buffer.offset = constant;
+  return access;
+}
+
+FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op) {
+  LoopNest nest;
+  nest.op = op;
+  if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    nest.sizes.assign(type.getShape().begin(), type.getShape().end());
+    nest.parallel.assign(type.getRank(), true);
+    AffineMap identity =
+        AffineMap::getMultiDimIdentityMap(type.getRank(), op->getContext());
+    for (unsigned i : {0u, 1u}) {
+      FailureOr<Access> access = buildAccess(op, i, identity, type.getRank());
+      if (failed(access))
+        return failure();
+      (i == 0 ? access->reads : access->writes) = true;
+      nest.accesses.push_back(*access);
+    }
+    return nest;
+  }
+
+  auto linalgOp = cast<linalg::LinalgOp>(op);
+  nest.sizes = linalgOp.getStaticLoopRanges();
+  if (llvm::any_of(nest.sizes, ShapedType::isDynamic))
+    return op->emitOpError("has loops of unknown size; only static shapes can "
+                           "be lowered");
+  for (utils::IteratorType iterator : linalgOp.getIteratorTypesArray())
+    nest.parallel.push_back(iterator == utils::IteratorType::parallel);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    FailureOr<Access> access = buildAccess(
+        op, operand.getOperandNumber(),
+        linalgOp.getMatchingIndexingMap(&operand), nest.sizes.size());
+    if (failed(access))
+      return failure();
+    access->writes = linalgOp.isDpsInit(&operand);
+    access->reads = linalgOp.payloadUsesValueFromOperand(&operand);
+    if (access->reads || access->writes)
+      nest.accesses.push_back(*access);
+  }
+  WalkResult walked = linalgOp->walk([&](memref::LoadOp load) {
+    FailureOr<FlatBuffer> buffer = flatten(load.getMemRef(), load);
+    if (failed(buffer))
+      return WalkResult::interrupt();
+    nest.gathers.push_back(*buffer);
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  return nest;
+}
+
+bool mlir::dist::isSeparable(const LoopNest &nest, const Access &access,
+                             unsigned dim) {
+  int64_t stride = access.strides[dim], size = nest.sizes[dim], below = 0;
+  if (stride <= 0)
+    return false;
+  for (auto [other, otherStride] : llvm::enumerate(access.strides)) {
+    if (other == dim || otherStride == 0 || nest.sizes[other] <= 1)
+      continue;
+    if (otherStride < 0)
+      return false;
+    if (otherStride < stride)
+      below += (nest.sizes[other] - 1) * otherStride;
+    else if (otherStride % (stride * size) != 0)
+      return false;
+  }
+  return below < stride;
+}

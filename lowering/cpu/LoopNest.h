@@ -1,0 +1,74 @@
+//===- LoopNest.h - Loops over flat buffers ---------------------*- C++ -*-===//
+//
+// What the kernels are made from: a linalg op on buffers of static shape, seen
+// as loops of known sizes in which every operand is a start and a stride for
+// each loop within one flat buffer. Views disappear into starts and strides.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_CPU_LOOPNEST_H
+#define DIST_LOWERING_CPU_LOOPNEST_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Operation.h"
+
+namespace mlir::dist {
+
+/// A buffer seen through views: element [i, j, …] lies at
+/// offset + i * strides[0] + j * strides[1] + … of the flat `root`.
+struct FlatBuffer {
+  Value root;
+  int64_t offset = 0;
+  /// The view whose offset it is, where that is known at run time only.
+  Value dynamicOffset;
+  SmallVector<int64_t> strides;
+};
+
+/// Looks through views; fails (with an error at `op`) for a layout that is not
+/// strided with static sizes and strides.
+FailureOr<FlatBuffer> flatten(Value buffer, Operation *op);
+
+/// The buffer that `value` is a view of.
+Value getRoot(Value value);
+
+/// Whether `op` only makes another view of its first operand.
+bool isView(Operation *op);
+
+/// How an operand is walked over.
+struct Access {
+  FlatBuffer buffer;
+  unsigned operand; // of the op
+  bool reads = false, writes = false;
+  /// The stride of each loop. Not meaningful unless `linear`.
+  SmallVector<int64_t> strides;
+  /// Whether the address is a sum of loops times strides (no floordiv, mod).
+  bool linear = true;
+  /// From loops to the buffer's indices.
+  AffineMap map;
+  int64_t elementBytes = 0;
+};
+
+/// A linalg op or a copy on buffers.
+struct LoopNest {
+  Operation *op = nullptr;
+  SmallVector<int64_t> sizes;
+  SmallVector<bool> parallel;
+  SmallVector<Access> accesses;
+  /// Buffers that the body reads at computed places.
+  SmallVector<FlatBuffer> gathers;
+
+  bool isEmpty() const { return llvm::is_contained(sizes, 0); }
+  bool writes(Value root) const;
+  bool touches(Value root) const;
+};
+
+/// The nest of a linalg op or memref.copy; fails with an error at the op.
+FailureOr<LoopNest> buildLoopNest(Operation *op);
+
+/// Whether loop `dim` is a digit of the address: as it goes from 0 to its size,
+/// the parts of the buffer that the other loops reach are disjoint.
+bool isSeparable(const LoopNest &nest, const Access &access, unsigned dim);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_LOOPNEST_H

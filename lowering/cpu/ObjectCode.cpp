@@ -1,0 +1,232 @@
+//===- ObjectCode.cpp - From the LLVM dialect to a shared object
+//------------===//
+
+#include "lowering/cpu/ObjectCode.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mlir;
+
+void mlir::dist::registerCodegenTranslations(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+/// This machine's features, as a string for the target machine.
+static std::string hostFeatures() {
+  std::string features;
+  for (auto &[name, enabled] : llvm::sys::getHostCPUFeatures())
+    features += (features.empty() ? "" : ",") +
+                std::string(enabled ? "+" : "-") + name.str();
+  return features;
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(ModuleOp module, const dist::CodegenOptions &options) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError("no code generator for ") << triple.str() << ": " << error;
+    return nullptr;
+  }
+  bool native = options.cpu.empty() || options.cpu == "native";
+  std::string cpu = native ? llvm::sys::getHostCPUName().str() : options.cpu;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, native ? hostFeatures() : "", llvm::TargetOptions(),
+      llvm::Reloc::PIC_, std::nullopt,
+      static_cast<llvm::CodeGenOptLevel>(std::min(options.optLevel, 3u))));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+    module.emitError("unknown processor '")
+        << cpu << "' for " << triple.str()
+        << "; `llc -mcpu=help` lists those that LLVM knows";
+    return nullptr;
+  }
+  return machine;
+}
+
+static llvm::OptimizationLevel getLevel(unsigned level) {
+  switch (level) {
+  case 0:
+    return llvm::OptimizationLevel::O0;
+  case 1:
+    return llvm::OptimizationLevel::O1;
+  case 2:
+    return llvm::OptimizationLevel::O2;
+  default:
+    return llvm::OptimizationLevel::O3;
+  }
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     unsigned level) {
+  // Wide vectors pay here: loops are long and straight.
+  bool wide = machine.getTargetFeatureString().contains("+avx512f");
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (wide)
+      function.addFnAttr("prefer-vector-width", "512");
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = level > 1;
+  tuning.SLPVectorization = level > 1;
+  tuning.LoopInterleaving = level > 1;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(getLevel(0))
+                 : builder.buildPerModuleDefaultPipeline(getLevel(level));
+  passes.run(module, modules);
+}
+
+/// Writes object code or assembly.
+static LogicalResult emitFile(ModuleOp source, llvm::Module &module,
+                              llvm::TargetMachine &machine, StringRef path,
+                              llvm::CodeGenFileType type) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
+  if (error)
+    return source.emitError("cannot write ") << path << ": " << error.message();
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, file.os(), nullptr, type))
+    return source.emitError("the code generator for ")
+           << machine.getTargetTriple().str() << " writes no such file";
+  passes.run(module);
+  file.os().flush();
+  if (file.os().has_error()) {
+    InFlightDiagnostic diagnostic = source.emitError("cannot write ")
+                                    << path << ": "
+                                    << file.os().error().message();
+    file.os().clear_error();
+    return diagnostic;
+  }
+  file.keep();
+  return success();
+}
+
+/// ld.lld from PATH or LLVM's own folder.
+static std::string findLinker() {
+  for (const char *name : {"ld.lld-22", "ld.lld"}) {
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+    if (auto found =
+            llvm::sys::findProgramByName(name, {"/usr/lib/llvm-22/bin"}))
+      return *found;
+  }
+  return "";
+}
+
+static LogicalResult link(ModuleOp source, StringRef object, StringRef path) {
+  std::string linker = findLinker();
+  if (linker.empty())
+    return source.emitError("no linker: ld.lld is neither on PATH nor in "
+                            "/usr/lib/llvm-22/bin; apt-get install lld-22");
+  SmallVector<std::string> arguments = {linker,
+                                        "-shared",
+                                        "-O1",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "noexecstack",
+                                        "--build-id=none",
+                                        "-o",
+                                        path.str(),
+                                        object.str()};
+  // The C library's mathematical functions, where the loader finds them too.
+  const char *folders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+                           "/lib64", "/usr/lib64", "/usr/lib"};
+  for (const char *library : {"libm.so.6", "libmvec.so.1"})
+    for (const char *folder : folders) {
+      std::string file = std::string(folder) + "/" + library;
+      if (!llvm::sys::fs::exists(file))
+        continue;
+      arguments.push_back("--as-needed");
+      arguments.push_back(file);
+      break;
+    }
+  SmallVector<StringRef> references(arguments.begin(), arguments.end());
+  SmallString<128> log;
+  if (llvm::sys::fs::createTemporaryFile("dist-link", "log", log))
+    log.clear();
+  llvm::sys::RemoveFileOnSignal(log);
+  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+  std::string message;
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
+  int status = llvm::sys::ExecuteAndWait(linker, references, std::nullopt,
+                                         redirects, 0, 0, &message);
+  if (status == 0)
+    return success();
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer().str();
+  return source.emitError("linking ")
+         << path << " with " << linker << " failed (status " << status
+         << "): " << message;
+}
+
+LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
+                                           const CodegenOptions &options) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      translateModuleToLLVMIR(module, context, "dist");
+  if (!code)
+    return module.emitError("translation to LLVM IR failed");
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(module, options);
+  if (!machine)
+    return failure();
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
+  optimize(*code, *machine, options.optLevel);
+  if (!options.dumpLLVM.empty()) {
+    std::error_code error;
+    llvm::raw_fd_ostream file(options.dumpLLVM, error);
+    if (error)
+      return module.emitError("cannot write ")
+             << options.dumpLLVM << ": " << error.message();
+    code->print(file, nullptr);
+  }
+  if (!options.dumpAssembly.empty() &&
+      failed(emitFile(module, *llvm::CloneModule(*code), *machine,
+                      options.dumpAssembly,
+                      llvm::CodeGenFileType::AssemblyFile)))
+    return failure();
+
+  std::string object = (path + ".o").str();
+  llvm::sys::RemoveFileOnSignal(object);
+  llvm::scope_exit removeObject([&] { llvm::sys::fs::remove(object); });
+  if (failed(emitFile(module, *code, *machine, object,
+                      llvm::CodeGenFileType::ObjectFile)))
+    return failure();
+  return link(module, object, path);
+}

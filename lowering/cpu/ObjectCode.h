@@ -1,0 +1,34 @@
+//===- ObjectCode.h - From the LLVM dialect to a shared object --*- C++ -*-===//
+//
+// LLVM's optimizer and code generator, and the linker.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_CPU_OBJECTCODE_H
+#define DIST_LOWERING_CPU_OBJECTCODE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace mlir::dist {
+
+struct CodegenOptions {
+  /// A processor as `clang -mcpu` knows it; "" or "native" for this machine's.
+  std::string cpu;
+  /// 0 to 3.
+  unsigned optLevel = 3;
+  /// Files to write the LLVM IR after, and the assembly, to; "" for none.
+  std::string dumpLLVM, dumpAssembly;
+};
+
+/// Translates `module` (LLVM dialect) to LLVM IR, optimizes it, generates code
+/// and links the shared object `path`. Errors are reported at the module.
+LogicalResult emitSharedObject(ModuleOp module, StringRef path,
+                               const CodegenOptions &options);
+
+/// Registers the translations that emitSharedObject needs.
+void registerCodegenTranslations(DialectRegistry &registry);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_OBJECTCODE_H

@@ -1,0 +1,187 @@
+//===- PlanMemory.cpp - Every buffer gets its place in one arena
+//------------===//
+//
+// --dist-cpu-plan-memory: from when to when each allocation is in use, its
+// place (MemoryPlan.h), and views of the arena instead of allocations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/cpu/MemoryPlan.h"
+#include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUPLANMEMORY
+#include "lowering/cpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static constexpr int64_t kAlignment = 64;
+
+static int64_t sizeInBytes(MemRefType type) {
+  Type element = type.getElementType();
+  int64_t bytes = element.isIndex()
+                      ? 8
+                      : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  return type.getNumElements() * bytes;
+}
+
+namespace {
+
+class Lives {
+public:
+  explicit Lives(func::FuncOp function) {
+    int64_t now = 0;
+    function.walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { begin[op] = now++; });
+  }
+
+  /// When `alloc` is in use: from the first to the last op that touches it or
+  /// an alias, and through the whole of a loop that touches it from outside.
+  FailureOr<Life> of(memref::AllocOp alloc) {
+    Life life{INT64_MAX, -1, sizeInBytes(alloc.getType())};
+    DenseSet<Value> seen;
+    SmallVector<Value> pending = {alloc.getResult()};
+    bool carried = false;
+    auto follow = [&](Value value) {
+      if (isa<MemRefType>(value.getType()) && seen.insert(value).second)
+        pending.push_back(value);
+    };
+    auto followAll = [&](Operation *op) {
+      for (Value result : op->getResults())
+        follow(result);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Value argument : block.getArguments())
+            follow(argument);
+    };
+    while (!pending.empty()) {
+      for (Operation *user : pending.pop_back_val().getUsers()) {
+        bool isTerminator = user->hasTrait<OpTrait::IsTerminator>();
+        if (isTerminator)
+          carried = true;
+        followAll(isTerminator ? user->getParentOp() : user);
+        touch(life, alloc, user);
+      }
+    }
+    // What leaves its region lives as long as what surrounds it.
+    if (carried)
+      for (Operation *parent = alloc->getParentOp();
+           parent && !isa<func::FuncOp>(parent);
+           parent = parent->getParentOp()) {
+        if (isa<LoopLikeOpInterface>(parent)) {
+          alloc.emitOpError("of ")
+              << alloc.getType()
+              << " is handed from one iteration of a loop to the next, which "
+                 "must be computed in place";
+          return failure();
+        }
+        life.start = std::min(life.start, begin.lookup(parent));
+        life.end = std::max(life.end, endOf(parent));
+      }
+    return life;
+  }
+
+private:
+  int64_t endOf(Operation *op) {
+    int64_t last = begin.lookup(op);
+    while (op->getNumRegions() > 0) {
+      Operation *inner = nullptr;
+      for (Region &region : op->getRegions())
+        if (!region.empty() && !region.back().empty())
+          inner = &region.back().back();
+      if (!inner)
+        break;
+      op = inner;
+      last = std::max(last, begin.lookup(op));
+    }
+    return last;
+  }
+
+  void touch(Life &life, memref::AllocOp alloc, Operation *user) {
+    // The outermost op that contains the user but not the allocation.
+    Operation *outer = alloc->getBlock()->findAncestorOpInBlock(*user);
+    if (!outer)
+      outer = user;
+    life.start = std::min(life.start, begin.lookup(outer));
+    life.end = std::max(life.end, endOf(outer));
+  }
+
+  DenseMap<Operation *, int64_t> begin;
+};
+
+struct PlanMemory : dist::impl::DistCpuPlanMemoryBase<PlanMemory> {
+  LogicalResult plan(func::FuncOp function) {
+    SmallVector<memref::AllocOp> allocs;
+    WalkResult walked = function.walk([&](memref::AllocOp alloc) {
+      if (!alloc.getType().hasStaticShape()) {
+        alloc.emitOpError("of dynamic size ")
+            << alloc.getType() << "; only static shapes can be lowered";
+        return WalkResult::interrupt();
+      }
+      allocs.push_back(alloc);
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+    Lives lives(function);
+    SmallVector<Life> intervals;
+    llvm::erase_if(allocs, [](memref::AllocOp alloc) {
+      if (!alloc->use_empty())
+        return false;
+      alloc.erase();
+      return true;
+    });
+    for (memref::AllocOp alloc : allocs) {
+      FailureOr<Life> life = lives.of(alloc);
+      if (failed(life))
+        return failure();
+      intervals.push_back(*life);
+    }
+    MemoryPlan plan = planMemory(intervals, kAlignment);
+
+    OpBuilder builder(&getContext());
+    Location loc = function.getLoc();
+    auto arenaType = MemRefType::get({plan.bytes}, builder.getI8Type());
+    unsigned last = function.getNumArguments();
+    if (failed(
+            function.insertArgument(last, arenaType, DictionaryAttr(), loc)) ||
+        failed(function.insertArgument(
+            0, LLVM::LLVMPointerType::get(&getContext()), DictionaryAttr(),
+            loc)))
+      return failure();
+    Value rank = function.getArgument(0);
+    Value arena = function.getArguments().back();
+    function.walk([&](rt::RankOp op) {
+      op.replaceAllUsesWith(rank);
+      op.erase();
+    });
+    for (auto [alloc, offset] : llvm::zip_equal(allocs, plan.offsets)) {
+      builder.setInsertionPoint(alloc);
+      Value start =
+          arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
+      Value view = memref::ViewOp::create(
+          builder, alloc.getLoc(), alloc.getType(), arena, start, ValueRange());
+      alloc.replaceAllUsesWith(view);
+      alloc.erase();
+    }
+    ModuleOp module = getOperation();
+    module->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(plan.bytes));
+    module->setAttr(kLiveBytesAttr, builder.getI64IntegerAttr(plan.liveBytes));
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && !function.isPrivate() &&
+          failed(plan(function)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,309 @@
+//===- LowerCollectives.cpp - Collectives become runtime calls
+//--------------===//
+//
+// --dist-lower-collectives: from the dist dialect's local view to the rt
+// dialect, in destination-passing style and still on tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "lowering/rt/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTLOWERCOLLECTIVES
+#include "lowering/rt/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// "file:line" of the innermost file location, "" where there is none.
+static std::string describe(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  return file ? (file.getFilename().getValue() + ":" +
+                 llvm::Twine(file.getLine()))
+                    .str()
+              : "";
+}
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+namespace {
+
+class Lowering {
+public:
+  explicit Lowering(ModuleOp module)
+      : module(module), rewriter(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult lower(Operation *op);
+  LogicalResult lowerCollective(CollectiveOpInterface op);
+  void lowerSlice(AllSliceOp op);
+  /// The communicator of these axes, numbered when first seen.
+  int32_t getComm(ArrayAttr axes);
+  /// A call in place of `op`, with an entry for the manifest.
+  void replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
+               std::optional<ReductionKind> reduction,
+               ArrayRef<int64_t> params);
+  /// Whole axes that the references name, each once, and the pairs of places in
+  /// their group that a permutation between two lists of references makes.
+  ArrayAttr wholeAxes(ArrayAttr from, ArrayAttr to);
+  SmallVector<int64_t> permutationPairs(ArrayAttr group, ArrayAttr from,
+                                        ArrayAttr to);
+
+  ModuleOp module;
+  IRRewriter rewriter;
+  MeshOp mesh;
+  llvm::MapVector<ArrayAttr, int32_t> comms;
+  SmallVector<Attribute> sites;
+};
+
+} // namespace
+
+int32_t Lowering::getComm(ArrayAttr axes) {
+  return comms.insert({axes, int32_t(comms.size())}).first->second;
+}
+
+void Lowering::replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
+                       std::optional<ReductionKind> reduction,
+                       ArrayRef<int64_t> params) {
+  Location loc = op.getLoc();
+  auto operandType = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
+  Type element = operandType.getElementType();
+  int64_t groupSize = getGroupSize(getAxisRefs(op.getAxes()), mesh.getAxes());
+
+  NamedAttrList site;
+  site.set("op", rewriter.getStringAttr(op->getName().stripDialect()));
+  site.set("comm", rewriter.getI32IntegerAttr(getComm(axes)));
+  SmallVector<Attribute> names;
+  for (AxisRefAttr axis : getAxisRefs(op.getAxes()))
+    names.push_back(rewriter.getStringAttr(axis.getName()));
+  site.set("axes", rewriter.getArrayAttr(names));
+  if (reduction)
+    site.set("reduce",
+             rewriter.getStringAttr(stringifyReductionKind(*reduction)));
+  site.set("dtype", rewriter.getStringAttr(rt::getDtypeName(element)));
+  site.set("shape", rewriter.getDenseI64ArrayAttr(operandType.getShape()));
+  site.set("bytes_sent_per_rank",
+           rewriter.getI64IntegerAttr(op.getBytesSentPerRank(groupSize)));
+  if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
+    site.set("scope", scope);
+  if (StringAttr cause = op.getCauseAttr())
+    site.set("cause", cause);
+  site.set("location", rewriter.getStringAttr(describe(loc)));
+
+  rewriter.setInsertionPoint(op);
+  Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
+                                       resultType.getElementType());
+  auto call = rt::CollectiveOp::create(
+      rewriter, loc, resultType, rewriter.getStringAttr(kind),
+      rewriter.getI32IntegerAttr(getComm(axes)),
+      rewriter.getI32IntegerAttr(sites.size()),
+      reduction ? rewriter.getI32IntegerAttr(static_cast<int32_t>(*reduction))
+                : IntegerAttr(),
+      rewriter.getDenseI64ArrayAttr(params), op->getOperand(0), init);
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    call->setAttr(kScopeAttr, scope);
+  sites.push_back(site.getDictionary(rewriter.getContext()));
+  rewriter.replaceOp(op, call.getResult());
+}
+
+/// This rank's rows of a tensor that all hold: a view, which costs nothing.
+void Lowering::lowerSlice(AllSliceOp op) {
+  Location loc = op.getLoc();
+  rewriter.setInsertionPoint(op);
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Value index = rt::CommIndexOp::create(rewriter, loc, rewriter.getIndexType(),
+                                        getComm(op.getAxesAttr()));
+  Value rows = arith::ConstantIndexOp::create(rewriter, loc,
+                                              type.getDimSize(op.getDim()));
+  Value start = arith::MulIOp::create(rewriter, loc, index, rows);
+  SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes,
+      strides(type.getRank(), rewriter.getIndexAttr(1));
+  for (int64_t size : type.getShape())
+    sizes.push_back(rewriter.getIndexAttr(size));
+  offsets[op.getDim()] = start;
+  rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(op, type, op.getOperand(),
+                                                      offsets, sizes, strides);
+}
+
+ArrayAttr Lowering::wholeAxes(ArrayAttr from, ArrayAttr to) {
+  SmallVector<Attribute> axes;
+  llvm::DenseSet<StringRef> seen;
+  for (ArrayAttr list : {from, to})
+    for (AxisRefAttr ref : getAxisRefs(list))
+      if (seen.insert(ref.getName()).second)
+        axes.push_back(AxisRefAttr::get(rewriter.getContext(), ref.getName(),
+                                        /*pre=*/1, /*size=*/0));
+  return rewriter.getArrayAttr(axes);
+}
+
+SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
+                                                ArrayAttr to) {
+  ArrayRef<MeshAxisAttr> axes = mesh.getAxes();
+  SmallVector<AxisRefAttr> whole = getAxisRefs(group);
+  int64_t members = getGroupSize(whole, axes);
+  // The block that a member holds under a list of axes.
+  auto blockOf = [&](int64_t member, ArrayAttr list) {
+    llvm::StringMap<int64_t> coordinates;
+    for (AxisRefAttr axis : llvm::reverse(whole)) {
+      int64_t size = mesh.getAxisSize(axis.getName());
+      coordinates[axis.getName()] = member % size;
+      member /= size;
+    }
+    int64_t block = 0;
+    for (AxisRefAttr ref : getAxisRefs(list)) {
+      int64_t size = getAxisSize(ref, axes);
+      int64_t rest = mesh.getAxisSize(ref.getName()) / (ref.getPre() * size);
+      block = block * size + coordinates[ref.getName()] / rest % size;
+    }
+    return block;
+  };
+  // Equal blocks may lie on several members: each keeps its own where it can,
+  // the others are paired in order.
+  DenseMap<int64_t, SmallVector<int64_t>> sources;
+  SmallVector<int64_t> pairs, waiting;
+  for (int64_t member = 0; member < members; ++member) {
+    int64_t has = blockOf(member, from), wants = blockOf(member, to);
+    if (has == wants) {
+      pairs.append({member, member});
+      continue;
+    }
+    sources[has].push_back(member);
+    waiting.push_back(member);
+  }
+  DenseMap<int64_t, size_t> next;
+  for (int64_t member : waiting) {
+    int64_t wants = blockOf(member, to);
+    pairs.append({sources[wants][next[wants]++], member});
+  }
+  return pairs;
+}
+
+LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
+  if (!mesh)
+    return op->emitOpError("needs a dist.mesh in the module, of which there is "
+                           "none, or several");
+  if (op.getMeshAttr() && op.getMeshAttr().getValue() != mesh.getSymName())
+    return op->emitOpError("is on mesh @")
+           << op.getMeshAttr().getValue() << ", but the program runs on @"
+           << mesh.getSymName() << "; a program has one mesh";
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (failed(rt::getDtype(type.getElementType())))
+    return op->emitOpError("the runtime has no element type ")
+           << type.getElementType();
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t p = getGroupSize(getAxisRefs(op.getAxes()), mesh.getAxes());
+  auto before = [&](int64_t dim) { return product(shape.take_front(dim)); };
+  auto after = [&](int64_t dim) { return product(shape.drop_front(dim + 1)); };
+
+  if (auto reduce = dyn_cast<AllReduceOp>(*op)) {
+    replace(op, "all_reduce", op.getAxes(), reduce.getReduction(),
+            {type.getNumElements()});
+  } else if (auto gather = dyn_cast<AllGatherOp>(*op)) {
+    int64_t dim = gather.getDim();
+    replace(op, "all_gather", op.getAxes(), std::nullopt,
+            {before(dim), shape[dim] * p, after(dim)});
+  } else if (auto scatter = dyn_cast<ReduceScatterOp>(*op)) {
+    int64_t dim = scatter.getDim();
+    replace(op, "reduce_scatter", op.getAxes(), scatter.getReduction(),
+            {before(dim), shape[dim], after(dim)});
+  } else if (auto exchange = dyn_cast<AllToAllOp>(*op)) {
+    int64_t split = exchange.getSplitDim(), concat = exchange.getConcatDim();
+    int64_t first = std::min(split, concat), second = std::max(split, concat);
+    replace(op, "all_to_all", op.getAxes(), std::nullopt,
+            {split < concat, before(first), shape[split],
+             product(shape.slice(first + 1, second - first - 1)),
+             shape[concat] * p, after(second)});
+  } else if (auto broadcast = dyn_cast<BroadcastOp>(*op)) {
+    replace(op, "broadcast", op.getAxes(), std::nullopt,
+            {int64_t(broadcast.getRoot()), type.getNumElements()});
+  } else if (auto halo = dyn_cast<HaloExchangeOp>(*op)) {
+    int64_t dim = halo.getDim();
+    replace(op, "halo_exchange", op.getAxes(), std::nullopt,
+            {before(dim), shape[dim] * p, after(dim), int64_t(halo.getLow()),
+             int64_t(halo.getHigh())});
+  } else if (auto permute = dyn_cast<CollectivePermuteOp>(*op)) {
+    ArrayAttr group = wholeAxes(permute.getAxes(), permute.getToAxes());
+    SmallVector<int64_t> params = {type.getNumElements()};
+    params.append(
+        permutationPairs(group, permute.getAxes(), permute.getToAxes()));
+    replace(op, "collective_permute", group, std::nullopt, params);
+  } else if (auto shift = dyn_cast<SendRecvOp>(*op)) {
+    SmallVector<int64_t> params = {type.getNumElements()};
+    int64_t by = shift.getShift();
+    for (int64_t source = 0; source < p; ++source)
+      if (source + by >= 0 && source + by < p)
+        params.append({source, source + by});
+    replace(op, "collective_permute", op.getAxes(), std::nullopt, params);
+  } else {
+    return op->emitOpError("cannot be lowered to the runtime");
+  }
+  return success();
+}
+
+LogicalResult Lowering::lower(Operation *op) {
+  if (auto slice = dyn_cast<AllSliceOp>(op)) {
+    lowerSlice(slice);
+    return success();
+  }
+  if (auto index = dyn_cast<AxisIndexOp>(op)) {
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<rt::CommIndexOp>(op, rewriter.getIndexType(),
+                                                 getComm(index.getAxesAttr()));
+    return success();
+  }
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return lowerCollective(collective);
+  if (isa<MeshOp, ScheduleOp>(op)) {
+    rewriter.eraseOp(op);
+    return success();
+  }
+  return op->emitOpError("is not of level 3; run --dist-spmd first");
+}
+
+LogicalResult Lowering::run() {
+  mesh = lookupMesh(module, {});
+  SmallVector<Operation *> ops, symbols;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isa_and_present<DistDialect>(op->getDialect()))
+      return WalkResult::advance();
+    (isa<MeshOp, ScheduleOp>(op) ? symbols : ops).push_back(op);
+    return isa<ScheduleOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  for (Operation *op : ops)
+    if (failed(lower(op)))
+      return failure();
+  for (Operation *op : symbols)
+    if (failed(lower(op)))
+      return failure();
+  SmallVector<Attribute> lists;
+  for (auto &[axes, number] : comms)
+    lists.push_back(axes);
+  module->setAttr(rt::kCommunicatorsAttr, rewriter.getArrayAttr(lists));
+  module->setAttr(rt::kCollectivesAttr, rewriter.getArrayAttr(sites));
+  return success();
+}
+
+namespace {
+struct LowerCollectives
+    : dist::impl::DistLowerCollectivesBase<LowerCollectives> {
+  void runOnOperation() override {
+    if (failed(Lowering(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace

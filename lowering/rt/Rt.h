@@ -1,0 +1,41 @@
+//===- Rt.h - The dialect of runtime calls ----------------------*- C++ -*-===//
+//
+// Level 5: one op for each kind of call of runtime/include/dist/runtime.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_RT_RT_H
+#define DIST_LOWERING_RT_RT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "lowering/rt/RtDialect.h.inc"
+#define GET_OP_CLASSES
+#include "lowering/rt/RtOps.h.inc"
+
+namespace mlir::rt {
+
+/// Module attributes: a list of lists of mesh axes, and a list of dictionaries
+/// that describe each collective for the manifest.
+inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
+inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
+
+/// Teaches one-shot bufferization the dialect's ops.
+void registerBufferizationModels(DialectRegistry &registry);
+
+/// Element type as runtime.h's dist_dtype; fails for types it lacks.
+FailureOr<int32_t> getDtype(Type elementType);
+/// Its name in a manifest, "" for types the runtime lacks.
+StringRef getDtypeName(Type elementType);
+
+} // namespace mlir::rt
+
+#endif // DIST_LOWERING_RT_RT_H

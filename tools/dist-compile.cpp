@@ -1,0 +1,114 @@
+//===- dist-compile.cpp - From a module to a bundle
+//-------------------------===//
+//
+// Applies a schedule, partitions, and compiles the program of one rank into a
+// folder that dist-exec and dist-run run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Pass/PassManager.h"
+#include "tools/driver/Driver.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+#include <filesystem>
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("dist-compile options");
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"),
+                                  cl::Required, cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
+                                   cl::value_desc("OUT.dist"), cl::Required,
+                                   cl::cat(category));
+static cl::opt<std::string> schedule("schedule",
+                                     cl::desc("File with the schedule"),
+                                     cl::value_desc("FILE.mlir"),
+                                     cl::cat(category));
+static cl::list<std::string>
+    mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
+         cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
+static cl::opt<std::string> target("target",
+                                   cl::desc("What to compile for: cpu"),
+                                   cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    cpu("mcpu", cl::desc("Processor to compile for (default: this machine's)"),
+        cl::init("native"), cl::value_desc("NAME"), cl::cat(category));
+static cl::opt<std::string>
+    weights("weights",
+            cl::desc("Weights file that the bundle refers to, in "
+                     "place of the module's"),
+            cl::value_desc("FILE.safetensors"), cl::cat(category));
+static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
+                         cl::cat(category));
+static cl::opt<std::string> dumpLLVM("dump-llvm",
+                                     cl::desc("Also write the LLVM IR here"),
+                                     cl::value_desc("FILE.ll"),
+                                     cl::cat(category));
+static cl::opt<std::string>
+    dumpAssembly("dump-asm", cl::desc("Also write the assembly here"),
+                 cl::value_desc("FILE.s"), cl::cat(category));
+static cl::opt<bool> statistics("statistics",
+                                cl::desc("Print memory and numbers of kernels"),
+                                cl::cat(category));
+
+/// The weights file as the bundle names it: relative to the bundle.
+static std::string relativeToBundle(const std::string &path) {
+  if (path.empty() || std::filesystem::path(path).is_absolute())
+    return path;
+  std::error_code error;
+  auto relative = std::filesystem::relative(path, output.getValue(), error);
+  return error ? std::filesystem::absolute(path).string() : relative.string();
+}
+
+static LogicalResult run() {
+  if (target != "cpu") {
+    llvm::errs() << "error: --target " << target
+                 << ": not in this build; known is cpu\n";
+    return failure();
+  }
+  DialectRegistry registry;
+  registerEverything(registry);
+  MLIRContext context(registry);
+  Progress progress("dist-compile");
+  progress.step("reading " + input);
+  OwningOpRef<ModuleOp> module = loadModule(input, &context);
+  if (!module)
+    return failure();
+  (*module)->setAttr(kWeightsAttr,
+                     StringAttr::get(&context, relativeToBundle(weightsPath(
+                                                   *module, input, weights))));
+  if (f64 && failed(convertToF64(*module)))
+    return failure();
+  progress.step("applying the schedule");
+  if (failed(distribute(*module, {schedule, mesh})))
+    return failure();
+  BundleOptions options;
+  options.codegen.cpu = cpu;
+  options.codegen.dumpLLVM = dumpLLVM;
+  options.codegen.dumpAssembly = dumpAssembly;
+  auto step = [&](StringRef what) { progress.step(what); };
+  options.progress = step;
+  BundleStatistics found;
+  if (failed(writeBundle(*module, output, options, &found)))
+    return failure();
+  if (statistics)
+    llvm::outs() << "kernels " << found.kernels << ", arena "
+                 << found.arenaBytes << " bytes, alive at once "
+                 << found.liveBytes << " bytes\n";
+  return success();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  registerPassManagerCLOptions();
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles a module of any level into a bundle, once for all ranks.\n");
+  return failed(run());
+}
