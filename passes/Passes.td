@@ -88,6 +88,10 @@ def PropagatePass : Pass<"dist-propagate", "ModuleOp"> {
       %0 = arith.negf %x {dist.shardings = [#dist.sharding<@m, [{"dp"}, {} ]>]} : tensor<8x4xf32>
     ```
   }];
+  let options = [
+    Option<"strict", "strict", "bool", "false",
+           "An op without a sharding rule is an error, not replicated">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 

@@ -179,9 +179,20 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
           if (cause == kNone && sharding != layout.none() &&
               anyOverlap(axes, sharding.getAllAxes()))
             cause = causes[factor];
+        // What keeps the operand from staying where it is.
+        std::string whole;
+        if (now)
+          for (auto [dim, list] : llvm::enumerate(rule.operands[number].dims))
+            if (now.getDims()[dim] != layout.none() &&
+                llvm::all_of(list, [&](unsigned factor) {
+                  return rule.factors[factor].kind == FactorKind::Replicated;
+                }))
+              whole += (whole.empty() ? "" : ", ") + std::to_string(dim);
         text = "moves operand " + std::to_string(number) + " for " +
                describeOp(op);
-        if (!used.empty())
+        if (!whole.empty())
+          text += ", which needs dimension " + whole + " whole";
+        else if (!used.empty())
           text += ", which is sharded over " + printAxes(used);
       }
       std::string because = getCauseText(cause);

@@ -26,6 +26,17 @@ bool mlir::dist::isFreeValue(Value value) {
   return false;
 }
 
+std::string mlir::dist::printDim(DimShardingAttr dim) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << dim;
+  // Alone it is an attribute of the dialect: #dist.dim<{"tp"}>.
+  StringRef inner = text;
+  inner.consume_front("#dist.dim<");
+  inner.consume_back(">");
+  return inner.trim().str();
+}
+
 static std::string describe(Location loc) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -84,8 +95,7 @@ const ShardingRule *PlacementAnalysis::getRule(Operation *op) {
       isa<RegionBranchOpInterface, CallOpInterface>(op) ||
       op->getDialect() == layout->getContext()->getLoadedDialect<DistDialect>();
   if (isFallback && !isStructure)
-    op->emitWarning() << "'" << op->getName()
-                      << "' has no sharding rule: it runs replicated";
+    unruled.push_back(op);
   bucket.push_back({op, rules.back().get()});
   return rules.back().get();
 }
@@ -254,9 +264,9 @@ LogicalResult PlacementAnalysis::seedValue(unsigned value,
     if (state.sharding != layout->none() && wanted != state.sharding &&
         !layout->isPrefix(wanted, state.sharding))
       return at->emitOpError()
-             << "asks for " << wanted << " on dimension " << index
+             << "asks for " << printDim(wanted) << " on dimension " << index
              << " of a value that " << causes[state.cause] << " places as "
-             << state.sharding;
+             << printDim(state.sharding);
     if (wanted != layout->none()) {
       state.sharding = wanted;
       state.cause = cause;

@@ -18,6 +18,9 @@
 
 namespace mlir::dist {
 
+/// A dimension's sharding as assembly has it: `{"tp"}`.
+std::string printDim(DimShardingAttr dim);
+
 /// Whether a value can be made on any device at no cost: constants,
 /// tensor.empty and what fills it. Such values tell nothing about placements,
 /// and every use gets its own.
@@ -88,10 +91,15 @@ public:
                                                      node.rule->results.size());
   }
   ArrayRef<Node> getNodes() const { return nodes; }
+  /// Ops without a sharding rule, one of each look: they run replicated.
+  ArrayRef<Operation *> getUnruledOps() const { return unruled; }
   ArrayRef<std::string> getCauses() const { return causes; }
   ArrayRef<Value> getValues() const { return values; }
 
-  /// Tells for a value where its sharding came from, step by step.
+  /// Makes propagate() remember what was proposed in vain, for explain().
+  void rememberLosers() { remembersLosers = true; }
+
+  /// Tells for a value where its sharding came from, step by step, and what lost.
   void explain(Value value, raw_ostream &os) const;
 
 private:
@@ -129,6 +137,9 @@ private:
   mutable std::vector<ShardingAttr> settled;
   std::vector<Node> nodes;
   std::vector<unsigned> links;
+  std::vector<Operation *> unruled;
+  bool remembersLosers = false;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, SmallVector<Proposal, 1>> losers;
   std::vector<std::string> causes;
   // Nodes of every value, in one array.
   std::vector<unsigned> firstUse, uses;

@@ -308,8 +308,18 @@ void PlacementAnalysis::apply(SmallVectorImpl<Proposal> &proposals,
     DimState &state = getDims(proposal.value)[proposal.dim];
     if (state.sharding == proposal.sharding ||
         !layout->isPrefix(state.sharding, proposal.sharding) ||
-        !fits(proposal.value, proposal.dim, proposal.sharding))
+        !fits(proposal.value, proposal.dim, proposal.sharding)) {
+      if (remembersLosers &&
+          !layout->isPrefix(proposal.sharding, state.sharding)) {
+        auto &lost = losers[{proposal.value, proposal.dim}];
+        if (llvm::none_of(lost, [&](const Proposal &other) {
+              return other.sharding == proposal.sharding &&
+                     other.cause == proposal.cause;
+            }))
+          lost.push_back(proposal);
+      }
       continue;
+    }
     state.sharding = proposal.sharding;
     state.cause = proposal.cause;
     state.node = proposal.node;
@@ -402,9 +412,17 @@ void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
   }
   os << ": " << getSharding(index) << "\n";
   for (auto [dim, state] : llvm::enumerate(getDims(index))) {
+    if (auto lost = losers.find({index, static_cast<unsigned>(dim)});
+        lost != losers.end())
+      for (const Proposal &proposal : lost->second)
+        os << "  dimension " << dim << " is not " << printDim(proposal.sharding)
+           << ", as " << describeOp(nodes[proposal.node].op) << " would have it"
+           << (proposal.cause == kNone ? std::string()
+                                       : ", after " + causes[proposal.cause])
+           << "\n";
     if (state.sharding == layout->none())
       continue;
-    os << "  dimension " << dim << " " << state.sharding << ":\n";
+    os << "  dimension " << dim << " " << printDim(state.sharding) << ":\n";
     // Follow the nodes back to the user's word.
     unsigned at = index, atDim = dim;
     for (unsigned steps = 0; steps < 1000; ++steps) {
@@ -422,7 +440,8 @@ void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
         if (other == kNone || other == at)
           continue;
         for (auto [d, state] : llvm::enumerate(getDims(other)))
-          if (state.sharding != layout->none() && state.round < nextRound &&
+          if (state.sharding != layout->none() && state.cause == here.cause &&
+              state.round < nextRound &&
               anyOverlap(axes, state.sharding.getAllAxes())) {
             next = other;
             nextDim = d;
@@ -457,6 +476,24 @@ namespace mlir::dist {
 
 namespace {
 struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
+  using PropagatePassBase::PropagatePassBase;
+
+  /// Says which ops every device will compute in full.
+  LogicalResult reportUnruled(const PlacementAnalysis &analysis) {
+    for (Operation *op : analysis.getUnruledOps()) {
+      if (strict) {
+        op->emitError() << "'" << op->getName()
+                        << "' has no sharding rule (its dialect can implement "
+                        << "ShardingRuleOpInterface), and replication is not "
+                        << "allowed here";
+        return failure();
+      }
+      op->emitWarning() << "'" << op->getName()
+                        << "' has no sharding rule: it runs replicated";
+    }
+    return success();
+  }
+
   void runOnOperation() override {
     auto &analysis = getAnalysis<PlacementAnalysis>();
     if (failed(analysis.getStatus()))
@@ -464,6 +501,8 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
     markAnalysesPreserved<PlacementAnalysis>();
     if (!analysis.getLayout())
       return;
+    if (failed(reportUnruled(analysis)))
+      return signalPassFailure();
     analysis.propagate();
     writePlacements(getOperation(), analysis);
   }
@@ -513,6 +552,7 @@ struct ExplainPass : mlir::dist::impl::ExplainPassBase<ExplainPass> {
       return signalPassFailure();
     if (!analysis.getLayout())
       return;
+    analysis.rememberLosers();
     analysis.propagate();
     bool found = false;
     for (Value value : analysis.getValues()) {
