@@ -1,0 +1,199 @@
+//===- Attention.cpp - The Attention operator of opset 23 -----------------===//
+//
+// Scaled dot product attention, written out as two contractions and a softmax.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converter.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+namespace {
+/// Sizes, in the operator's own words.
+struct Sizes {
+  int64_t batch, queryHeads, keyHeads, queryLength, keyLength, keySize,
+      valueSize;
+};
+} // namespace
+
+/// [b, s, h * d] as [b, h, s, d]; 4-d tensors as they are.
+static FailureOr<Value> splitHeads(NodeContext &c, size_t i, int64_t heads) {
+  Shape shape = c.in(i).shape;
+  if (shape.size() == 4)
+    return c.value(i);
+  if (shape.size() != 3 || heads <= 0 || shape[2] % heads != 0) {
+    (void)c.invalid("input " + Twine(i) + " of shape " + toString(shape) +
+                    " for " + Twine(heads) + " heads");
+    return failure();
+  }
+  Value apart = c.emitter.reshape(
+      c.value(i), {shape[0], shape[1], heads, shape[2] / heads});
+  return c.emitter.transpose(apart, {0, 2, 1, 3});
+}
+
+/// A row of the softmax that may look at nothing is zero, as in PyTorch's
+/// scaled_dot_product_attention.
+static Value safeSoftmax(Emitter &e, Value scores) {
+  Shape shape = shapeOf(scores);
+  int64_t axis = shape.size() - 1;
+  Type element = cast<RankedTensorType>(scores.getType()).getElementType();
+  Value largest = e.reduce(Reduction::Max, scores, axis, /*keep=*/true);
+  Value powers = e.map(
+      {scores, largest}, shape, element, [&](Scalar &s, ArrayRef<Value> in) {
+        Value lowest = s.constant(element, -INFINITY);
+        Value none = s.compare(Compare::EQ, in[1], lowest);
+        Value base = s.select(none, s.constant(element, 0), in[1]);
+        return s.apply(Function::Exp, s.sub(in[0], base));
+      });
+  Value sum = e.reduce(Reduction::Sum, powers, axis, /*keep=*/true);
+  return e.map({powers, sum}, shape, element,
+               [&](Scalar &s, ArrayRef<Value> in) {
+                 Value zero = s.constant(element, 0);
+                 Value none = s.compare(Compare::EQ, in[1], zero);
+                 return s.select(none, zero, s.div(in[0], in[1]));
+               });
+}
+
+/// Checks the mask and broadcasts its rank to four.
+static FailureOr<Value> readMask(NodeContext &c, const Sizes &sizes) {
+  Shape scores{sizes.batch, sizes.queryHeads, sizes.queryLength,
+               sizes.keyLength};
+  const Tensor &mask = c.in(3);
+  if (mask.type != DType::Bool && mask.type != c.in(0).type) {
+    (void)c.invalid("a mask of type " + nameOf(mask.type));
+    return failure();
+  }
+  if (broadcastShapes(scores, mask.shape) != scores) {
+    (void)c.invalid("a mask of shape " + toString(mask.shape) +
+                    " for scores of shape " + toString(scores));
+    return failure();
+  }
+  return c.value(3);
+}
+
+static LogicalResult attention(NodeContext &c) {
+  DType type = c.in(0).type;
+  bool flat = c.in(0).rank() == 3;
+  for (size_t i : {1, 2})
+    if (c.in(i).type != type || c.in(i).rank() != c.in(0).rank())
+      return c.invalid("queries, keys and values of different types or ranks");
+  if (!isFloat(type))
+    return c.invalid("operands of type " + nameOf(type));
+  FailureOr<Value> query = splitHeads(c, 0, c.intAttr("q_num_heads", 0));
+  FailureOr<Value> key = splitHeads(c, 1, c.intAttr("kv_num_heads", 0));
+  FailureOr<Value> value = splitHeads(c, 2, c.intAttr("kv_num_heads", 0));
+  if (failed(query) || failed(key) || failed(value))
+    return failure();
+  Emitter &e = c.emitter;
+
+  // Keys and values of earlier calls come before.
+  for (auto [i, now] : {std::pair<size_t, Value *>(4, &*key), {5, &*value}}) {
+    if (!c.has(i))
+      continue;
+    Shape past = c.in(i).shape, current = shapeOf(*now);
+    bool fits = past.size() == 4 && current.size() == 4 && c.in(i).type == type;
+    if (fits) {
+      past[2] = current[2] = 0;
+      fits = past == current;
+    }
+    if (!fits)
+      return c.invalid("input " + Twine(i) + " of shape " +
+                       toString(c.in(i).shape) + " before " +
+                       toString(shapeOf(*now)));
+    *now = e.concat({c.value(i), *now}, 2);
+  }
+  if (c.has(6))
+    return c.unsupported("Attention with nonpad_kv_seqlen");
+  Shape q = shapeOf(*query), k = shapeOf(*key), v = shapeOf(*value);
+  if (q.size() != 4 || q[0] != k[0] || q[0] != v[0] || k[1] != v[1] ||
+      k[1] == 0 || q[1] % k[1] != 0 || q[3] != k[3] || k[2] != v[2] ||
+      q[3] == 0)
+    return c.invalid("queries " + toString(q) + ", keys " + toString(k) +
+                     ", values " + toString(v));
+  Sizes sizes{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
+  c.set(1, *key, type);
+  c.set(2, *value, type);
+
+  bool causal = c.intAttr("is_causal", 0) != 0;
+  double softcap = c.floatAttr("softcap", 0);
+  double scale = c.floatAttr("scale", 0);
+  if (scale == 0)
+    scale = 1 / std::sqrt(double(sizes.keySize));
+  if (c.wants(3))
+    return c.unsupported("Attention that returns its scores");
+  if (causal && c.has(4))
+    return c.unsupported("causal Attention with past keys");
+  if (softcap != 0 && (causal || c.has(3)))
+    return c.unsupported("Attention with softcap and a mask");
+
+  Type element = e.typeOf(type);
+  DType inner = sizeOf(type) == 2 ? DType::F32 : type;
+  Type wide = e.typeOf(inner);
+  Value scaled = e.map(*query, q, element, [&](Scalar &s, ArrayRef<Value> in) {
+    return s.mul(in[0], s.constant(element, scale));
+  });
+  // Labels: batch 0, key head 1, query head of it 2, query 3, key 4, feature 5.
+  int64_t group = sizes.queryHeads / sizes.keyHeads;
+  SmallVector<int64_t> queryLabels{0, 1, 3, 5}, scoreLabels{0, 1, 3, 4},
+      resultLabels{0, 1, 3, 5};
+  if (group > 1) {
+    scaled = e.reshape(scaled, {sizes.batch, sizes.keyHeads, group,
+                                sizes.queryLength, sizes.keySize});
+    for (auto *labels : {&queryLabels, &scoreLabels, &resultLabels})
+      labels->insert(labels->begin() + 2, 2);
+  }
+  Value scores =
+      e.contract(scaled, queryLabels, *key, {0, 1, 4, 5}, scoreLabels);
+  Shape scoreShape{sizes.batch, sizes.queryHeads, sizes.queryLength,
+                   sizes.keyLength};
+  scores = e.cast(e.reshape(scores, scoreShape), type, inner);
+  if (softcap != 0)
+    scores =
+        e.map(scores, scoreShape, wide, [&](Scalar &s, ArrayRef<Value> in) {
+          Value cap = s.constant(wide, softcap);
+          return s.mul(s.apply(Function::Tanh, s.div(in[0], cap)), cap);
+        });
+  if (c.has(3)) {
+    FailureOr<Value> mask = readMask(c, sizes);
+    if (failed(mask))
+      return failure();
+    DType maskType = c.in(3).type;
+    scores = e.map(
+        {scores, *mask}, scoreShape, wide, [&](Scalar &s, ArrayRef<Value> in) {
+          if (maskType == DType::Bool)
+            return s.select(in[1], in[0], s.constant(wide, -INFINITY));
+          return s.add(in[0], s.cast(in[1], maskType, inner));
+        });
+  }
+  if (causal)
+    scores =
+        e.map(scores, scoreShape, wide, [&](Scalar &s, ArrayRef<Value> in) {
+          Type i64 = e.typeOf(DType::I64);
+          Value row = s.fromIndex(s.position(2), i64);
+          Value column = s.fromIndex(s.position(3), i64);
+          return s.select(s.compare(Compare::LE, column, row), in[0],
+                          s.constant(wide, -INFINITY));
+        });
+  Value weights = e.cast(safeSoftmax(e, scores), inner, type);
+  if (group > 1)
+    weights = e.reshape(weights, {sizes.batch, sizes.keyHeads, group,
+                                  sizes.queryLength, sizes.keyLength});
+  Value result =
+      e.contract(weights, scoreLabels, *value, {0, 1, 4, 5}, resultLabels);
+  result = e.reshape(result, {sizes.batch, sizes.queryHeads, sizes.queryLength,
+                              sizes.valueSize});
+  if (flat)
+    result = e.reshape(
+        e.transpose(result, {0, 2, 1, 3}),
+        {sizes.batch, sizes.queryLength, sizes.queryHeads * sizes.valueSize});
+  c.set(0, result, type);
+  return success();
+}
+
+void mlir::dist::frontend::addAttentionConverters(ConverterTable &table) {
+  table.add("Attention", 3, attention);
+}

@@ -1,0 +1,207 @@
+//===- Converter.cpp - What the converters of nodes see -------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+LogicalResult NodeContext::unsupported(const Twine &what) {
+  if (message.empty()) {
+    lacks = true;
+    message = what.str();
+  }
+  return failure();
+}
+
+LogicalResult NodeContext::invalid(const Twine &what) {
+  if (message.empty() || lacks) {
+    lacks = false;
+    message = what.str();
+  }
+  return failure();
+}
+
+const Tensor &NodeContext::in(size_t i) {
+  static const Tensor none;
+  if (has(i))
+    return *inputs[i];
+  (void)invalid("input " + Twine(i) + " is missing");
+  return none;
+}
+
+Value NodeContext::value(size_t i) {
+  if (!has(i) || inputs[i]->isSequence || inputs[i]->type == DType::Undefined) {
+    (void)invalid("input " + Twine(i) + " is missing or not a tensor");
+    return emitter.filled({}, emitter.scalar(emitter.typeOf(DType::F32), 0.0));
+  }
+  Tensor &tensor = *inputs[i];
+  if (!tensor.value)
+    tensor.value = emitter.constant(*tensor.known);
+  return tensor.value;
+}
+
+Value NodeContext::operand(size_t i) {
+  const Tensor &tensor = in(i);
+  if (tensor.known && tensor.known->size() > 0 &&
+      (tensor.known->size() == 1 || tensor.known->isSplat()))
+    return emitter.scalar(*tensor.known);
+  return value(i);
+}
+
+std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
+  if (!has(i) || !inputs[i]->known || isFloat(inputs[i]->type))
+    return std::nullopt;
+  return inputs[i]->known->getInts();
+}
+
+std::optional<double> NodeContext::number(size_t i) {
+  if (!has(i) || !inputs[i]->known || inputs[i]->known->size() != 1)
+    return std::nullopt;
+  return inputs[i]->known->getFloat(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static const AttributeValue *find(const Node &node, StringRef name) {
+  auto it = node.attributes.find(name);
+  return it == node.attributes.end() ? nullptr : &it->second;
+}
+
+int64_t NodeContext::intAttr(StringRef name, int64_t otherwise) {
+  const AttributeValue *attribute = ::find(node, name);
+  if (!attribute)
+    return otherwise;
+  if (attribute->kind != AttributeValue::Int)
+    (void)invalid("attribute '" + name + "' is not an integer");
+  return attribute->integer;
+}
+
+double NodeContext::floatAttr(StringRef name, double otherwise) {
+  const AttributeValue *attribute = ::find(node, name);
+  if (!attribute)
+    return otherwise;
+  if (attribute->kind != AttributeValue::Float)
+    (void)invalid("attribute '" + name + "' is not a number");
+  return attribute->number;
+}
+
+StringRef NodeContext::stringAttr(StringRef name, StringRef otherwise) {
+  const AttributeValue *attribute = ::find(node, name);
+  if (!attribute)
+    return otherwise;
+  if (attribute->kind != AttributeValue::String)
+    (void)invalid("attribute '" + name + "' is not a string");
+  return attribute->string;
+}
+
+std::optional<SmallVector<int64_t>> NodeContext::intsAttr(StringRef name) {
+  const AttributeValue *attribute = ::find(node, name);
+  if (!attribute)
+    return std::nullopt;
+  if (attribute->kind != AttributeValue::Ints)
+    (void)invalid("attribute '" + name + "' is not a list of integers");
+  return SmallVector<int64_t>(ArrayRef<int64_t>(attribute->ints));
+}
+
+std::optional<HostTensor> NodeContext::tensorAttr(StringRef name) {
+  const AttributeValue *attribute = ::find(node, name);
+  if (!attribute)
+    return std::nullopt;
+  if (attribute->kind != AttributeValue::Tensor) {
+    (void)invalid("attribute '" + name + "' is not a tensor");
+    return std::nullopt;
+  }
+  return attribute->tensor;
+}
+
+std::optional<SmallVector<int64_t>> NodeContext::intsAttrOrInput(StringRef name,
+                                                                 size_t index) {
+  if (has(index)) {
+    std::optional<SmallVector<int64_t>> known = ints(index);
+    if (!known)
+      (void)unsupported("'" + name + "' computed at run time");
+    return known;
+  }
+  return intsAttr(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void NodeContext::set(size_t i, Value value, DType type) {
+  if (i >= results.size())
+    return;
+  results[i] = Tensor();
+  results[i].type = type;
+  results[i].shape = shapeOf(value);
+  results[i].value = value;
+}
+
+void NodeContext::set(size_t i, HostTensor value) {
+  if (i >= results.size())
+    return;
+  results[i] = Tensor();
+  results[i].type = value.getType();
+  results[i].shape = Shape(value.getShape());
+  results[i].known = std::move(value);
+}
+
+void NodeContext::set(size_t i, Tensor value) {
+  if (i < results.size())
+    results[i] = std::move(value);
+}
+
+FailureOr<int64_t> NodeContext::axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    (void)invalid("axis " + Twine(axis) + " of a tensor of rank " +
+                  Twine(rank));
+    return failure();
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<SmallVector<int64_t>> NodeContext::axes(ArrayRef<int64_t> list,
+                                                  int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t entry : list) {
+    FailureOr<int64_t> normal = axis(entry, rank);
+    if (failed(normal))
+      return failure();
+    result.push_back(*normal);
+  }
+  llvm::sort(result);
+  if (std::adjacent_find(result.begin(), result.end()) != result.end()) {
+    (void)invalid("axes " + toString(list) + " name one twice");
+    return failure();
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+ConverterTable::ConverterTable() {
+  addElementwiseConverters(*this);
+  addShapeConverters(*this);
+  addContractionConverters(*this);
+  addReductionConverters(*this);
+  addNormalizationConverters(*this);
+  addIndexingConverters(*this);
+  addWindowConverters(*this);
+  addAttentionConverters(*this);
+  addSequenceConverters(*this);
+}
+
+const Converter *ConverterTable::find(StringRef op) const {
+  auto it = converters.find(op);
+  return it == converters.end() ? nullptr : &it->second;
+}
+
+void ConverterTable::add(StringRef op, unsigned required, Convert convert,
+                         bool takesSequences) {
+  converters[op] = {convert, required, takesSequences};
+}

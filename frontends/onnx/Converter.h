@@ -1,0 +1,157 @@
+//===- Converter.h - From one ONNX node to ops ------------------*- C++ -*-===//
+//
+// What the converters of single nodes see: the node's inputs (tensors with
+// static shapes, many of them known), its attributes, and the emitter. The
+// converters are kept in one table, filled by one function a family.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_CONVERTER_H
+#define DIST_FRONTENDS_ONNX_CONVERTER_H
+
+#include "Emitter.h"
+#include "Model.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dist::frontend {
+
+/// A value of the ONNX graph while importing.
+struct Tensor {
+  DType type = DType::Undefined;
+  Shape shape;
+  /// Known now; else `value` is.
+  std::optional<HostTensor> known;
+  /// The SSA value; made on demand of known tensors.
+  Value value;
+  /// A sequence of tensors (SplitToSequence); the rest is unset.
+  bool isSequence = false;
+  std::vector<Tensor> elements;
+
+  int64_t rank() const { return shape.size(); }
+};
+
+class NodeContext {
+public:
+  NodeContext(const Node &node, int64_t opset, Emitter &emitter,
+              std::vector<Tensor *> inputs)
+      : node(node), opset(opset), emitter(emitter), inputs(std::move(inputs)),
+        results(node.outputs.size()) {}
+
+  const Node &node;
+  const int64_t opset;
+  Emitter &emitter;
+
+  /// Inputs. Reading one that is absent gives an empty tensor and an error.
+  size_t numInputs() const { return inputs.size(); }
+  bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  const Tensor &in(size_t i);
+  /// As a tensor value; known ones become constants.
+  Value value(size_t i);
+  /// As a scalar where a single number is known, else as a tensor.
+  Value operand(size_t i);
+  /// The integers of a known input.
+  std::optional<SmallVector<int64_t>> ints(size_t i);
+  /// The single number of a known input.
+  std::optional<double> number(size_t i);
+
+  /// Attributes; one of another kind than asked for is an error.
+  bool hasAttr(StringRef name) const { return node.attributes.contains(name); }
+  int64_t intAttr(StringRef name, int64_t otherwise);
+  double floatAttr(StringRef name, double otherwise);
+  StringRef stringAttr(StringRef name, StringRef otherwise);
+  std::optional<SmallVector<int64_t>> intsAttr(StringRef name);
+  std::optional<HostTensor> tensorAttr(StringRef name);
+  /// An attribute up to some opset, an input (`index`) since.
+  std::optional<SmallVector<int64_t>> intsAttrOrInput(StringRef name,
+                                                      size_t index);
+
+  /// Results.
+  void set(size_t i, Value value, DType type);
+  void set(size_t i, HostTensor value);
+  void set(size_t i, Tensor value);
+  /// Whether anything may read result `i`.
+  bool wants(size_t i) const {
+    return i < node.outputs.size() && !node.outputs[i].empty();
+  }
+  std::vector<Tensor> &getResults() { return results; }
+
+  /// Data movement; of known tensors that are not too large it is done now. The
+  /// element counts, dimensions and bounds must be right.
+  Value valueOf(const Tensor &tensor);
+  Tensor reshape(const Tensor &tensor, ArrayRef<int64_t> shape);
+  Tensor transpose(const Tensor &tensor, ArrayRef<int64_t> permutation);
+  Tensor slice(const Tensor &tensor, ArrayRef<int64_t> offsets,
+               ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides);
+  Tensor concat(ArrayRef<Tensor> tensors, int64_t dim);
+  Tensor broadcast(const Tensor &tensor, ArrayRef<int64_t> shape);
+  /// The positions `indices` along `dim`, all in range.
+  Tensor take(const Tensor &tensor, int64_t dim, ArrayRef<int64_t> indices);
+
+  /// `axis` counted from the front, or an error.
+  FailureOr<int64_t> axis(int64_t axis, int64_t rank);
+  /// The same for several, sorted; repeated ones are an error.
+  FailureOr<SmallVector<int64_t>> axes(ArrayRef<int64_t> axes, int64_t rank);
+
+  /// The file asks for something this importer lacks; collected.
+  LogicalResult unsupported(const Twine &what);
+  /// The file contradicts itself.
+  LogicalResult invalid(const Twine &what);
+
+  bool isUnsupported() const { return lacks; }
+  const std::string &getMessage() const { return message; }
+
+private:
+  std::vector<Tensor *> inputs;
+  std::vector<Tensor> results;
+  std::string message;
+  bool lacks = false;
+};
+
+using Convert = LogicalResult (*)(NodeContext &);
+
+struct Converter {
+  Convert convert = nullptr;
+  /// The inputs that must be there; all are tensors unless it says otherwise.
+  unsigned required = 0;
+  bool takesSequences = false;
+};
+
+class ConverterTable {
+public:
+  /// Every operator of the standard domain that is converted.
+  ConverterTable();
+  const Converter *find(StringRef op) const;
+  void add(StringRef op, unsigned required, Convert convert,
+           bool takesSequences = false);
+
+private:
+  llvm::StringMap<Converter> converters;
+};
+
+/// softmax (or its logarithm) along `axis`, in the type of `value`.
+Value emitSoftmax(Emitter &emitter, Value value, int64_t axis, bool logarithm);
+
+void addElementwiseConverters(ConverterTable &table);
+void addShapeConverters(ConverterTable &table);
+void addContractionConverters(ConverterTable &table);
+void addReductionConverters(ConverterTable &table);
+void addNormalizationConverters(ConverterTable &table);
+void addIndexingConverters(ConverterTable &table);
+void addWindowConverters(ConverterTable &table);
+void addAttentionConverters(ConverterTable &table);
+void addSequenceConverters(ConverterTable &table);
+
+/// Whether a tensor of this size is worth computing while importing; PyTorch's
+/// own constant folding stops at as many numbers.
+inline bool isSmall(DType type, int64_t count) {
+  return count <= (isFloat(type) ? 8192 : 65536);
+}
+
+/// Computes a node whose inputs are all known, where it is small and this
+/// knows how; leaves the results unset where not.
+LogicalResult foldNode(NodeContext &context);
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_CONVERTER_H

@@ -1,0 +1,487 @@
+//===- Import.cpp - ONNX models to level-0 IR -----------------------------===//
+
+#include "Import.h"
+
+#include "Converter.h"
+#include "Scopes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+/// The opsets whose operators this importer knows.
+static constexpr int64_t kFirstOpset = 13, kLastOpset = 23;
+
+namespace {
+class Importer {
+public:
+  Importer(const Model &model, MLIRContext &context,
+           const ImportOptions &options)
+      : model(model), options(options), scopes(model),
+        parameters(model, scopes), emitter(&context), context(context) {}
+
+  llvm::Expected<ImportedModel> run();
+
+private:
+  template <typename... Parts> llvm::Error error(const Parts &...parts) {
+    std::string text = model.file + ": ";
+    ((text += parts), ...);
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   llvm::Twine(text));
+  }
+
+  llvm::Error checkBindings();
+  llvm::Expected<Shape> inputShape(const ValueInfo &input);
+  llvm::Error addInputs();
+  void findLive();
+  bool isLive(const Node &node) const {
+    return llvm::any_of(node.outputs, [&](const std::string &name) {
+      return live.contains(name);
+    });
+  }
+  llvm::Error convertNodes();
+  llvm::Error convertNode(const Node &node);
+  llvm::Expected<Tensor *> read(const std::string &name, const Node &node);
+  llvm::Error checkResult(const Node &node, llvm::StringRef name,
+                          const Tensor &tensor);
+  llvm::Error addOutputs();
+  llvm::Error unsupportedError();
+  void noteUnsupported(const Node &node, const std::string &what);
+  Value argumentOf(size_t parameter);
+  Location locationOf(llvm::StringRef name, unsigned line);
+  ImportedModel finish();
+
+  const Model &model;
+  const ImportOptions &options;
+  Scopes scopes;
+  Parameters parameters;
+  ConverterTable converters;
+  Emitter emitter;
+  MLIRContext &context;
+
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  Block *body = nullptr;
+  /// Values so far; addresses are stable.
+  llvm::StringMap<std::unique_ptr<Tensor>> values;
+  /// What an operator that is not supported would have made.
+  llvm::StringSet<> lost;
+  llvm::StringSet<> live;
+  /// Parameters by argument, after the inputs.
+  SmallVector<size_t> argumentParameters;
+  llvm::DenseMap<size_t, Value> arguments;
+  llvm::StringMap<const ValueInfo *> declared;
+  const Node *current = nullptr;
+
+  struct Unsupported {
+    std::string what;
+    std::string first;
+    int64_t count = 0;
+  };
+  std::vector<Unsupported> unsupported;
+};
+} // namespace
+
+Location Importer::locationOf(llvm::StringRef name, unsigned line) {
+  // ONNX files have no lines: the node's number stands for it.
+  Location place = FileLineColLoc::get(&context, model.file, line, 1);
+  return NameLoc::get(StringAttr::get(&context, name), place);
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// A dimension by place, as --bind takes it.
+static std::string placeOf(const ValueInfo &input, size_t dim) {
+  return input.name + "[" + std::to_string(dim) + "]";
+}
+
+llvm::Error Importer::checkBindings() {
+  llvm::StringSet<> known;
+  std::string names;
+  for (const ValueInfo &input : model.inputs)
+    for (auto [i, dim] : llvm::enumerate(input.dims)) {
+      if (dim.size >= 0)
+        continue;
+      known.insert(placeOf(input, i));
+      std::string name = dim.name.empty() ? placeOf(input, i) : dim.name;
+      if (known.insert(name).second || dim.name.empty())
+        names += (names.empty() ? "" : ", ") + name;
+    }
+  for (const auto &[name, size] : options.bindings) {
+    if (!known.contains(name))
+      return error("--bind ", name, "=", std::to_string(size),
+                   ": no input has a dynamic dimension '", name, "'; ",
+                   names.empty() ? "all are static"
+                                 : "the dynamic ones are " + names);
+    if (size < 0)
+      return error("--bind ", name, "=", std::to_string(size),
+                   ": a size is not negative");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Shape> Importer::inputShape(const ValueInfo &input) {
+  Shape shape;
+  for (auto [i, dim] : llvm::enumerate(input.dims)) {
+    int64_t size = dim.size;
+    std::string place = placeOf(input, i);
+    if (size < 0) {
+      auto bound = options.bindings.find(place);
+      if (bound == options.bindings.end())
+        bound = options.bindings.find(dim.name);
+      if (bound == options.bindings.end()) {
+        std::string name = dim.name.empty() ? place : dim.name;
+        return error("input '", input.name, "' has the dynamic dimension ",
+                     std::to_string(i),
+                     dim.name.empty() ? "" : " '" + dim.name + "'",
+                     "; give it a size: --bind ", name, "=N");
+      }
+      size = bound->second;
+    }
+    shape.push_back(size);
+  }
+  if (!countElements(shape))
+    return error("input '", input.name, "' has an impossible shape ",
+                 toString(shape));
+  return shape;
+}
+
+llvm::Error Importer::addInputs() {
+  for (const ValueInfo &input : model.inputs) {
+    if (!input.isTensor || !input.ranked || sizeOf(input.type) == 0)
+      return error("input '", input.name, "' is ",
+                   input.isTensor ? "of type " + nameOf(input.type) +
+                                        (input.ranked ? "" : ", without shape")
+                                  : std::string("no tensor"),
+                   ", which is not supported");
+    llvm::Expected<Shape> shape = inputShape(input);
+    if (!shape)
+      return shape.takeError();
+    auto tensor = std::make_unique<Tensor>();
+    tensor->type = input.type;
+    tensor->shape = *shape;
+    tensor->value = body->addArgument(
+        emitter.tensorType(*shape, emitter.typeOf(input.type)),
+        locationOf(input.name, 0));
+    values[input.name] = std::move(tensor);
+  }
+  return llvm::Error::success();
+}
+
+Value Importer::argumentOf(size_t parameter) {
+  Value &value = arguments[parameter];
+  if (!value) {
+    const Parameter &entry = parameters.list()[parameter];
+    value = body->addArgument(
+        emitter.tensorType(entry.getShape(), emitter.typeOf(entry.getType())),
+        locationOf(entry.name, 0));
+    argumentParameters.push_back(parameter);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+void Importer::findLive() {
+  for (const ValueInfo &output : model.outputs)
+    live.insert(output.name);
+  for (const Node &node : llvm::reverse(model.nodes)) {
+    if (!isLive(node))
+      continue;
+    for (const std::string &input : node.inputs)
+      if (!input.empty())
+        live.insert(input);
+  }
+}
+
+void Importer::noteUnsupported(const Node &node, const std::string &what) {
+  for (Unsupported &entry : unsupported)
+    if (entry.what == what) {
+      ++entry.count;
+      return;
+    }
+  unsupported.push_back({what, node.label().str(), 1});
+}
+
+/// The value that a node reads: computed, an input, a parameter or a constant.
+llvm::Expected<Tensor *> Importer::read(const std::string &name,
+                                        const Node &node) {
+  if (auto it = values.find(name); it != values.end())
+    return it->second.get();
+  // Parameters differ from reader to reader, so they are not remembered under
+  // the value's name alone.
+  if (std::optional<Parameters::Use> use = parameters.lookup(name, node)) {
+    auto tensor = std::make_unique<Tensor>();
+    Value argument = argumentOf(use->parameter);
+    tensor->type = parameters.list()[use->parameter].getType();
+    tensor->value =
+        use->transposed ? emitter.transpose(argument, {1, 0}) : argument;
+    tensor->shape = shapeOf(tensor->value);
+    std::string key =
+        name + std::string(1, '\0') + std::to_string(node.ordinal);
+    Tensor *result = tensor.get();
+    values[key] = std::move(tensor);
+    return result;
+  }
+  if (const HostTensor *constant = parameters.constant(name)) {
+    auto tensor = std::make_unique<Tensor>();
+    tensor->type = constant->getType();
+    tensor->shape = Shape(constant->getShape());
+    tensor->known = *constant;
+    Tensor *result = tensor.get();
+    values[name] = std::move(tensor);
+    return result;
+  }
+  return error("node '", node.label(), "' reads '", name,
+               "', which nothing defines");
+}
+
+/// Whether a result is what the file says it is. A difference means that the
+/// file, or this importer, is wrong.
+llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
+                                  const Tensor &tensor) {
+  const ValueInfo *info = declared.lookup(name);
+  if (!info || tensor.isSequence || !info->isTensor)
+    return llvm::Error::success();
+  bool fits = !info->ranked || info->dims.size() == tensor.shape.size();
+  fits &= info->type == DType::Undefined || info->type == tensor.type;
+  if (fits && info->ranked)
+    for (auto [dim, size] : llvm::zip(info->dims, tensor.shape))
+      fits &= dim.size < 0 || dim.size == size;
+  if (fits)
+    return llvm::Error::success();
+  Shape said;
+  for (const Dim &dim : info->dims)
+    said.push_back(dim.size);
+  return error("node '", node.label(), "' (", node.opName(), "): '", name,
+               "' is declared ", nameOf(info->type), " ", toString(said),
+               ", but computed ", nameOf(tensor.type), " ",
+               toString(tensor.shape));
+}
+
+llvm::Error Importer::convertNode(const Node &node) {
+  const Converter *converter =
+      node.domain.empty() ? converters.find(node.op) : nullptr;
+  // NonZero has no static shape, unless what it looks at is known.
+  bool foldable = node.domain.empty() && node.op == "NonZero";
+  auto lose = [&] {
+    for (const std::string &output : node.outputs)
+      lost.insert(output);
+    return llvm::Error::success();
+  };
+  if (!converter && !foldable) {
+    noteUnsupported(node, node.opName());
+    return lose();
+  }
+  for (const std::string &input : node.inputs)
+    if (!input.empty() && lost.contains(input))
+      return lose();
+
+  current = &node;
+  std::string what =
+      "node '" + node.label().str() + "' (" + node.opName() + "): ";
+  emitter.setLocation(locationOf(node.label(), node.ordinal), scopes[node]);
+  std::vector<Tensor *> inputs;
+  for (const std::string &input : node.inputs) {
+    if (input.empty()) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    llvm::Expected<Tensor *> tensor = read(input, node);
+    if (!tensor)
+      return tensor.takeError();
+    inputs.push_back(*tensor);
+  }
+  unsigned required = converter ? converter->required : 1;
+  for (auto [i, input] : llvm::enumerate(inputs))
+    if (input && input->isSequence && !(converter && converter->takesSequences))
+      return error(what, "input ", std::to_string(i), " is a sequence");
+  for (unsigned i = 0; i < required; ++i)
+    if (i >= inputs.size() || !inputs[i])
+      return error(what, "input ", std::to_string(i), " is missing");
+
+  NodeContext context(node, model.opset, emitter, std::move(inputs));
+  LogicalResult result = foldNode(context);
+  bool folded = false;
+  for (const Tensor &tensor : context.getResults())
+    folded |= tensor.type != DType::Undefined;
+  if (succeeded(result) && !folded) {
+    if (converter)
+      result = converter->convert(context);
+    else
+      result = context.unsupported(node.op + " of data computed at run time");
+  }
+  if (failed(result) || !context.getMessage().empty()) {
+    if (!context.isUnsupported())
+      return error(what, context.getMessage());
+    std::string text = context.getMessage();
+    noteUnsupported(node, llvm::StringRef(text).contains(node.op)
+                              ? text
+                              : node.opName() + ": " + text);
+    return lose();
+  }
+  for (auto [name, tensor] : llvm::zip(node.outputs, context.getResults())) {
+    if (name.empty())
+      continue;
+    if (tensor.type == DType::Undefined && !tensor.isSequence) {
+      if (live.contains(name))
+        noteUnsupported(node, node.opName() + " with output '" + name + "'");
+      lost.insert(name);
+      continue;
+    }
+    if (llvm::Error failure = checkResult(node, name, tensor))
+      return failure;
+    values[name] = std::make_unique<Tensor>(std::move(tensor));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::convertNodes() {
+  for (const Node &node : model.nodes) {
+    if (parameters.isAlias(node) || !isLive(node))
+      continue;
+    if (llvm::Error failure = convertNode(node))
+      return failure;
+  }
+  if (unsupported.empty())
+    return llvm::Error::success();
+  return unsupportedError();
+}
+
+llvm::Error Importer::unsupportedError() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  int64_t total = 0;
+  for (const Unsupported &entry : unsupported)
+    total += entry.count;
+  os << total << (total == 1 ? " node" : " nodes")
+     << " cannot be imported (opset " << model.opset << "):";
+  for (const Unsupported &entry : unsupported)
+    os << "\n  " << entry.count << " x " << entry.what << ", first in '"
+       << entry.first << "'";
+  return error(text);
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::addOutputs() {
+  Node end;
+  end.op = "output";
+  end.ordinal = model.nodes.size() + 1;
+  emitter.setLocation(locationOf("outputs", 0), "");
+  SmallVector<Value> results;
+  for (const ValueInfo &output : model.outputs) {
+    end.name = output.name;
+    llvm::Expected<Tensor *> tensor = read(output.name, end);
+    if (!tensor)
+      return tensor.takeError();
+    if ((*tensor)->isSequence)
+      return error("output '", output.name,
+                   "' is a sequence, which is not supported");
+    if (llvm::Error failure = checkResult(end, output.name, **tensor))
+      return failure;
+    if (!(*tensor)->value)
+      (*tensor)->value = emitter.constant(*(*tensor)->known);
+    results.push_back((*tensor)->value);
+  }
+  func::ReturnOp::create(emitter.getBuilder(), emitter.getLocation(), results);
+  return llvm::Error::success();
+}
+
+/// Types and attributes of the function, without the arguments that only folded
+/// or unused nodes read.
+ImportedModel Importer::finish() {
+  simplify(*body);
+  ImportedModel result;
+  Builder builder(&context);
+  int64_t inputs = model.inputs.size();
+  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
+  auto named = [&](StringRef key, StringRef value) {
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr(key, builder.getStringAttr(value)));
+  };
+  for (const ValueInfo &input : model.inputs)
+    argumentAttrs.push_back(named("dist.input", input.name));
+  llvm::BitVector unused(body->getNumArguments());
+  for (auto [i, index] : llvm::enumerate(argumentParameters)) {
+    if (body->getArgument(inputs + i).use_empty()) {
+      unused.set(inputs + i);
+      continue;
+    }
+    const Parameter &parameter = parameters.list()[index];
+    argumentAttrs.push_back(named("dist.parameter", parameter.name));
+    result.parameters.push_back(parameter);
+  }
+  body->eraseArguments(unused);
+  for (const ValueInfo &output : model.outputs)
+    resultAttrs.push_back(named("dist.output", output.name));
+  function.setFunctionType(builder.getFunctionType(
+      body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
+  function.setAllArgAttrs(argumentAttrs);
+  function.setAllResultAttrs(resultAttrs);
+  if (!options.weights.empty() && !result.parameters.empty())
+    (*module)->setAttr("dist.weights", builder.getStringAttr(options.weights));
+  result.module = std::move(module);
+  return result;
+}
+
+llvm::Expected<ImportedModel> Importer::run() {
+  if (model.opset < kFirstOpset || model.opset > kLastOpset)
+    return error("is of opset ", std::to_string(model.opset),
+                 ", but this importer knows ", std::to_string(kFirstOpset),
+                 " to ", std::to_string(kLastOpset),
+                 "; export it with opset_version between these");
+  if (llvm::Error failure = checkBindings())
+    return std::move(failure);
+  for (const ValueInfo &value : model.values)
+    declared[value.name] = &value;
+  for (const ValueInfo &output : model.outputs)
+    declared[output.name] = &output;
+
+  Location start = FileLineColLoc::get(&context, model.file, 0, 0);
+  module = ModuleOp::create(start);
+  OpBuilder builder(module->getBodyRegion());
+  function = func::FuncOp::create(builder, start, "main",
+                                  builder.getFunctionType({}, {}));
+  body = function.addEntryBlock();
+  emitter.setBlock(body);
+  // A constant too large for the program goes to the weights.
+  emitter.largeConstant = [&](const HostTensor &tensor) {
+    std::string name = current ? current->label().str() : "constant";
+    return argumentOf(parameters.addConstant(name, tensor));
+  };
+  findLive();
+  if (llvm::Error failure = addInputs())
+    return std::move(failure);
+  if (llvm::Error failure = convertNodes())
+    return std::move(failure);
+  if (llvm::Error failure = addOutputs())
+    return std::move(failure);
+  ImportedModel result = finish();
+  if (failed(verify(*result.module)))
+    return error("the imported program is malformed (see above); this is an "
+                 "error in dist-import");
+  return std::move(result);
+}
+
+llvm::Expected<ImportedModel>
+mlir::dist::frontend::importModel(const Model &model, MLIRContext &context,
+                                  const ImportOptions &options) {
+  context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                      linalg::LinalgDialect, math::MathDialect,
+                      tensor::TensorDialect>();
+  return Importer(model, context, options).run();
+}

@@ -1,0 +1,42 @@
+//===- Import.h - ONNX models to level-0 IR ---------------------*- C++ -*-===//
+//
+// The whole of the ONNX frontend for those who call it: a checked model in, a
+// module and its parameters out. docs/import.md says what is covered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_IMPORT_H
+#define DIST_FRONTENDS_ONNX_IMPORT_H
+
+#include "Model.h"
+#include "Parameters.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+
+namespace mlir::dist::frontend {
+
+struct ImportOptions {
+  /// Sizes of dynamic dimensions by name, or by place as `input[0]`.
+  std::map<std::string, int64_t> bindings;
+  /// What the module's dist.weights says; none if empty.
+  std::string weights;
+};
+
+struct ImportedModel {
+  OwningOpRef<ModuleOp> module;
+  /// Those that the module reads, in the order of its arguments.
+  std::vector<Parameter> parameters;
+};
+
+/// Loads the dialects that it needs. Fails with all unsupported operators at
+/// once, or the first contradiction in the file.
+llvm::Expected<ImportedModel> importModel(const Model &model,
+                                          MLIRContext &context,
+                                          const ImportOptions &options);
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_IMPORT_H

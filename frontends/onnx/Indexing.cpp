@@ -1,0 +1,498 @@
+//===- Indexing.cpp - Converters of gathers and scatters ------------------===//
+
+#include "Converter.h"
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+static bool isIndexType(DType type) {
+  return type == DType::I64 || type == DType::I32;
+}
+
+static LogicalResult checkIndexType(NodeContext &c, size_t i) {
+  if (isIndexType(c.in(i).type))
+    return success();
+  return c.invalid("indices of type " + nameOf(c.in(i).type));
+}
+
+/// Known indices counted from the front, or an error where out of range.
+static std::optional<SmallVector<int64_t>>
+knownPositions(NodeContext &c, size_t i, int64_t size) {
+  std::optional<SmallVector<int64_t>> positions = c.ints(i);
+  if (!positions)
+    return std::nullopt;
+  for (int64_t &position : *positions) {
+    if (position < -size || position >= size) {
+      (void)c.invalid("index " + Twine(position) + " of " + Twine(size));
+      return std::nullopt;
+    }
+    if (position < 0)
+      position += size;
+  }
+  return positions;
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+/// data[:axis] x indices x data[axis + 1:]
+static LogicalResult gather(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1);
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
+  if (failed(axis) || failed(checkIndexType(c, 1)))
+    return failure();
+  int64_t size = data.shape[*axis];
+  Shape result(ArrayRef<int64_t>(data.shape).take_front(*axis));
+  result.append(where.shape);
+  result.append(data.shape.begin() + *axis + 1, data.shape.end());
+  std::optional<int64_t> count = countElements(result);
+  if (!count)
+    return c.invalid("a result of shape " + toString(result));
+  if (where.known) {
+    std::optional<SmallVector<int64_t>> positions = knownPositions(c, 1, size);
+    if (!positions)
+      return failure();
+    Tensor taken = c.take(data, *axis, *positions);
+    c.set(0, c.reshape(taken, result));
+    return success();
+  }
+  Emitter &e = c.emitter;
+  Shape withUnit = where.shape;
+  withUnit.push_back(1);
+  Value indices = e.reshape(e.toIndices(c.value(1), size), withUnit);
+  Value value = e.gather(c.value(0), indices, *axis);
+  // The indices' dimensions come first.
+  SmallVector<int64_t> permutation;
+  int64_t leading = where.rank();
+  for (int64_t i = 0; i < *axis; ++i)
+    permutation.push_back(leading + i);
+  for (int64_t i = 0; i < leading; ++i)
+    permutation.push_back(i);
+  for (int64_t i = *axis + 1; i < data.rank(); ++i)
+    permutation.push_back(leading + i - 1);
+  c.set(0, e.transpose(value, permutation), data.type);
+  return success();
+}
+
+namespace {
+/// One component of known index tuples, if it runs along one dimension of the
+/// indices (`start + step * position`), or is the same everywhere.
+struct Run {
+  int64_t start = 0, step = 0;
+  std::optional<size_t> dim;
+};
+} // namespace
+
+static std::optional<Run> findRun(ArrayRef<int64_t> values,
+                                  ArrayRef<int64_t> shape) {
+  Run run;
+  run.start = values.front();
+  SmallVector<int64_t> strides = stridesOf(shape);
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (size == 1 || values[strides[dim]] == run.start)
+      continue;
+    if (run.dim)
+      return std::nullopt;
+    run.dim = dim;
+    run.step = values[strides[dim]] - run.start;
+  }
+  if (run.step < 0)
+    return std::nullopt;
+  for (int64_t i = 0, n = values.size(); i < n; ++i) {
+    int64_t position = run.dim ? i / strides[*run.dim] % shape[*run.dim] : 0;
+    if (values[i] != run.start + run.step * position)
+      return std::nullopt;
+  }
+  return run;
+}
+
+/// Gathers that are slices: each index component runs along a dimension of its
+/// own. PyTorch writes mask[batch, position] so, with both known.
+static bool gatherRuns(NodeContext &c, ArrayRef<SmallVector<int64_t>> parts,
+                       ArrayRef<int64_t> leading, ArrayRef<int64_t> result) {
+  const Tensor &data = c.in(0);
+  if (countElements(leading) == 0)
+    return false;
+  SmallVector<int64_t> offsets(data.rank(), 0), strides(data.rank(), 1);
+  Shape sizes = data.shape;
+  SmallVector<std::pair<size_t, int64_t>>
+      order; // dimension of indices, of data
+  for (auto [component, values] : llvm::enumerate(parts)) {
+    std::optional<Run> run = findRun(values, leading);
+    if (!run)
+      return false;
+    offsets[component] = run->start;
+    sizes[component] = run->dim ? leading[*run->dim] : 1;
+    strides[component] = std::max<int64_t>(run->step, 1);
+    if (!run->dim)
+      continue;
+    for (auto [dim, other] : order)
+      if (dim == *run->dim)
+        return false; // a diagonal
+    order.push_back({*run->dim, component});
+  }
+  Tensor part = c.slice(data, offsets, sizes, strides);
+  // Dimensions in the indices' order, then the rest.
+  llvm::sort(order);
+  SmallVector<int64_t> permutation;
+  Shape apart(leading.size(), 1);
+  for (auto [dim, component] : order) {
+    permutation.push_back(component);
+    apart[dim] = leading[dim];
+  }
+  for (int64_t i = 0; i < data.rank(); ++i)
+    if (!llvm::is_contained(permutation, i))
+      permutation.push_back(i);
+  for (int64_t i = parts.size(); i < data.rank(); ++i)
+    apart.push_back(data.shape[i]);
+  part = c.reshape(c.transpose(part, permutation), apart);
+  c.set(0, c.broadcast(part, result));
+  return true;
+}
+
+/// The last dimension of the indices holds positions along the first dimensions
+/// of data, after `batch_dims` that both share.
+static LogicalResult gatherND(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1);
+  int64_t batch = c.intAttr("batch_dims", 0);
+  if (failed(checkIndexType(c, 1)))
+    return failure();
+  if (where.rank() < 1 || batch < 0 || batch >= where.rank() ||
+      where.shape.back() + batch > data.rank() || where.shape.back() < 1)
+    return c.invalid("indices of shape " + toString(where.shape) +
+                     " into shape " + toString(data.shape) +
+                     " with batch_dims " + Twine(batch));
+  int64_t components = where.shape.back();
+  Shape leading(ArrayRef<int64_t>(where.shape).drop_back());
+  for (int64_t i = 0; i < batch; ++i)
+    if (leading[i] != data.shape[i])
+      return c.invalid("batch dimension " + Twine(i) + " of " +
+                       Twine(leading[i]) + " and " + Twine(data.shape[i]));
+  Shape result = leading;
+  result.append(data.shape.begin() + batch + components, data.shape.end());
+  std::optional<int64_t> count = countElements(result);
+  if (!count)
+    return c.invalid("a result of shape " + toString(result));
+
+  Emitter &e = c.emitter;
+  Type index = e.getBuilder().getIndexType();
+  Shape unit = leading;
+  unit.push_back(1);
+  SmallVector<int64_t> dims;
+  if (where.known && batch == 0) {
+    std::optional<SmallVector<int64_t>> all = c.ints(1);
+    SmallVector<SmallVector<int64_t>> parts(components);
+    for (auto [i, value] : llvm::enumerate(*all)) {
+      int64_t size = data.shape[i % components];
+      if (value < -size || value >= size)
+        return c.invalid("index " + Twine(value) + " of " + Twine(size));
+      parts[i % components].push_back(value < 0 ? value + size : value);
+    }
+    if (gatherRuns(c, parts, leading, result))
+      return success();
+  }
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < batch; ++i) {
+    parts.push_back(e.reshape(e.iota(leading, i, index), unit));
+    dims.push_back(i);
+  }
+  for (int64_t i = 0; i < components; ++i) {
+    Value part = e.sliceDim(c.value(1), where.rank() - 1, i, 1);
+    parts.push_back(e.reshape(
+        e.toIndices(e.reshape(part, leading), data.shape[batch + i]), unit));
+    dims.push_back(batch + i);
+  }
+  Value indices = e.concat(parts, leading.size());
+  c.set(0, e.gather(c.value(0), indices, dims), data.type);
+  return success();
+}
+
+/// result[i, j, k] = data[i, indices[i, j, k], k] (axis 1)
+static LogicalResult gatherElements(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1);
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
+  if (failed(axis) || failed(checkIndexType(c, 1)))
+    return failure();
+  bool fits = where.rank() == data.rank();
+  for (int64_t i = 0; fits && i < data.rank(); ++i)
+    fits = i == *axis || where.shape[i] <= data.shape[i];
+  if (!fits)
+    return c.invalid("indices of shape " + toString(where.shape) +
+                     " into shape " + toString(data.shape));
+  if (where.known) {
+    std::optional<SmallVector<int64_t>> positions =
+        knownPositions(c, 1, data.shape[*axis]);
+    if (!positions)
+      return failure();
+    int64_t count = positions->size();
+    if (data.known && isSmall(data.type, count)) {
+      HostTensor result(data.type, where.shape);
+      SmallVector<int64_t> from = stridesOf(data.shape), shape(where.shape),
+                           strides = stridesOf(shape);
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t source = 0;
+        for (int64_t d = 0; d < data.rank(); ++d)
+          source += (d == *axis ? (*positions)[i] : i / strides[d] % shape[d]) *
+                    from[d];
+        if (isFloat(data.type))
+          result.setFloat(i, data.known->getFloat(source));
+        else
+          result.setInt(i, data.known->getInt(source));
+      }
+      c.set(0, result);
+      return success();
+    }
+    // The same positions everywhere: a plain selection.
+    if (std::optional<Run> run =
+            count ? findRun(*positions, where.shape) : std::nullopt;
+        run && (!run->dim || static_cast<int64_t>(*run->dim) == *axis)) {
+      SmallVector<int64_t> offsets(data.rank(), 0), strides(data.rank(), 1);
+      offsets[*axis] = run->start;
+      strides[*axis] = std::max<int64_t>(run->step, 1);
+      Shape sizes = where.shape;
+      if (!run->dim)
+        sizes[*axis] = 1;
+      c.set(0,
+            c.broadcast(c.slice(data, offsets, sizes, strides), where.shape));
+      return success();
+    }
+  }
+  Emitter &e = c.emitter;
+  Type index = e.getBuilder().getIndexType();
+  Shape unit = where.shape;
+  unit.push_back(1);
+  SmallVector<Value> parts;
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < data.rank(); ++i) {
+    Value part = i == *axis ? e.toIndices(c.value(1), data.shape[i])
+                            : e.iota(where.shape, i, index);
+    parts.push_back(e.reshape(part, unit));
+    dims.push_back(i);
+  }
+  c.set(0, e.gather(c.value(0), e.concat(parts, data.rank()), dims), data.type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+static bool isKnownReduction(StringRef kind) {
+  return kind == "none" || kind == "add" || kind == "mul" || kind == "max" ||
+         kind == "min";
+}
+
+static Value combine(Scalar &s, StringRef kind, Value old, Value update,
+                     bool isUnsigned) {
+  if (kind == "add")
+    return s.add(old, update);
+  if (kind == "mul")
+    return s.mul(old, update);
+  if (kind == "max")
+    return s.max(old, update, isUnsigned);
+  if (kind == "min")
+    return s.min(old, update, isUnsigned);
+  return update;
+}
+
+/// A scatter is written as a loop nest over elements and updates: an element
+/// takes the updates whose indices name it. Quadratic in the scattered
+/// dimensions, but right whatever the indices, and a loop nest like any other.
+static LogicalResult scatterElements(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
+  StringRef kind = c.stringAttr("reduction", "none");
+  if (failed(axis) || failed(checkIndexType(c, 1)))
+    return failure();
+  if (!isKnownReduction(kind))
+    return c.unsupported("ScatterElements with reduction '" + kind + "'");
+  bool fits = where.rank() == data.rank() && where.shape == updates.shape &&
+              updates.type == data.type;
+  for (int64_t i = 0; fits && i < data.rank(); ++i)
+    fits = i == *axis || where.shape[i] <= data.shape[i];
+  if (!fits)
+    return c.invalid("indices of shape " + toString(where.shape) +
+                     " and updates " + toString(updates.shape) +
+                     " into shape " + toString(data.shape));
+  Emitter &e = c.emitter;
+  Value base = c.value(0);
+  if (countElements(where.shape) == 0) {
+    c.set(0, data);
+    return success();
+  }
+  // Only the part that has updates changes.
+  Shape part = data.shape;
+  for (int64_t i = 0; i < data.rank(); ++i)
+    if (i != *axis)
+      part[i] = where.shape[i];
+  SmallVector<int64_t> zeros(data.rank(), 0), ones(data.rank(), 1);
+  int64_t rank = data.rank();
+  MLIRContext *context = e.getBuilder().getContext();
+  SmallVector<AffineExpr> element, update;
+  for (int64_t i = 0; i < rank; ++i) {
+    element.push_back(getAffineDimExpr(i, context));
+    update.push_back(getAffineDimExpr(i == *axis ? rank : i, context));
+  }
+  AffineMap updateMap = AffineMap::get(rank + 1, 0, update, context);
+  Value positions = e.toIndices(c.value(1), data.shape[*axis]);
+  Value changed = e.loops(
+      {positions, c.value(2)}, {updateMap, updateMap},
+      e.slice(base, zeros, part, ones),
+      AffineMap::get(rank + 1, 0, element, context),
+      [&](Scalar &s, ArrayRef<Value> in, Value old) {
+        Value match = s.compare(Compare::EQ, in[0], s.position(*axis));
+        return s.select(
+            match, combine(s, kind, old, in[1], isUnsigned(data.type)), old);
+      });
+  // Put the unchanged rest around it, one dimension at a time.
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t have = shapeOf(changed)[i], want = data.shape[i];
+    if (have == want)
+      continue;
+    Shape sizes = shapeOf(changed);
+    sizes[i] = want - have;
+    SmallVector<int64_t> offsets(rank, 0);
+    offsets[i] = have;
+    changed = e.concat({changed, e.slice(base, offsets, sizes, ones)}, i);
+  }
+  c.set(0, changed, data.type);
+  return success();
+}
+
+static LogicalResult scatterND(NodeContext &c) {
+  const Tensor &data = c.in(0), &where = c.in(1), &updates = c.in(2);
+  StringRef kind = c.stringAttr("reduction", "none");
+  if (failed(checkIndexType(c, 1)))
+    return failure();
+  if (!isKnownReduction(kind))
+    return c.unsupported("ScatterND with reduction '" + kind + "'");
+  if (where.rank() < 1 || where.shape.back() < 1 ||
+      where.shape.back() > data.rank())
+    return c.invalid("indices of shape " + toString(where.shape) +
+                     " into shape " + toString(data.shape));
+  int64_t components = where.shape.back();
+  ArrayRef<int64_t> leading = ArrayRef<int64_t>(where.shape).drop_back();
+  Shape expected(leading);
+  expected.append(data.shape.begin() + components, data.shape.end());
+  if (updates.shape != expected || updates.type != data.type)
+    return c.invalid("updates of shape " + toString(updates.shape) +
+                     " instead of " + toString(expected));
+  int64_t count = *countElements(leading), rank = data.rank();
+  if (count == 0 || countElements(data.shape) == 0) {
+    c.set(0, data);
+    return success();
+  }
+  Emitter &e = c.emitter;
+  MLIRContext *context = e.getBuilder().getContext();
+  // Loops: the elements', then one over the updates.
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  AffineExpr which = getAffineDimExpr(rank, context);
+  Value tuples = e.reshape(c.value(1), {count, components});
+  for (int64_t i = 0; i < components; ++i) {
+    Value part = e.reshape(e.sliceDim(tuples, 1, i, 1), {count});
+    inputs.push_back(e.toIndices(part, data.shape[i]));
+    maps.push_back(AffineMap::get(rank + 1, 0, which, context));
+  }
+  Shape flat{count};
+  flat.append(data.shape.begin() + components, data.shape.end());
+  inputs.push_back(e.reshape(c.value(2), flat));
+  SmallVector<AffineExpr> update{which}, element;
+  for (int64_t i = 0; i < rank; ++i) {
+    element.push_back(getAffineDimExpr(i, context));
+    if (i >= components)
+      update.push_back(element.back());
+  }
+  maps.push_back(AffineMap::get(rank + 1, 0, update, context));
+  Value result = e.loops(
+      inputs, maps, c.value(0), AffineMap::get(rank + 1, 0, element, context),
+      [&](Scalar &s, ArrayRef<Value> in, Value old) {
+        Value match = s.compare(Compare::EQ, in[0], s.position(0));
+        for (int64_t i = 1; i < components; ++i)
+          match = s.bitAnd(match, s.compare(Compare::EQ, in[i], s.position(i)));
+        return s.select(match,
+                        combine(s, kind, old, in.back(), isUnsigned(data.type)),
+                        old);
+      });
+  c.set(0, result, data.type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult oneHot(NodeContext &c) {
+  std::optional<double> depth = c.number(1);
+  if (!depth)
+    return c.unsupported("OneHot with a depth computed at run time");
+  const Tensor &where = c.in(0), &values = c.in(2);
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), where.rank() + 1);
+  if (failed(axis))
+    return failure();
+  int64_t size = static_cast<int64_t>(*depth);
+  Shape shape = where.shape;
+  shape.insert(shape.begin() + *axis, size);
+  if (*depth < 1 || *depth > 1e9 || values.shape != Shape{2} ||
+      !countElements(shape))
+    return c.invalid("depth " + std::to_string(*depth) +
+                     " and values of shape " + toString(values.shape));
+  Emitter &e = c.emitter;
+  Type i64 = e.typeOf(DType::I64);
+  Shape apart = where.shape;
+  apart.insert(apart.begin() + *axis, 1);
+  auto number = [&](int64_t i) {
+    if (values.known)
+      return e.scalar(*values.known, i);
+    return e.reshape(e.sliceDim(c.value(2), 0, i, 1), {});
+  };
+  DType type = where.type;
+  Value result = e.map(
+      {e.reshape(c.value(0), apart), number(0), number(1)}, shape,
+      e.typeOf(values.type), [&](Scalar &s, ArrayRef<Value> in) {
+        Value index = s.cast(in[0], type, DType::I64);
+        Value negative = s.compare(Compare::LT, index, s.constantInt(i64, 0));
+        index =
+            s.select(negative, s.add(index, s.constantInt(i64, size)), index);
+        Value here = s.fromIndex(s.position(*axis), i64);
+        return s.select(s.compare(Compare::EQ, index, here), in[2], in[1]);
+      });
+  c.set(0, result, values.type);
+  return success();
+}
+
+/// The upper or lower triangle of matrices; zero elsewhere.
+static LogicalResult trilu(NodeContext &c) {
+  if (c.has(1) && !c.number(1))
+    return c.unsupported("Trilu with a diagonal computed at run time");
+  int64_t k = c.has(1) ? static_cast<int64_t>(*c.number(1)) : 0;
+  bool upper = c.intAttr("upper", 1) != 0;
+  const Tensor &data = c.in(0);
+  int64_t rank = data.rank();
+  if (rank < 2)
+    return c.invalid("a tensor of rank " + Twine(rank));
+  Emitter &e = c.emitter;
+  Type element = e.typeOf(data.type), i64 = e.typeOf(DType::I64);
+  Value result = e.map(
+      c.value(0), data.shape, element, [&](Scalar &s, ArrayRef<Value> in) {
+        Value row = s.fromIndex(s.position(rank - 2), i64);
+        Value column = s.fromIndex(s.position(rank - 1), i64);
+        Value diagonal = s.add(row, s.constantInt(i64, k));
+        Value keep =
+            s.compare(upper ? Compare::GE : Compare::LE, column, diagonal);
+        return s.select(keep, in[0], s.constantInt(element, 0));
+      });
+  c.set(0, result, data.type);
+  return success();
+}
+
+void mlir::dist::frontend::addIndexingConverters(ConverterTable &table) {
+  table.add("Gather", 2, gather);
+  table.add("GatherND", 2, gatherND);
+  table.add("GatherElements", 2, gatherElements);
+  table.add("ScatterElements", 3, scatterElements);
+  table.add("ScatterND", 3, scatterND);
+  table.add("OneHot", 3, oneHot);
+  table.add("Trilu", 1, trilu);
+}

@@ -1,0 +1,416 @@
+//===- ModelReader.cpp - ONNX files into plain data -----------------------===//
+//
+// The only file that knows protobuf. It trusts nothing: sizes of tensors
+// against their data, offsets into external files, names, order of nodes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/unknown_field_set.h>
+#include <onnx/onnx_pb.h>
+
+using namespace mlir::dist::frontend;
+using namespace llvm;
+
+namespace {
+
+/// Reads one file; every member returns an error that names file and place.
+class Reader {
+public:
+  explicit Reader(StringRef path) : path(path) {}
+  Expected<Model> read();
+
+private:
+  template <typename... Parts> Error error(const Parts &...parts) {
+    std::string text = path.str() + ": ";
+    ((text += parts), ...);
+    return createStringError(inconvertibleErrorCode(), Twine(text));
+  }
+
+  Error readGraph(const ::onnx::GraphProto &graph);
+  Error readNode(const ::onnx::NodeProto &proto, int64_t ordinal);
+  Expected<AttributeValue> readAttribute(const ::onnx::AttributeProto &proto,
+                                         StringRef owner);
+  Expected<HostTensor> readTensor(const ::onnx::TensorProto &proto,
+                                  StringRef what);
+  Expected<HostTensor> readExternal(const ::onnx::TensorProto &proto,
+                                    StringRef what, DType type, Shape shape,
+                                    int64_t bytes);
+  Expected<ValueInfo> readValueInfo(const ::onnx::ValueInfoProto &proto);
+  Error checkNames();
+
+  StringRef path;
+  std::shared_ptr<::onnx::ModelProto> proto;
+  StringMap<std::shared_ptr<MemoryBuffer>> externalFiles;
+  Model model;
+};
+
+} // namespace
+
+/// Adds the entries of field `number` of type StringStringEntryProto, which
+/// libonnx 1.12 does not know yet (metadata_props came with IR version 10).
+static void readMetadata(const google::protobuf::UnknownFieldSet &fields,
+                         int number, StringMap<std::string> &metadata) {
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField &field = fields.field(i);
+    if (field.number() != number ||
+        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    ::onnx::StringStringEntryProto entry;
+    const std::string &text = field.length_delimited();
+    if (entry.ParseFromArray(text.data(), static_cast<int>(text.size())))
+      metadata[entry.key()] = entry.value();
+  }
+}
+
+Expected<Model> Reader::read() {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return error("cannot be read: ", buffer.getError().message());
+  StringRef data = (*buffer)->getBuffer();
+  if (data.size() > INT32_MAX)
+    return error(
+        "is ", std::to_string(data.size()),
+        " bytes long, but protobuf reads at most 2^31 - 1; export with "
+        "external data");
+  // What is wrong is said by this program, in its own words.
+  google::protobuf::SetLogHandler(nullptr);
+  proto = std::make_shared<::onnx::ModelProto>();
+  if (!proto->ParseFromArray(data.data(), static_cast<int>(data.size())))
+    return error("is not an ONNX model, or truncated: protobuf cannot parse "
+                 "its ",
+                 std::to_string(data.size()), " bytes");
+  if (!proto->has_ir_version() || !proto->has_graph())
+    return error("is not an ONNX model: it has no ",
+                 proto->has_graph() ? "ir_version" : "graph");
+  model.file = path.str();
+  model.producer = proto->producer_name() + " " + proto->producer_version();
+  for (const auto &import : proto->opset_import())
+    if (import.domain().empty() || import.domain() == "ai.onnx")
+      model.opset = import.version();
+  if (Error failure = readGraph(proto->graph()))
+    return std::move(failure);
+  if (Error failure = checkNames())
+    return std::move(failure);
+  return std::move(model);
+}
+
+Error Reader::readGraph(const ::onnx::GraphProto &graph) {
+  readMetadata(graph.unknown_fields(), 16, model.metadata);
+  if (graph.sparse_initializer_size() > 0)
+    return error("has ", std::to_string(graph.sparse_initializer_size()),
+                 " sparse initialisers, which are not supported; export them "
+                 "dense");
+  StringSet<> initialized;
+  for (const ::onnx::TensorProto &tensor : graph.initializer()) {
+    if (tensor.name().empty())
+      return error("an initialiser has no name");
+    Expected<HostTensor> value =
+        readTensor(tensor, "initialiser '" + tensor.name() + "'");
+    if (!value)
+      return value.takeError();
+    initialized.insert(tensor.name());
+    model.initializers.emplace_back(tensor.name(), std::move(*value));
+  }
+  auto readInfos = [&](const auto &protos, std::vector<ValueInfo> &infos,
+                       bool skipInitialized) -> Error {
+    for (const ::onnx::ValueInfoProto &info : protos) {
+      if (skipInitialized && initialized.contains(info.name()))
+        continue;
+      Expected<ValueInfo> read = readValueInfo(info);
+      if (!read)
+        return read.takeError();
+      infos.push_back(std::move(*read));
+    }
+    return Error::success();
+  };
+  if (Error failure = readInfos(graph.input(), model.inputs, true))
+    return failure;
+  if (Error failure = readInfos(graph.output(), model.outputs, false))
+    return failure;
+  if (Error failure = readInfos(graph.value_info(), model.values, false))
+    return failure;
+  int64_t ordinal = 0;
+  for (const ::onnx::NodeProto &node : graph.node())
+    if (Error failure = readNode(node, ++ordinal))
+      return failure;
+  return Error::success();
+}
+
+Error Reader::readNode(const ::onnx::NodeProto &proto, int64_t ordinal) {
+  Node node;
+  node.ordinal = ordinal;
+  node.op = proto.op_type();
+  node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  node.name = proto.name();
+  node.inputs.assign(proto.input().begin(), proto.input().end());
+  node.outputs.assign(proto.output().begin(), proto.output().end());
+  std::string what = "node " + std::to_string(ordinal) + " '" +
+                     node.label().str() + "' (" + node.opName() + ")";
+  if (node.op.empty())
+    return error(what, " has no operator");
+  if (node.outputs.empty())
+    return error(what, " has no outputs");
+  for (const ::onnx::AttributeProto &attribute : proto.attribute()) {
+    Expected<AttributeValue> value = readAttribute(attribute, what);
+    if (!value)
+      return value.takeError();
+    if (!node.attributes.try_emplace(attribute.name(), std::move(*value))
+             .second)
+      return error(what, " has two attributes '", attribute.name(), "'");
+  }
+  readMetadata(proto.unknown_fields(), 9, node.metadata);
+  model.nodes.push_back(std::move(node));
+  return Error::success();
+}
+
+Expected<AttributeValue>
+Reader::readAttribute(const ::onnx::AttributeProto &proto, StringRef owner) {
+  AttributeValue attribute;
+  switch (proto.type()) {
+  case ::onnx::AttributeProto::INT:
+    attribute.kind = AttributeValue::Int;
+    attribute.integer = proto.i();
+    break;
+  case ::onnx::AttributeProto::FLOAT:
+    attribute.kind = AttributeValue::Float;
+    attribute.number = proto.f();
+    break;
+  case ::onnx::AttributeProto::STRING:
+    attribute.kind = AttributeValue::String;
+    attribute.string = proto.s();
+    break;
+  case ::onnx::AttributeProto::TENSOR: {
+    Expected<HostTensor> tensor = readTensor(
+        proto.t(), "attribute '" + proto.name() + "' of " + owner.str());
+    if (!tensor)
+      return tensor.takeError();
+    attribute.kind = AttributeValue::Tensor;
+    attribute.tensor = std::move(*tensor);
+    break;
+  }
+  case ::onnx::AttributeProto::INTS:
+    attribute.kind = AttributeValue::Ints;
+    attribute.ints.assign(proto.ints().begin(), proto.ints().end());
+    break;
+  case ::onnx::AttributeProto::FLOATS:
+    attribute.kind = AttributeValue::Floats;
+    attribute.floats.assign(proto.floats().begin(), proto.floats().end());
+    break;
+  case ::onnx::AttributeProto::STRINGS:
+    attribute.kind = AttributeValue::Strings;
+    attribute.strings.assign(proto.strings().begin(), proto.strings().end());
+    break;
+  default:
+    attribute.kind = AttributeValue::Other;
+    break;
+  }
+  return attribute;
+}
+
+Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
+                                        StringRef what) {
+  DType type = static_cast<DType>(proto.data_type());
+  Shape shape(proto.dims().begin(), proto.dims().end());
+  std::optional<int64_t> count = countElements(shape);
+  if (!count)
+    return error(what, " has an impossible shape ", toString(shape));
+  if (type == DType::String) {
+    // Strings occur in attributes that are never looked at.
+    HostTensor text(DType::U8, {0});
+    return text;
+  }
+  int64_t size = sizeOf(type);
+  if (size == 0)
+    return error(what, " has element type ", nameOf(type),
+                 ", which is not supported");
+  int64_t bytes = *count * size;
+  if (proto.data_location() == ::onnx::TensorProto::EXTERNAL)
+    return readExternal(proto, what, type, shape, bytes);
+  if (proto.has_raw_data()) {
+    const std::string &raw = proto.raw_data();
+    if (static_cast<int64_t>(raw.size()) != bytes)
+      return error(what, " of shape ", toString(shape), " and type ",
+                   nameOf(type), " needs ", std::to_string(bytes),
+                   " bytes of data, but has ", std::to_string(raw.size()));
+    return HostTensor(type, shape, ArrayRef<char>(raw.data(), raw.size()),
+                      this->proto);
+  }
+
+  auto checkCount = [&](int64_t have) -> Error {
+    if (have == *count)
+      return Error::success();
+    return error(what, " of shape ", toString(shape), " and type ",
+                 nameOf(type), " needs ", std::to_string(*count),
+                 " values, but has ", std::to_string(have));
+  };
+  // Lists of numbers; never allocate before the count is known to be real.
+  auto fill = [&](const auto &values, auto setter) -> Expected<HostTensor> {
+    if (Error failure = checkCount(values.size()))
+      return std::move(failure);
+    HostTensor tensor(type, shape);
+    for (int64_t i = 0; i < *count; ++i)
+      setter(tensor, i, values.Get(static_cast<int>(i)));
+    return tensor;
+  };
+  auto setInt = [](HostTensor &t, int64_t i, auto v) {
+    t.setInt(i, static_cast<int64_t>(v));
+  };
+  auto setFloat = [](HostTensor &t, int64_t i, auto v) { t.setFloat(i, v); };
+  switch (type) {
+  case DType::F32:
+    return fill(proto.float_data(), setFloat);
+  case DType::F64:
+    return fill(proto.double_data(), setFloat);
+  case DType::I64:
+    return fill(proto.int64_data(), setInt);
+  case DType::U32:
+  case DType::U64:
+    return fill(proto.uint64_data(), setInt);
+  case DType::F16:
+  case DType::BF16: {
+    // The bits, one element a number.
+    if (Error failure = checkCount(proto.int32_data_size()))
+      return std::move(failure);
+    HostTensor bits(DType::U16, shape);
+    for (int64_t i = 0; i < *count; ++i)
+      bits.setInt(i, proto.int32_data(static_cast<int>(i)));
+    auto owner = std::make_shared<HostTensor>(bits);
+    return HostTensor(type, shape, owner->getBytes(), owner);
+  }
+  default:
+    return fill(proto.int32_data(), setInt);
+  }
+}
+
+Expected<HostTensor> Reader::readExternal(const ::onnx::TensorProto &proto,
+                                          StringRef what, DType type,
+                                          Shape shape, int64_t bytes) {
+  std::string location;
+  uint64_t offset = 0, length = bytes;
+  for (const auto &entry : proto.external_data()) {
+    bool bad = false;
+    if (entry.key() == "location")
+      location = entry.value();
+    else if (entry.key() == "offset")
+      bad = StringRef(entry.value()).getAsInteger(10, offset);
+    else if (entry.key() == "length")
+      bad = StringRef(entry.value()).getAsInteger(10, length);
+    if (bad)
+      return error(what, ": external data has ", entry.key(), " '",
+                   entry.value(), "', which is not a number");
+  }
+  bool escapes = sys::path::is_absolute(location);
+  for (StringRef part :
+       make_range(sys::path::begin(location), sys::path::end(location)))
+    escapes |= part == "..";
+  if (location.empty() || escapes)
+    return error(what, ": external data is in '", location,
+                 "', which is not a file below the model's folder");
+  if (length != static_cast<uint64_t>(bytes))
+    return error(what, " of shape ", toString(shape), " and type ",
+                 nameOf(type), " needs ", std::to_string(bytes),
+                 " bytes, but its external data has ", std::to_string(length));
+  std::shared_ptr<MemoryBuffer> &file = externalFiles[location];
+  if (!file) {
+    SmallString<128> full(sys::path::parent_path(path));
+    sys::path::append(full, location);
+    auto buffer = MemoryBuffer::getFile(full, /*IsText=*/false,
+                                        /*RequiresNullTerminator=*/false);
+    if (!buffer)
+      return error(what, ": external data '", full.str().str(),
+                   "' cannot be read: ", buffer.getError().message());
+    file = std::move(*buffer);
+  }
+  uint64_t available = file->getBufferSize();
+  if (offset > available || length > available - offset)
+    return error(what, ": external data needs bytes ", std::to_string(offset),
+                 " to ", std::to_string(offset + length), " of '", location,
+                 "', which has ", std::to_string(available));
+  return HostTensor(type, shape,
+                    ArrayRef<char>(file->getBufferStart() + offset, length),
+                    file);
+}
+
+Expected<ValueInfo> Reader::readValueInfo(const ::onnx::ValueInfoProto &proto) {
+  ValueInfo info;
+  info.name = proto.name();
+  if (!proto.has_type() || !proto.type().has_tensor_type()) {
+    info.isTensor = !proto.has_type();
+    return info;
+  }
+  const auto &tensor = proto.type().tensor_type();
+  info.type = static_cast<DType>(tensor.elem_type());
+  info.ranked = tensor.has_shape();
+  for (const auto &dim : tensor.shape().dim()) {
+    Dim read;
+    if (dim.has_dim_value())
+      read.size = dim.dim_value();
+    else
+      read.name = dim.dim_param();
+    info.dims.push_back(read);
+  }
+  return info;
+}
+
+/// Values are defined once, and before use.
+Error Reader::checkNames() {
+  StringMap<std::string> definedBy;
+  auto define = [&](const std::string &name, std::string by) -> Error {
+    auto [it, fresh] = definedBy.try_emplace(name, by);
+    if (fresh)
+      return Error::success();
+    return error("value '", name, "' is defined twice: by ", it->second,
+                 " and by ", by);
+  };
+  StringMap<std::string> definedLater;
+  for (const Node &node : model.nodes)
+    for (const std::string &output : node.outputs)
+      if (!output.empty())
+        definedLater[output] = node.label().str();
+  for (const auto &[name, value] : model.initializers)
+    if (Error failure = define(name, "an initialiser"))
+      return failure;
+  for (const ValueInfo &input : model.inputs) {
+    if (input.name.empty())
+      return error("a graph input has no name");
+    if (Error failure = define(input.name, "a graph input"))
+      return failure;
+  }
+  for (const Node &node : model.nodes) {
+    std::string what =
+        "node '" + node.label().str() + "' (" + node.opName() + ")";
+    for (const std::string &input : node.inputs) {
+      if (input.empty() || definedBy.contains(input))
+        continue;
+      auto later = definedLater.find(input);
+      if (later != definedLater.end())
+        return error(what, " reads '", input, "' before node '", later->second,
+                     "' defines it: the nodes are not in order, or in a cycle");
+      return error(what, " reads '", input, "', which nothing defines");
+    }
+    for (const std::string &output : node.outputs)
+      if (!output.empty())
+        if (Error failure = define(output, what))
+          return failure;
+  }
+  if (model.outputs.empty())
+    return error("the graph has no outputs");
+  for (const ValueInfo &output : model.outputs)
+    if (!definedBy.contains(output.name))
+      return error("graph output '", output.name, "' is defined by nothing");
+  return Error::success();
+}
+
+Expected<Model> mlir::dist::frontend::readModel(StringRef path) {
+  return Reader(path).read();
+}

@@ -1,0 +1,25 @@
+//===- Safetensors.h - Weights to a file ------------------------*- C++ -*-===//
+//
+// The format of huggingface.co/docs/safetensors: the header's length in 8
+// bytes, a JSON header of names, types, shapes and offsets, then the data,
+// row-major and little-endian.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_SAFETENSORS_H
+#define DIST_FRONTENDS_ONNX_SAFETENSORS_H
+
+#include "Parameters.h"
+
+#include "llvm/Support/Error.h"
+
+namespace mlir::dist::frontend {
+
+/// Writes the parameters in the model's own layout. `path` is replaced as a
+/// whole or not at all.
+llvm::Error writeSafetensors(llvm::StringRef path,
+                             llvm::ArrayRef<Parameter> parameters);
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_SAFETENSORS_H

@@ -1,0 +1,122 @@
+//===- dist-import.cpp - Model files to level-0 IR ------------------------===//
+//
+// Reads an exported model and writes it as linalg on tensors, its parameters to
+// a safetensors file beside it. What is read: docs/import.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Import.h"
+#include "frontends/onnx/Safetensors.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static llvm::cl::OptionCategory category("dist-import options");
+
+static llvm::cl::opt<std::string> input(llvm::cl::Positional,
+                                        llvm::cl::desc("MODEL.onnx"),
+                                        llvm::cl::Required,
+                                        llvm::cl::cat(category));
+
+static llvm::cl::opt<std::string>
+    output("o", llvm::cl::desc("Where the program goes; - is standard output"),
+           llvm::cl::value_desc("OUT.mlir"), llvm::cl::init("-"),
+           llvm::cl::cat(category));
+
+static llvm::cl::opt<std::string> weights(
+    "weights",
+    llvm::cl::desc("Where the parameters go (default: OUT.safetensors; none "
+                   "when the program goes to standard output)"),
+    llvm::cl::value_desc("OUT.safetensors"), llvm::cl::cat(category));
+
+static llvm::cl::list<std::string>
+    bind("bind",
+         llvm::cl::desc("Size of a dynamic dimension, by its name or as "
+                        "INPUT[INDEX]; may be repeated"),
+         llvm::cl::value_desc("DIM=N"), llvm::cl::cat(category));
+
+static llvm::cl::opt<bool> locations(
+    "locations",
+    llvm::cl::desc("Write each op's place in the model file (default: true)"),
+    llvm::cl::init(true), llvm::cl::cat(category));
+
+static int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "dist-import") << message << "\n";
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM initialise(argc, argv);
+  llvm::cl::HideUnrelatedOptions(category);
+  llvm::cl::ParseCommandLineOptions(
+      argc, argv, "Imports an exported model as linalg on tensors\n");
+
+  frontend::ImportOptions options;
+  for (const std::string &binding : bind) {
+    auto [name, number] = llvm::StringRef(binding).rsplit('=');
+    int64_t size;
+    if (name.empty() || number.getAsInteger(10, size))
+      return fail("--bind " + binding +
+                  ": a name and a number are needed, as "
+                  "in --bind batch=2");
+    options.bindings[name.str()] = size;
+  }
+  llvm::SmallString<128> weightsPath(weights.getValue());
+  if (weightsPath.empty() && output != "-") {
+    weightsPath = output;
+    llvm::sys::path::replace_extension(weightsPath, "safetensors");
+    if (weightsPath == output)
+      return fail("-o " + output +
+                  ": the parameters would go to the same "
+                  "file; name another one with --weights");
+  }
+  // The module names its weights relative to itself.
+  options.weights = weightsPath.str().str();
+  if (!weights.getNumOccurrences())
+    options.weights = llvm::sys::path::filename(weightsPath).str();
+  else if (output != "-" && llvm::sys::path::parent_path(weightsPath) ==
+                                llvm::sys::path::parent_path(output))
+    options.weights = llvm::sys::path::filename(weightsPath).str();
+  else if (!llvm::sys::path::is_absolute(weightsPath) && output != "-") {
+    llvm::SmallString<128> absolute(weightsPath);
+    llvm::sys::fs::make_absolute(absolute);
+    options.weights = absolute.str().str();
+  }
+
+  llvm::Expected<frontend::Model> model = frontend::readModel(input);
+  if (!model)
+    return fail(llvm::toString(model.takeError()));
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  llvm::Expected<frontend::ImportedModel> imported =
+      frontend::importModel(*model, context, options);
+  if (!imported)
+    return fail(llvm::toString(imported.takeError()));
+
+  // The weights first: a program is of no use without them.
+  if (!weightsPath.empty() && !imported->parameters.empty())
+    if (llvm::Error failure =
+            frontend::writeSafetensors(weightsPath, imported->parameters))
+      return fail(llvm::toString(std::move(failure)));
+  std::error_code code;
+  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_Text);
+  if (code)
+    return fail(output + ": cannot be written: " + code.message());
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(locations);
+  imported->module->print(file.os(), flags);
+  file.os() << "\n";
+  file.os().flush();
+  if (file.os().has_error())
+    return fail(output + ": cannot be written: " + file.os().error().message());
+  file.keep();
+  return 0;
+}
