@@ -1,5 +1,6 @@
 //===- DistAttrs.cpp - Assembly and checks of the attributes --------------===//
 
+#include "dialects/dist/IR/Assembly.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -100,28 +101,35 @@ Diagnostic &mlir::dist::operator<<(Diagnostic &diagnostic, MeshAxesAttr axes) {
   return appendText(diagnostic, axes);
 }
 
-Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
+ParseResult mlir::dist::parseAxis(AsmParser &parser, AxisRefAttr &axis) {
   std::string name;
   int64_t pre = 1, size = 0;
   if (parser.parseString(&name))
-    return {};
+    return failure();
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalLParen())) {
     if (parser.parseInteger(pre) || parser.parseRParen() ||
         parser.parseInteger(size))
-      return {};
-    if (pre < 1 || size < 2) {
-      parser.emitError(loc) << "sub-axis \"" << name << "\"(" << pre << ")"
-                            << size << " must have a positive number in "
-                            << "parentheses and a size of at least 2";
-      return {};
-    }
+      return failure();
+    if (pre < 1 || size < 2)
+      return parser.emitError(loc)
+             << "sub-axis \"" << name << "\"(" << pre << ")" << size
+             << " must have a positive number in parentheses and a size of at "
+             << "least 2";
   }
-  return get(parser.getContext(), name, pre, size);
+  axis = AxisRefAttr::get(parser.getContext(), name, pre, size);
+  return success();
+}
+
+Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
+  AxisRefAttr axis;
+  if (parser.parseLess() || parseAxis(parser, axis) || parser.parseGreater())
+    return {};
+  return axis;
 }
 
 void AxisRefAttr::print(AsmPrinter &printer) const {
-  printer.getStream() << *this;
+  printer.getStream() << "<" << *this << ">";
 }
 
 /// Parses `{"a", "b", ?}`; `isOpen` null means that `?` is not allowed.
@@ -136,23 +144,46 @@ static ParseResult parseAxes(AsmParser &parser,
         if (isOpen && *isOpen)
           return parser.emitError(parser.getCurrentLocation(),
                                   "'?' must be the last entry of a dimension");
-        auto axis =
-            llvm::dyn_cast_or_null<AxisRefAttr>(AxisRefAttr::parse(parser, {}));
-        if (!axis)
-          return failure();
-        axes.push_back(axis);
-        return success();
+        return parseAxis(parser, axes.emplace_back());
       });
 }
 
 static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
                       bool isOpen) {
   printer << "{";
-  llvm::interleaveComma(axes, printer,
-                        [&](AxisRefAttr a) { a.print(printer); });
+  llvm::interleaveComma(axes, printer.getStream());
   if (isOpen)
     printer << (axes.empty() ? "?" : ", ?");
   printer << "}";
+}
+
+ParseResult mlir::dist::parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes) {
+  SmallVector<MeshAxisAttr> list;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square, [&]() -> ParseResult {
+            std::string name;
+            int64_t size;
+            if (parser.parseString(&name) || parser.parseEqual() ||
+                parser.parseInteger(size))
+              return failure();
+            list.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
+            return success();
+          }))
+    return failure();
+  axes = MeshAxesAttr::get(parser.getContext(), list);
+  return success();
+}
+
+Attribute MeshAxesAttr::parse(AsmParser &parser, Type) {
+  MeshAxesAttr axes;
+  if (parser.parseLess() || parseMeshAxes(parser, axes) ||
+      parser.parseGreater())
+    return {};
+  return axes;
+}
+
+void MeshAxesAttr::print(AsmPrinter &printer) const {
+  printer.getStream() << "<" << *this << ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,15 +193,21 @@ static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
 Attribute SubDimAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisRefAttr> axes;
   int64_t size = 0;
-  if (parser.parseInteger(size) || parser.parseColon() ||
-      parseAxes(parser, axes, nullptr))
+  if (parser.parseLess() || parser.parseInteger(size) || parser.parseColon() ||
+      parseAxes(parser, axes, nullptr) || parser.parseGreater())
     return {};
   return get(parser.getContext(), size, axes);
 }
 
+static void printSubDim(AsmPrinter &printer, SubDimAttr subDim) {
+  printer << subDim.getSize() << ":";
+  printAxes(printer, subDim.getAxes(), false);
+}
+
 void SubDimAttr::print(AsmPrinter &printer) const {
-  printer << getSize() << ":";
-  printAxes(printer, getAxes(), false);
+  printer << "<";
+  printSubDim(printer, *this);
+  printer << ">";
 }
 
 DimShardingAttr DimShardingAttr::get(MLIRContext *context,
@@ -190,7 +227,7 @@ SmallVector<AxisRefAttr> DimShardingAttr::getAllAxes() const {
   return axes;
 }
 
-Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
+ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
   // sub-dim := int `:` axes; dim := (sub-dim `*`)* axes (`groups` int)?
   MLIRContext *context = parser.getContext();
   SmallVector<SubDimAttr> subDims;
@@ -203,45 +240,56 @@ Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
     if (number.has_value()) {
       if (failed(*number) || parser.parseColon() ||
           parseAxes(parser, axes, nullptr) || parser.parseStar())
-        return {};
-      if (size < 1) {
-        parser.emitError(loc)
-            << "sub-dimension size " << size << " must be positive";
-        return {};
-      }
+        return failure();
+      if (size < 1)
+        return parser.emitError(loc)
+               << "sub-dimension size " << size << " must be positive";
       subDims.push_back(SubDimAttr::get(context, size, axes));
       continue;
     }
     if (parseAxes(parser, axes, &isOpen))
-      return {};
+      return failure();
     if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {
       loc = parser.getCurrentLocation();
       if (parser.parseInteger(size))
-        return {};
-      if (size < 1) {
-        parser.emitError(loc) << "groups " << size << " must be positive";
-        return {};
-      }
+        return failure();
+      if (size < 1)
+        return parser.emitError(loc)
+               << "groups " << size << " must be positive";
       if (size > 1)
         subDims.push_back(SubDimAttr::get(context, size, {}));
     }
     subDims.push_back(SubDimAttr::get(context, 0, axes));
-    return get(context, subDims, isOpen);
+    dim = DimShardingAttr::get(context, subDims, isOpen);
+    return success();
   }
 }
 
-void DimShardingAttr::print(AsmPrinter &printer) const {
-  ArrayRef<SubDimAttr> subDims = getSubDims();
+void mlir::dist::printDim(AsmPrinter &printer, DimShardingAttr dim) {
+  ArrayRef<SubDimAttr> subDims = dim.getSubDims();
   if (subDims.size() == 2 && subDims[0].getAxes().empty()) {
-    printAxes(printer, subDims[1].getAxes(), getIsOpen());
+    printAxes(printer, subDims[1].getAxes(), dim.getIsOpen());
     printer << " groups " << subDims[0].getSize();
     return;
   }
   for (SubDimAttr subDim : subDims.drop_back()) {
-    subDim.print(printer);
+    printSubDim(printer, subDim);
     printer << " * ";
   }
-  printAxes(printer, subDims.back().getAxes(), getIsOpen());
+  printAxes(printer, subDims.back().getAxes(), dim.getIsOpen());
+}
+
+Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
+  DimShardingAttr dim;
+  if (parser.parseLess() || parseDim(parser, dim) || parser.parseGreater())
+    return {};
+  return dim;
+}
+
+void DimShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printDim(printer, *this);
+  printer << ">";
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,15 +322,9 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisRefAttr> partial;
   if (parser.parseLess() || parser.parseAttribute(mesh) ||
       parser.parseComma() ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square, [&]() -> ParseResult {
-            auto dim = llvm::dyn_cast_or_null<DimShardingAttr>(
-                DimShardingAttr::parse(parser, {}));
-            if (!dim)
-              return failure();
-            dims.push_back(dim);
-            return success();
-          }))
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parseDim(parser, dims.emplace_back());
+      }))
     return {};
   if (succeeded(parser.parseOptionalComma())) {
     StringRef word;
@@ -315,7 +357,7 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
 void ShardingAttr::print(AsmPrinter &printer) const {
   printer << "<" << getMesh() << ", [";
   llvm::interleaveComma(getDims(), printer,
-                        [&](DimShardingAttr d) { d.print(printer); });
+                        [&](DimShardingAttr d) { printDim(printer, d); });
   printer << "]";
   if (isPartial()) {
     printer << ", partial = " << stringifyReductionKind(getPartialKind())

@@ -32,6 +32,7 @@ def Dist_ReductionKindAttr
     integers no kind but `sum`, `prod`, `and` and `or` is offered, since
     signless integers compare as signed ones.
   }];
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Dist_SyncMode : I32EnumAttr<"SyncMode", "When a sync acts", [
@@ -43,6 +44,7 @@ def Dist_SyncMode : I32EnumAttr<"SyncMode", "When a sync acts", [
 }
 def Dist_SyncModeAttr : EnumAttr<Dist_Dialect, Dist_SyncMode, "sync_mode"> {
   let summary = "Before or after the module's forward, or after its backward";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
@@ -56,6 +58,7 @@ def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
 }
 def Dist_SyncKindAttr : EnumAttr<Dist_Dialect, Dist_SyncKind, "sync_kind"> {
   let summary = "The operation a sync asks for (the words of Slapo's .sync())";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names", [
@@ -69,6 +72,7 @@ def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names"
 def Dist_ShardTargetAttr
     : EnumAttr<Dist_Dialect, Dist_ShardTarget, "shard_target"> {
   let summary = "A contraction's output or input features, or a named tensor";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,13 +83,14 @@ def Dist_MeshAxisAttr : Dist_Attr<"MeshAxis", "mesh_axis"> {
   let summary = "A named axis of a mesh and the number of devices along it";
   let parameters = (ins StringRefParameter<"name of the axis">:$name,
                         "int64_t":$size);
-  let assemblyFormat = "$name `=` $size";
+  let assemblyFormat = "`<` $name `=` $size `>`";
 }
 
 def Dist_MeshAxesAttr
     : ArrayOfAttr<Dist_Dialect, "MeshAxes", "mesh_axes", "MeshAxisAttr"> {
   let summary = "The axes of a mesh, major to minor";
-  let assemblyFormat = "`[` (`]`) : ($value^ `]`)?";
+  let assemblyFormat = ?;
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Dist_AxisRefAttr : Dist_Attr<"AxisRef", "axis"> {

@@ -1,5 +1,6 @@
 //===- DistOps.cpp - Assembly and verifiers of meshes and schedules -------===//
 
+#include "dialects/dist/IR/Assembly.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,23 +12,6 @@ using namespace mlir::dist;
 // Assembly shared by the ops
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseMeshAxes(OpAsmParser &parser, MeshAxesAttr &axes) {
-  SmallVector<MeshAxisAttr> list;
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square, [&]() -> ParseResult {
-            std::string name;
-            int64_t size;
-            if (parser.parseString(&name) || parser.parseEqual() ||
-                parser.parseInteger(size))
-              return failure();
-            list.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
-            return success();
-          }))
-    return failure();
-  axes = MeshAxesAttr::get(parser.getContext(), list);
-  return success();
-}
-
 static void printMeshAxes(OpAsmPrinter &printer, Operation *,
                           MeshAxesAttr axes) {
   printer.getStream() << axes;
@@ -36,8 +20,8 @@ static void printMeshAxes(OpAsmPrinter &printer, Operation *,
 static ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
   SmallVector<Attribute> list;
   if (parser.parseCommaSeparatedList([&]() -> ParseResult {
-        Attribute axis = AxisRefAttr::parse(parser, {});
-        if (!axis)
+        AxisRefAttr axis;
+        if (parseAxis(parser, axis))
           return failure();
         list.push_back(axis);
         return success();
@@ -48,9 +32,7 @@ static ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
 }
 
 static void printAxisList(OpAsmPrinter &printer, Operation *, ArrayAttr axes) {
-  llvm::interleaveComma(axes, printer, [&](Attribute axis) {
-    cast<AxisRefAttr>(axis).print(printer);
-  });
+  llvm::interleaveComma(axes.getAsRange<AxisRefAttr>(), printer.getStream());
 }
 
 /// Parses the bare keyword of an enum attribute.
@@ -83,7 +65,12 @@ static void printEnum(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
 /// A string in which quotes, which directives are full of, are written `\"`
 /// rather than `\22`.
 static ParseResult parseText(OpAsmParser &parser, StringAttr &text) {
-  return parser.parseAttribute(text);
+  // Not an attribute, which would take a type that follows for its own.
+  std::string value;
+  if (parser.parseString(&value))
+    return failure();
+  text = parser.getBuilder().getStringAttr(value);
+  return success();
 }
 
 static void printText(OpAsmPrinter &printer, Operation *, StringAttr text) {
@@ -178,14 +165,14 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     kind = *symbolizeShardTarget(word);
     SmallVector<Attribute> dims;
     if (parser.parseString(&target) ||
-        parser.parseCommaSeparatedList(
-            AsmParser::Delimiter::Square, [&]() -> ParseResult {
-              Attribute dim = DimShardingAttr::parse(parser, {});
-              if (!dim)
-                return failure();
-              dims.push_back(dim);
-              return success();
-            }))
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&]() -> ParseResult {
+                                         DimShardingAttr dim;
+                                         if (parseDim(parser, dim))
+                                           return failure();
+                                         dims.push_back(dim);
+                                         return success();
+                                       }))
       return failure();
     result.addAttribute("dims", ArrayAttr::get(context, dims));
   } else {
@@ -226,7 +213,7 @@ void ShardOp::print(OpAsmPrinter &printer) {
     printer.printAttribute(getTargetAttr());
     printer << " [";
     llvm::interleaveComma(*getDims(), printer, [&](Attribute dim) {
-      cast<DimShardingAttr>(dim).print(printer);
+      printDim(printer, cast<DimShardingAttr>(dim));
     });
     printer << "]";
   } else {
@@ -313,8 +300,9 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addAttribute("optional", UnitAttr::get(context));
   if (succeeded(parser.parseOptionalKeyword("cause"))) {
     StringAttr cause;
-    if (parser.parseAttribute(cause, "cause", result.attributes))
+    if (parseText(parser, cause))
       return failure();
+    result.addAttribute("cause", cause);
   }
   if (parser.parseOptionalAttrDict(result.attributes))
     return failure();

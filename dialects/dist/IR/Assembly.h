@@ -1,0 +1,25 @@
+//===- Assembly.h - Parts of shardings in short form ------------*- C++ -*-===//
+//
+// Axes and dimensions as they stand within shardings and ops: `"tp"(1)2` and
+// `{"tp", ?} groups 3`, without the brackets of an attribute of their own. Used
+// by the dialect only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_ASSEMBLY_H
+#define DIST_DIALECTS_DIST_IR_ASSEMBLY_H
+
+#include "dialects/dist/IR/Dist.h"
+
+namespace mlir::dist {
+
+ParseResult parseAxis(AsmParser &parser, AxisRefAttr &axis);
+
+ParseResult parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes);
+
+ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim);
+void printDim(AsmPrinter &printer, DimShardingAttr dim);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_ASSEMBLY_H

@@ -1,0 +1,47 @@
+// Schedules and their directives print as they are written.
+// RUN: dist-opt %s | dist-opt | FileCheck %s --strict-whitespace
+
+// CHECK: dist.mesh @m ["dp" = 2, "tp" = 4]
+dist.mesh @m ["dp" = 2, "tp" = 4]
+
+// CHECK-LABEL:  dist.schedule @all on @m {
+dist.schedule @all on @m {
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.fc" column over "tp"{{$}}
+  dist.shard "h.*.fc" column over "tp"
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.attn" column over "dp", "tp"(1)2 groups 3{{$}}
+  dist.shard "h.*.attn" column over "dp", "tp"(1)2 groups 3
+  // CHECK-NEXT:{{^}}    dist.shard "/h\\.[0-9]+/" row over "tp" optional{{$}}
+  dist.shard "/h\\.[0-9]+/" row over "tp" optional
+  // CHECK-NEXT:{{^}}    dist.shard parameter "wte.weight" [{"tp"}, {?}] optional{{$}}
+  dist.shard parameter "wte.weight" [{"tp"}, {?}] optional
+  // CHECK-NEXT:{{^}}    dist.shard parameter "attn.weight" [{}, {"tp"} groups 3]{{$}}
+  dist.shard parameter "attn.weight" [{}, {"tp"} groups 3]
+  // CHECK-NEXT:{{^}}    dist.shard input "x" [{"dp"}, {}]{{$}}
+  dist.shard input "x" [{"dp"}, {}]
+  // CHECK-NEXT:{{^}}    dist.shard output "y" []{{$}}
+  dist.shard output "y" []
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_pre all_gather dim 1 over "tp"{{$}}
+  dist.sync "a" fwd_pre all_gather dim 1 over "tp"
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post reduce_scatter dim 0 over "dp", "tp"{{$}}
+  dist.sync "a" fwd_post reduce_scatter dim 0 over "dp", "tp"
+  // CHECK-NEXT:{{^}}    dist.sync "a" bwd_post all_reduce over "tp" optional{{$}}
+  dist.sync "a" bwd_post all_reduce over "tp" optional
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post scatter dim 2 over "tp"{{$}}
+  dist.sync "a" fwd_post scatter dim 2 over "tp"
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post all_to_all dim 1 to 2 over "tp"(2)2{{$}}
+  dist.sync "a" fwd_post all_to_all dim 1 to 2 over "tp"(2)2
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post all_reduce over "tp" {note = "kept"}{{$}}
+  dist.sync "a" fwd_post all_reduce over "tp" {note = "kept"}
+}
+
+// A schedule may be on a mesh that the program brings, and be empty.
+// CHECK-LABEL: dist.schedule @elsewhere on @unknown attributes {note = "kept"} {
+// CHECK-NEXT: dist.shard "fc" column over "any"
+// CHECK-NEXT: }
+dist.schedule @elsewhere on @unknown attributes {note = "kept"} {
+  dist.shard "fc" column over "any"
+}
+// CHECK: dist.schedule @empty on @m {
+// CHECK-NEXT: }
+dist.schedule @empty on @m {
+}
