@@ -193,11 +193,14 @@ LogicalResult HaloExchangeOp::verify() {
     return emitOpError() << "dimension " << dim
                          << " is out of range for a tensor of rank "
                          << in.getRank();
-  for (int64_t width : {int64_t(getLow()), int64_t(getHigh())})
-    if (width < 0 || width > in.getDimSize(dim))
+  for (int64_t width : {int64_t(getLow()), int64_t(getHigh())}) {
+    if (width < 0)
+      return emitOpError() << "halo of " << width << " is negative";
+    if (width > in.getDimSize(dim))
       return emitOpError() << "halo of " << width << " is wider than the "
                            << in.getDimSize(dim)
                            << " rows that a neighbour has";
+  }
   SmallVector<int64_t> expected(in.getShape());
   expected[dim] += getLow() + getHigh();
   if (in.clone(expected) != getResult().getType())

@@ -1,0 +1,164 @@
+// Constraints of #dist.sharding, C1 to C5, and of the discardable attributes.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+// C1
+// expected-error@below {{sharding #dist.sharding<@other, [{}]> of argument 0 names no dist.mesh}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@other, [{}]>})
+
+// -----
+
+func.func private @m()
+// expected-error@below {{sharding #dist.sharding<@m, [{}]> of argument 0 names no dist.mesh}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>})
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{argument 1: sharding #dist.sharding<@m, [{}]> has 1 dimensions, but the tensor has 2}}
+func.func private @f(tensor<8xf32>, tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{}]>})
+
+// -----
+
+// C3
+dist.mesh @m ["dp" = 2, "tp" = 4]
+// expected-error@below {{axis "x" of sharding #dist.sharding<@m, [{"x"}]> is not in mesh @m ["dp" = 2, "tp" = 4]}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>})
+
+// -----
+
+dist.mesh @m ["dp" = 2, "tp" = 4]
+// expected-error@below {{axis "x" of sharding}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}], partial = max {"x"}>})
+
+// -----
+
+dist.mesh @m ["tp" = 6]
+// expected-error@below {{sub-axis "tp"(2)2 does not divide axis "tp" of size 6}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"(2)2}]>})
+
+// -----
+
+// The product of both numbers is past 63 bits.
+dist.mesh @m ["tp" = 6]
+// expected-error@below {{sub-axis "tp"(4294967296)4294967296 does not divide axis "tp" of size 6}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"(4294967296)4294967296}]>})
+
+// -----
+
+// C4
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{axis "tp" occurs twice in sharding #dist.sharding<@m, [{"tp"}, {"tp"}]>}}
+func.func private @f(tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {"tp"}]>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{axis "tp" occurs twice in sharding #dist.sharding<@m, [{"tp"}], partial = sum {"tp"}>}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}], partial = sum {"tp"}>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{axis "tp"(2)2 occurs twice}}
+func.func private @f(tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {"tp"(2)2}]>})
+
+// -----
+
+// [2, 3] and [3, 2] are no parts of one product.
+dist.mesh @m ["tp" = 6]
+// expected-error@below {{axis "tp"(3)2 occurs twice}}
+func.func private @f(tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"(1)2}, {"tp"(3)2}]>})
+
+// -----
+
+// C5
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{dimension 0 of size 8 is not a multiple of its sub-dimensions' 3 in sharding #dist.sharding<@m, [{"tp"} groups 3]>}}
+func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"tp"} groups 3]>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{interleaved sub-dimension of size 6 in dimension 0 is not divided by 4 devices in sharding #dist.sharding<@m, [{"tp"} groups 3]>}}
+func.func private @f(tensor<18xf32> {dist.sharding = #dist.sharding<@m, [{"tp"} groups 3]>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{the sub-dimensions of dimension 0 multiply to more than 63 bits}}
+func.func private @f(tensor<18xf32> {dist.sharding = #dist.sharding<@m, [4294967296:{} * 4294967296:{} * {"tp"}]>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{dimension 0 of dynamic size cannot be interleaved}}
+func.func private @f(tensor<?xf32> {dist.sharding = #dist.sharding<@m, [{"tp"} groups 3]>})
+
+// -----
+
+// Discardable attributes.
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{'dist.sharding' of argument 0 must be a #dist.sharding, but is "tp"}}
+func.func private @f(tensor<8xf32> {dist.sharding = "tp"})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{sharding #dist.sharding<@m, [{}]> of argument 0 needs a ranked tensor, but the type is 'f32'}}
+func.func private @f(f32 {dist.sharding = #dist.sharding<@m, [{}]>})
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{result 0: sharding #dist.sharding<@m, [{}, {}]> has 2 dimensions, but the tensor has 1}}
+func.func private @f() -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>})
+
+// -----
+
+// expected-error@below {{'dist.parameter' of argument 0 must be a string, but is 3 : i64}}
+func.func private @f(f32 {dist.parameter = 3})
+
+// -----
+
+// expected-error@below {{'dist.output' of result 0 must be a string, but is unit}}
+func.func private @f() -> (f32 {dist.output})
+
+// -----
+
+// expected-error@below {{'dist.global_type' of argument 0 must be a ranked tensor type, but is f32}}
+func.func private @f(tensor<8xf32> {dist.global_type = f32})
+
+// -----
+
+// expected-error@below {{unknown attribute 'dist.shardng' on argument 0}}
+func.func private @f(tensor<8xf32> {dist.shardng = "tp"})
+
+// -----
+
+// expected-error@below {{'dist.scope' must be a string, but is 3 : i64}}
+func.func private @f() attributes {dist.scope = 3}
+
+// -----
+
+// expected-error@below {{unknown attribute 'dist.scpe' of the dist dialect}}
+func.func private @f() attributes {dist.scpe = "h"}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'dist.shardings' must be an array of one entry for each of the 1 results, but is []}}
+  %0 = math.exp %x {dist.shardings = []} : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{sharding #dist.sharding<@m, [{}, {}]> has 2 dimensions, but the tensor has 1}}
+  %0 = math.exp %x {dist.shardings = [#dist.sharding<@m, [{}, {}]>]} : tensor<8xf32>
+  return
+}

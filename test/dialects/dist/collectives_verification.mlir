@@ -1,0 +1,298 @@
+// Constraints of all collectives, and of each.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+// All: a mesh, and axes of it.
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{needs 'on @mesh', since the module has not exactly one mesh}}
+  %0 = dist.all_reduce %x sum over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{names no dist.mesh: n}}
+  %0 = dist.all_reduce %x sum over "tp" on @n : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{axis "dp" is not in mesh @m ["tp" = 4]}}
+  %0 = dist.all_reduce %x sum over "dp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{names axis "tp"(1)2 twice}}
+  %0 = dist.all_reduce %x sum over "tp", "tp"(1)2 : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{needs at least one axis}}
+  %0 = "dist.all_reduce"(%x) {axes = [], reduction = #dist.reduction<sum>} : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<?xf32>) {
+  // expected-error@below {{operand #0 must be statically shaped tensor of any type values, but got 'tensor<?xf32>'}}
+  %0 = dist.all_reduce %x sum over "tp" : tensor<?xf32>
+  return
+}
+
+// -----
+
+// all_reduce C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'or' needs integers, but the elements are 'f32'}}
+  %0 = dist.all_reduce %x or over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xcomplex<f32>>) {
+  // expected-error@below {{cannot reduce elements of type 'complex<f32>'}}
+  %0 = dist.all_reduce %x max over "tp" : tensor<8xcomplex<f32>>
+  return
+}
+
+// -----
+
+// all_gather C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{dimension 1 is out of range for a tensor of rank 1}}
+  %0 = dist.all_gather %x dim 1 over "tp" : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{in groups of 4 relates 'tensor<8xf32>' to 'tensor<32xf32>' on dimension 0, but the other type is 'tensor<16xf32>'}}
+  %0 = dist.all_gather %x dim 0 over "tp" : tensor<8xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{relates 'tensor<8xf32>' to 'tensor<32xf32>' on dimension 0, but the other type is 'tensor<32xi32>'}}
+  %0 = dist.all_gather %x dim 0 over "tp" : tensor<8xf32> -> tensor<32xi32>
+  return
+}
+
+// -----
+
+// reduce_scatter C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{dimension -1 is out of range for a tensor of rank 1}}
+  %0 = dist.reduce_scatter %x sum dim -1 over "tp" : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["dp" = 2, "tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{in groups of 8 relates 'tensor<2xf32>' to 'tensor<16xf32>' on dimension 0, but the other type is 'tensor<8xf32>'}}
+  %0 = dist.reduce_scatter %x sum dim 0 over "dp", "tp" : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'and' needs integers, but the elements are 'f32'}}
+  %0 = dist.reduce_scatter %x and dim 0 over "tp" : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// all_slice C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<f32>) {
+  // expected-error@below {{dimension 0 is out of range for a tensor of rank 0}}
+  %0 = dist.all_slice %x dim 0 over "tp" : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{in groups of 4 relates 'tensor<4xf32>' to 'tensor<16xf32>' on dimension 0, but the other type is 'tensor<8xf32>'}}
+  %0 = dist.all_slice %x dim 0 over "tp" : tensor<8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// all_to_all C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error@below {{dimension 2 is out of range for a tensor of rank 2}}
+  %0 = dist.all_to_all %x split 0 concat 2 over "tp" : tensor<8x8xf32> -> tensor<2x32xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error@below {{splits and concatenates the same dimension 1}}
+  %0 = dist.all_to_all %x split 1 concat 1 over "tp" : tensor<8x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<6x8xf32>) {
+  // expected-error@below {{cannot split dimension 0 of size 6 among 4 devices}}
+  %0 = dist.all_to_all %x split 0 concat 1 over "tp" : tensor<6x8xf32> -> tensor<2x32xf32>
+  return
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error@below {{makes 'tensor<2x32xf32>' of 'tensor<8x8xf32>', but the result type is 'tensor<32x2xf32>'}}
+  %0 = dist.all_to_all %x split 0 concat 1 over "tp" : tensor<8x8xf32> -> tensor<32x2xf32>
+  return
+}
+
+// -----
+
+// collective_permute C1
+dist.mesh @m ["dp" = 2, "tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{goes from 2 blocks to 4}}
+  %0 = dist.collective_permute %x from "dp" to "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["dp" = 2, "tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{axis "pp" is not in mesh @m ["dp" = 2, "tp" = 4]}}
+  %0 = dist.collective_permute %x from "dp" to "pp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// broadcast C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{root 4 is not in a group of 4}}
+  %0 = dist.broadcast %x root 4 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{root -1 is not in a group of 4}}
+  %0 = dist.broadcast %x root -1 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// halo_exchange C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{dimension 1 is out of range for a tensor of rank 1}}
+  %0 = dist.halo_exchange %x dim 1 low 1 high 1 over "tp" : tensor<8xf32> -> tensor<10xf32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{halo of 9 is wider than the 8 rows that a neighbour has}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 9 over "tp" : tensor<8xf32> -> tensor<18xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{halo of -1 is negative}}
+  %0 = dist.halo_exchange %x dim 0 low -1 high 1 over "tp" : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{makes 'tensor<11xf32>' of 'tensor<8xf32>', but the result type is 'tensor<10xf32>'}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 2 over "tp" : tensor<8xf32> -> tensor<10xf32>
+  return
+}
+
+// -----
+
+// send_recv C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{shift 0 reaches nobody in a group of 4}}
+  %0 = dist.send_recv %x shift 0 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{shift -4 reaches nobody in a group of 4}}
+  %0 = dist.send_recv %x shift -4 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// axis_index
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{axis "dp" is not in mesh @m ["tp" = 4]}}
+  %0 = dist.axis_index "dp"
+  return
+}

@@ -1,0 +1,28 @@
+// What is no directive is told where and what would be.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+dist.schedule @s on @m {
+  // expected-error@below {{'kolumn' must be 'column' or 'row'}}
+  dist.shard "fc" kolumn over "tp"
+}
+
+// -----
+
+dist.schedule @s on @m {
+  // expected-error@below {{expected string}}
+  dist.shard weight "fc" [{"tp"}]
+}
+
+// -----
+
+dist.schedule @s on @m {
+  // expected-error@below {{'before' is none of fwd_pre, fwd_post, bwd_post}}
+  dist.sync "fc" before all_reduce over "tp"
+}
+
+// -----
+
+dist.schedule @s on @m {
+  // expected-error@below {{'gather' is none of all_gather, reduce_scatter, all_reduce, scatter, all_to_all}}
+  dist.sync "fc" fwd_pre gather dim 1 over "tp"
+}

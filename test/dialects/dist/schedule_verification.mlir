@@ -1,0 +1,187 @@
+// Constraints of dist.schedule and its directives.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{is no directive of a schedule; dist.shard and dist.sync are}}
+  %0 = arith.constant 0 : index
+}
+
+// -----
+
+// expected-error@below {{'dist.shard' op expects parent op 'dist.schedule'}}
+dist.shard "fc" column over "tp"
+
+// -----
+
+// dist.shard C1
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'column' takes axes}}
+  "dist.shard"() {target = "fc", kind = #dist.shard_target<column>, axes = []} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'row' takes axes}}
+  "dist.shard"() {target = "fc", kind = #dist.shard_target<row>, axes = [#dist.axis<"tp">], dims = []} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'input' takes one entry a dimension}}
+  "dist.shard"() {target = "x", kind = #dist.shard_target<input>, axes = [#dist.axis<"tp">]} : () -> ()
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups 0 must be at least 1}}
+  dist.shard "fc" column over "tp" groups 0
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups belong to 'column' and 'row', not to 'input'}}
+  "dist.shard"() {target = "x", kind = #dist.shard_target<input>, dims = [], groups = 2 : i64} : () -> ()
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{axis "pp" is not in mesh @m ["tp" = 4]}}
+  dist.shard "fc" column over "pp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{axis "tp"(1)3 is not in mesh @m ["tp" = 4]}}
+  dist.shard input "x" [{"tp"(1)3}]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{names axis "tp"(1)2 twice}}
+  dist.shard "fc" column over "tp", "tp"(1)2
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{names axis "tp" twice}}
+  dist.shard input "x" [{"tp"}, {"tp"}]
+}
+
+// -----
+
+// dist.sync C1
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{in a schedule names modules and has no operand}}
+  "dist.sync"() {mode = #dist.sync_mode<fwd_pre>, kind = #dist.sync_kind<all_reduce>, axes = [#dist.axis<"tp">]} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error@below {{outside a schedule has an operand and no module path}}
+dist.sync "fc" fwd_pre all_reduce over "tp"
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'all_reduce' takes no dimension}}
+  dist.sync "fc" fwd_post all_reduce dim 1 over "tp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'reduce_scatter' needs 'dim'}}
+  dist.sync "fc" fwd_post reduce_scatter over "tp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{dimension -1 is out of range}}
+  dist.sync "fc" fwd_post scatter dim -1 over "tp"
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'all_to_all' needs 'dim … to …'}}
+  dist.sync "fc" fwd_post all_to_all dim 1 over "tp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'all_gather' takes no second dimension}}
+  dist.sync "fc" fwd_post all_gather dim 1 to 2 over "tp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'all_to_all' from dimension 1 to itself}}
+  dist.sync "fc" fwd_post all_to_all dim 1 to 1 over "tp"
+}
+
+// -----
+
+// C4
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{axis "pp" is not in mesh @m ["tp" = 4]}}
+  dist.sync "fc" fwd_post all_reduce over "pp"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{needs at least one axis}}
+  "dist.sync"() {target = "fc", mode = #dist.sync_mode<fwd_pre>, kind = #dist.sync_kind<all_reduce>, axes = []} : () -> ()
+}
+
+// -----
+
+// C5
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{in a schedule has no 'on', for it is on the schedule's mesh}}
+  dist.sync "fc" fwd_post all_reduce over "tp" on @m
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{in a schedule has no 'cause', for it is one}}
+  dist.sync "fc" fwd_post all_reduce over "tp" cause "me"
+}
