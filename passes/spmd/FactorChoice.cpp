@@ -141,13 +141,18 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
         if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
           continue;
-        bool isKnown = false;
-        for (const Candidate &known : candidates)
-          isKnown |= known.factor == factor && known.sharding == part;
-        if (isKnown)
-          continue;
         unsigned cause =
             index == kNone ? kNone : analysis.getDims(index)[dim].cause;
+        bool isKnown = false;
+        for (Candidate &known : candidates)
+          if (known.factor == factor && known.sharding == part) {
+            isKnown = true;
+            // A directive says more than the parameter that it placed.
+            if (index != kNone && analysis.isPinned(index))
+              known.cause = cause;
+          }
+        if (isKnown)
+          continue;
         candidates.push_back({factor, part, cause});
       }
     }

@@ -205,6 +205,11 @@ void PlacementAnalysis::addOps(Operation *module) {
               addEdge(op, {yielded, result});
       return;
     }
+    if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
+      if (getIndex(constraint.getOperand()) != kNone)
+        addEdge(op, {constraint.getOperand(), constraint.getResult()});
+      return;
+    }
     if (op->hasTrait<OpTrait::IsTerminator>() || isa<ScheduleOp, MeshOp>(op) ||
         isa<FunctionOpInterface>(op))
       return;

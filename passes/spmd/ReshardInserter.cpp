@@ -130,7 +130,12 @@ Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
       ReshardOp::create(builder, user->getLoc(), value.getType(), value, from,
                         wanted, builder.getStringAttr(cause()));
   setShardings(reshard, wanted);
-  if (auto scope = user->getAttr(kScopeAttr))
+  // What completes a reduction belongs to the module that left it pending.
+  Attribute scope = user->getAttr(kScopeAttr);
+  if (Operation *source = value.getDefiningOp(); source && from.isPartial())
+    if (Attribute theirs = source->getAttr(kScopeAttr))
+      scope = theirs;
+  if (scope)
     reshard->setAttr(kScopeAttr, scope);
   setPlacement(reshard, wanted);
   return versions[{value, wanted}] = reshard;
