@@ -338,8 +338,11 @@ void PlacementAnalysis::propagate() {
     unsigned to = sync ? getLinks(node)[1] : kNone;
     if (to == kNone)
       continue;
-    causes.push_back("dist.sync " + stringifySyncMode(sync.getMode()).str() +
-                     " " + stringifySyncKind(sync.getKind()).str());
+    causes.push_back(sync.getCause()
+                         ? sync.getCause()->str()
+                         : "dist.sync " +
+                               stringifySyncMode(sync.getMode()).str() + " " +
+                               stringifySyncKind(sync.getKind()).str());
     std::optional<int64_t> dim =
         sync.getKind() == SyncKind::AllToAll ? sync.getToDim() : sync.getDim();
     if (!dim || sync.getKind() == SyncKind::AllGather)

@@ -82,6 +82,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   if (partial.empty())
     wanted = wanted.withoutPartial();
   Value ready = getAs(operand, wanted, sync, [&] {
+    if (StringAttr cause = sync.getCauseAttr())
+      return cause.str();
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "dist.sync " << stringifySyncMode(sync.getMode()) << " " << kind;
