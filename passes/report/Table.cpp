@@ -1,7 +1,7 @@
 //===- Table.cpp - The report as a table for people -----------------------===//
 //
-// Alike collectives of modules whose paths differ in numbers only, which is
-// what layers are, share a line.
+// Alike collectives of modules whose paths differ in numbers only, as those of
+// layers do, share a line. Causes are sentences: they stand below, numbered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,22 +82,25 @@ private:
 /// Collectives that share a line.
 struct Line {
   const CollectiveUse *first;
+  /// Their cause, with the numbers in paths that they do not share as '*'.
+  std::string cause;
   int64_t count = 0;
   /// Numbers in the paths, one list for each place where there is one.
   std::vector<llvm::SetVector<StringRef>> numbers;
 };
 } // namespace
 
-/// Splits "h.0.attn" into what stays, "h.#.attn", and its numbers.
+static bool isNumber(StringRef part) {
+  return !part.empty() && llvm::all_of(part, llvm::isDigit);
+}
+
+/// Splits "h.0.attn" into what stays, "h.*.attn", and its numbers.
 static std::string splitPath(StringRef path, std::vector<StringRef> &numbers) {
   std::vector<std::string> parts;
   for (StringRef part : llvm::split(path, '.')) {
-    if (!part.empty() && llvm::all_of(part, llvm::isDigit)) {
+    if (isNumber(part))
       numbers.push_back(part);
-      parts.push_back("#");
-    } else {
-      parts.push_back(part.str());
-    }
+    parts.push_back(isNumber(part) ? "*" : part.str());
   }
   return llvm::join(parts, ".");
 }
@@ -107,7 +110,7 @@ static std::string joinPath(const Line &line) {
   std::vector<std::string> parts;
   size_t place = 0;
   for (StringRef part : llvm::split(line.first->scope, '.')) {
-    if (part.empty() || !llvm::all_of(part, llvm::isDigit)) {
+    if (!isNumber(part)) {
       parts.push_back(part.str());
       continue;
     }
@@ -130,19 +133,26 @@ static std::string joinPath(const Line &line) {
   return llvm::join(parts, ".");
 }
 
+/// The cause, or where the op stands if nobody gave one.
+static StringRef getCause(const CollectiveUse &use) {
+  return use.cause.empty() ? use.location : use.cause;
+}
+
 static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
   std::vector<Line> lines;
   llvm::StringMap<size_t> numberOf;
   for (const CollectiveUse &use : function.collectives) {
     std::vector<StringRef> numbers;
     std::string path = splitPath(use.scope, numbers);
+    std::vector<StringRef> ignored;
+    std::string cause = splitPath(getCause(use), ignored);
     std::string key;
     llvm::raw_string_ostream stream(key);
     stream << use.op << '\n'
            << use.reduce << '\n'
            << use.dtype << '\n'
            << path << '\n'
-           << use.cause << '\n'
+           << cause << '\n'
            << use.bytesSentPerRank << '\n'
            << use.inUnknownLoop << '\n'
            << llvm::join(use.axes, ",") << '\n';
@@ -150,10 +160,12 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
     auto [entry, inserted] = numberOf.try_emplace(key, lines.size());
     if (inserted || all) {
       entry->second = lines.size();
-      lines.push_back({&use, 0, {}});
+      lines.push_back({&use, getCause(use).str(), 0, {}});
       lines.back().numbers.resize(numbers.size());
     }
     Line &line = lines[entry->second];
+    if (line.cause != getCause(use))
+      line.cause = cause;
     line.count += use.count;
     for (auto [place, number] : llvm::enumerate(numbers))
       line.numbers[place].insert(number);
@@ -174,21 +186,27 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
   } else {
     Columns columns("lllrrll");
     columns.add({"collective", "axes", "local tensor", "sent", "times",
-                 "module", "because of"});
-    for (const Line &line : makeLines(function, all)) {
+                 "module", "cause"});
+    llvm::MapVector<StringRef, size_t> causes;
+    std::vector<Line> lines = makeLines(function, all);
+    for (const Line &line : lines) {
       const CollectiveUse &use = *line.first;
       std::string shape;
       for (int64_t size : use.shape)
         shape += std::to_string(size) + "x";
       anyUnknown |= use.inUnknownLoop;
-      std::string cause = use.cause.empty() ? use.location : use.cause;
+      size_t cause =
+          causes.try_emplace(line.cause, causes.size() + 1).first->second;
       columns.add({use.op + (use.reduce.empty() ? "" : " " + use.reduce),
                    llvm::join(use.axes, ","), shape + use.dtype,
                    bytesText(use.bytesSentPerRank),
                    std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
-                   joinPath(line), cause});
+                   joinPath(line), "(" + std::to_string(cause) + ")"});
     }
     columns.print(stream);
+    stream << "\n";
+    for (const auto &[cause, number] : causes)
+      stream << "  (" << number << ") " << cause << "\n";
   }
 
   struct Total {

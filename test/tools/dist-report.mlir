@@ -8,10 +8,14 @@
 // Alike collectives of layers share a line; the figures are of one of them.
 // TABLE: 8 ranks, mesh @m: dp=2, tp=4
 // TABLE-LABEL: @main
-// TABLE-NEXT: collective axes local tensor sent times module because of
-// TABLE-NEXT: all_reduce sum tp 2x16x64xf32 12.0 KiB 4 h.{0..3}.proj s.mlir:4: dist.shard "h.*.proj" row over "tp"
-// TABLE-NEXT: all_gather dp,tp 16xbf16 224 B 10 loop s.mlir:9
-// TABLE-NEXT: all_gather tp(1)2 4xf32 16 B 1 {{.*}}dist-report.mlir:[[#]]:[[#]]
+// TABLE-NEXT: collective axes local tensor sent times module cause
+// TABLE-NEXT: all_reduce sum tp 2x16x64xf32 12.0 KiB 4 h.{0..3}.proj (1)
+// TABLE-NEXT: all_gather dp,tp 16xbf16 224 B 10 loop (2)
+// TABLE-NEXT: all_gather tp(1)2 4xf32 16 B 1 (3)
+// TABLE-EMPTY:
+// TABLE-NEXT: (1) s.mlir:4: dist.shard "h.*.proj" row over "tp": for linalg.contract (h.*.proj)
+// TABLE-NEXT: (2) s.mlir:9
+// TABLE-NEXT: (3) {{.*}}dist-report.mlir:[[#]]:[[#]]
 // TABLE-EMPTY:
 // TABLE-NEXT: in all times sent by a rank
 // TABLE-NEXT: all_reduce 4 48.0 KiB
@@ -22,15 +26,15 @@
 // TABLE-NEXT: no communication
 
 // A line each; 20 us and 12.3 ms for every all_reduce.
-// ALL: all_reduce sum tp 2x16x64xf32 12.0 KiB 1 h.0.proj
-// ALL: all_reduce sum tp 2x16x64xf32 12.0 KiB 1 h.1.proj
+// ALL: all_reduce sum tp 2x16x64xf32 12.0 KiB 1 h.0.proj (1)
+// ALL: all_reduce sum tp 2x16x64xf32 12.0 KiB 1 h.1.proj (2)
 // ALL: in all times sent by a rank on the link
 // ALL: all_reduce 4 48.0 KiB 49.2 ms
 
 // JSON: {"mesh":{"axes":{"dp":2,"tp":4}},"functions":[
 // JSON-SAME: {"name":"main","collectives":[
 // JSON-SAME: {"op":"all_reduce","axes":["tp"],"reduce":"sum","shape":[2,16,64],"dtype":"f32","bytes_sent_per_rank":12288,"count":1,
-// JSON-SAME: "scope":"h.0.proj","cause":"s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\"","location":"{{[^"]+}}"}
+// JSON-SAME: "scope":"h.0.proj","cause":"s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.0.proj)","location":"{{[^"]+}}"}
 // JSON-SAME: {"op":"all_gather","axes":["dp","tp"],"reduce":"","shape":[16],"dtype":"bf16","bytes_sent_per_rank":224,"count":10,
 // JSON-SAME: {"op":"all_gather","axes":["tp(1)2"],"reduce":"","shape":[4],"dtype":"f32","bytes_sent_per_rank":16,"count":1,"scope":"","cause":"",
 // JSON-SAME: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152},"all_gather":{"count":11,"bytes_sent_per_rank":2256}}
@@ -47,7 +51,7 @@ func.func @main(
     -> tensor<2x16x64xf32> {
   // Arguments: 16384 + 8192 + 32 + 16 bytes, alive all the time. Beside them at
   // most two tensors of 8192 bytes: what an all_reduce reads and what it makes.
-  %0 = dist.all_reduce %x sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\"" {dist.scope = "h.0.proj"} : tensor<2x16x64xf32>
+  %0 = dist.all_reduce %x sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.0.proj)" {dist.scope = "h.0.proj"} : tensor<2x16x64xf32>
   %v = tensor.collapse_shape %0 [[0, 1], [2]] : tensor<2x16x64xf32> into tensor<32x64xf32>
   // %v is %0 seen otherwise, and the contraction writes over its destination: no
   // third tensor. 2 * 32 * 64 * 64 FLOP.
@@ -56,9 +60,9 @@ func.func @main(
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32x64xf32>) -> tensor<32x64xf32>
   %p = linalg.matmul ins(%v, %w : tensor<32x64xf32>, tensor<64x64xf32>) outs(%f : tensor<32x64xf32>) -> tensor<32x64xf32>
   %q = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 16, 64] : tensor<32x64xf32> into tensor<2x16x64xf32>
-  %1 = dist.all_reduce %q sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\"" {dist.scope = "h.1.proj"} : tensor<2x16x64xf32>
-  %2 = dist.all_reduce %1 sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\"" {dist.scope = "h.2.proj"} : tensor<2x16x64xf32>
-  %3 = dist.all_reduce %2 sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\"" {dist.scope = "h.3.proj"} : tensor<2x16x64xf32>
+  %1 = dist.all_reduce %q sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.1.proj)" {dist.scope = "h.1.proj"} : tensor<2x16x64xf32>
+  %2 = dist.all_reduce %1 sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.2.proj)" {dist.scope = "h.2.proj"} : tensor<2x16x64xf32>
+  %3 = dist.all_reduce %2 sum over "tp" cause "s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.3.proj)" {dist.scope = "h.3.proj"} : tensor<2x16x64xf32>
   %lo = arith.constant 0 : index
   %hi = arith.constant 20 : index
   %step = arith.constant 2 : index
