@@ -27,10 +27,14 @@ SmallVector<OpOperand *, 4> mlir::dist::getDataOperands(Operation *op) {
   return data;
 }
 
+/// Parameters come through few ops; long chains are computations, and looking
+/// to the end of each, from each of their ops, would take quadratic time.
+static constexpr size_t kLongestChain = 64;
+
 Origin mlir::dist::findOrigin(Value tensor) {
   Origin origin;
   origin.root = tensor;
-  while (true) {
+  while (origin.chain.size() < kLongestChain) {
     if (auto argument = dyn_cast<BlockArgument>(origin.root)) {
       auto function =
           dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -51,6 +55,7 @@ Origin mlir::dist::findOrigin(Value tensor) {
     origin.chain.push_back(data.front());
     origin.root = data.front()->get();
   }
+  return origin;
 }
 
 /// Whether a dimension of the tensor holds `factor`.

@@ -86,31 +86,6 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   return *schedule;
 }
 
-LogicalResult mlir::dist::overrideMesh(MeshOp mesh, StringRef sizes) {
-  SmallVector<MeshAxisAttr> axes(mesh.getAxes());
-  MLIRContext *context = mesh.getContext();
-  SmallVector<StringRef> entries;
-  sizes.split(entries, ',');
-  for (StringRef entry : entries) {
-    StringRef name = entry.split('=').first.trim();
-    StringRef number = entry.split('=').second;
-    int64_t size = 0;
-    if (number.trim().getAsInteger(10, size) || size < 1)
-      return emitError(mesh.getLoc())
-             << "mesh sizes \"" << sizes
-             << "\" are not of the form axis=N,…: \"" << entry << "\"";
-    auto axis = llvm::find_if(
-        axes, [&](MeshAxisAttr a) { return a.getName() == name; });
-    if (axis == axes.end())
-      return emitError(mesh.getLoc())
-             << "there is no axis \"" << name << "\" in mesh @"
-             << mesh.getSymName() << " " << mesh.getAxesAttr();
-    *axis = MeshAxisAttr::get(context, name, size);
-  }
-  mesh.setAxesAttr(MeshAxesAttr::get(context, axes));
-  return success();
-}
-
 LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                                         llvm::raw_ostream *report) {
   auto mesh = module.lookupSymbol<MeshOp>(schedule.getMesh());

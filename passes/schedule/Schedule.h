@@ -1,7 +1,6 @@
 //===- Schedule.h - Reading and applying schedules --------------*- C++ -*-===//
 //
-// What --dist-apply-schedule does, for tools that also want to change the mesh
-// in between or print where the directives went.
+// What --dist-apply-schedule does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +20,6 @@ FailureOr<ScheduleOp> loadSchedule(ModuleOp module, StringRef file,
 
 /// The schedule of `module` called `name`, or the only one.
 FailureOr<ScheduleOp> findSchedule(ModuleOp module, StringRef name);
-
-/// Gives axes of `mesh` other sizes: `sizes` is "tp=4,dp=2".
-LogicalResult overrideMesh(MeshOp mesh, StringRef sizes);
 
 /// Writes the directives of `schedule` into `module` as shardings, constraints
 /// and syncs, then erases the schedule. Writes to `report`, unless it is null,

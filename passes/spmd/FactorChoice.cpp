@@ -123,7 +123,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   SmallVector<Candidate, 8> candidates;
   bool isContested = false;
   auto collect = [&](Value value, const TensorRule &tensor,
-                     ShardingAttr sharding) {
+                     ShardingAttr sharding, bool isOperand) {
     if (!sharding)
       return;
     unsigned index = analysis.getIndex(value);
@@ -147,25 +147,53 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
         for (Candidate &known : candidates)
           if (known.factor == factor && known.sharding == part) {
             isKnown = true;
+            known.operands += isOperand;
             // A directive says more than the parameter that it placed.
             if (index != kNone && analysis.isPinned(index))
               known.cause = cause;
           }
         if (isKnown)
           continue;
-        candidates.push_back({factor, part, cause});
+        candidates.push_back({factor, part, cause, isOperand});
       }
     }
   };
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands))
     if (isa<RankedTensorType>(operand.getType()))
-      collect(operand, tensor, getPlacement(operand));
+      collect(operand, tensor, getPlacement(operand), true);
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
     if (isa<RankedTensorType>(result.getType()))
-      collect(result, tensor, getTarget(result));
+      collect(result, tensor, getTarget(result), false);
   if (candidates.empty())
     return;
+
+  // Where all operands are sharded alike along a reduction, the result is left
+  // pending, whatever placement it is wanted in: completing it brings it there.
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate reduction = candidates[i];
+    if (rule.factors[reduction.factor].kind != FactorKind::Reduction)
+      continue;
+    unsigned operands = 0;
+    for (auto [operand, tensor] :
+         llvm::zip_equal(op->getOperands(), rule.operands))
+      for (const auto &list : tensor.dims)
+        operands += llvm::is_contained(list, reduction.factor) &&
+                    getPlacement(operand) != nullptr;
+    if (reduction.operands < 2 || reduction.operands != operands)
+      continue;
+    SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();
+    llvm::erase_if(candidates, [&](const Candidate &other) {
+      return other.operands == 0 &&
+             anyOverlap(axes, other.sharding.getAllAxes());
+    });
+    i = llvm::find_if(candidates,
+                      [&](const Candidate &other) {
+                        return other.factor == reduction.factor &&
+                               other.sharding == reduction.sharding;
+                      }) -
+        candidates.begin();
+  }
 
   for (size_t i = 0; i < candidates.size(); ++i)
     for (size_t j = 0; j < i; ++j)

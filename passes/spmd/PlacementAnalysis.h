@@ -99,7 +99,8 @@ public:
   /// Makes propagate() remember what was proposed in vain, for explain().
   void rememberLosers() { remembersLosers = true; }
 
-  /// Tells for a value where its sharding came from, step by step, and what lost.
+  /// Tells for a value where its sharding came from, step by step, and what
+  /// lost.
   void explain(Value value, raw_ostream &os) const;
 
 private:
@@ -139,7 +140,8 @@ private:
   std::vector<unsigned> links;
   std::vector<Operation *> unruled;
   bool remembersLosers = false;
-  llvm::DenseMap<std::pair<unsigned, unsigned>, SmallVector<Proposal, 1>> losers;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, SmallVector<Proposal, 1>>
+      losers;
   std::vector<std::string> causes;
   // Nodes of every value, in one array.
   std::vector<unsigned> firstUse, uses;

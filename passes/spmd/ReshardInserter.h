@@ -30,6 +30,8 @@ struct Candidate {
   unsigned factor;
   DimShardingAttr sharding;
   unsigned cause;
+  /// Number of operands that lie like this.
+  unsigned operands;
   /// Whether leaving it unsharded may pay: another candidate wants its axes, or
   /// some tensor lies otherwise.
   bool isContested = false;

@@ -22,7 +22,10 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     operand = makeFree(operand, replicated(operand));
   ShardingAttr now = getPlacement(operand);
   auto type = cast<RankedTensorType>(operand.getType());
+  // Axes of one device need no communication.
   SmallVector<AxisRefAttr> axes = getAxisRefs(sync.getAxes());
+  llvm::erase_if(axes,
+                 [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
   StringRef kind = stringifySyncKind(sync.getKind());
   auto contradict = [&](const Twine &wanted) -> LogicalResult {
     InFlightDiagnostic error = sync.emitOpError()

@@ -109,3 +109,19 @@ func.func @sub_axes(%a: tensor<8x32xf32> {dist.sharding = #dist.sharding<@m, [{}
   %0 = tensor.expand_shape %a [[0], [1, 2, 3]] output_shape [8, 2, 2, 8] : tensor<8x32xf32> into tensor<8x2x2x8xf32>
   return %0 : tensor<8x2x2x8xf32>
 }
+
+// -----
+
+dist.mesh @m ["tp" = 1]
+
+// On one device a sync asks for nothing, and all programs are what they were.
+// CHECK-LABEL: @one_device
+// CHECK-NEXT: %[[N:.*]] = arith.negf %arg0 : tensor<8x16xf32>
+// CHECK-NEXT: return %[[N]]
+func.func @one_device(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
+  %0 = arith.negf %x : tensor<8x16xf32>
+  %1 = dist.sync %0 fwd_post all_reduce over "tp" : tensor<8x16xf32>
+  %2 = dist.sync %1 fwd_post reduce_scatter dim 1 over "tp" : tensor<8x16xf32>
+  %3 = dist.sync %2 fwd_post all_gather dim 1 over "tp" : tensor<8x16xf32>
+  return %3 : tensor<8x16xf32>
+}
