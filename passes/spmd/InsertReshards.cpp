@@ -339,17 +339,21 @@ LogicalResult ReshardInserter::visitReturn(Operation *op,
     if (asked) {
       SmallVector<DimShardingAttr, 4> dims;
       auto type = cast<RankedTensorType>(value.getType());
-      ShardingAttr now = getPlacement(value);
-      for (auto [dim, size] :
-           llvm::zip_equal(asked.getDims(), type.getShape())) {
-        DimShardingAttr fixed = layout.canonical(dim, size);
-        // An open dimension may keep what it has.
-        size_t index = dims.size();
-        if (dim.getIsOpen() && now &&
-            layout.isPrefix(fixed, now.getDims()[index]))
-          fixed = now.getDims()[index];
-        dims.push_back(fixed);
-      }
+      for (auto [dim, size] : llvm::zip_equal(asked.getDims(), type.getShape()))
+        dims.push_back(layout.canonical(dim, size));
+      // An open dimension may keep what it has, if no other wants those axes.
+      if (ShardingAttr now = getPlacement(value))
+        for (auto [index, dim] : llvm::enumerate(now.getDims())) {
+          if (!asked.getDims()[index].getIsOpen() ||
+              !layout.isPrefix(dims[index], dim))
+            continue;
+          bool isTaken = false;
+          for (auto [other, sharding] : llvm::enumerate(dims))
+            isTaken |= other != index &&
+                       anyOverlap(dim.getAllAxes(), sharding.getAllAxes());
+          if (!isTaken)
+            dims[index] = dim;
+        }
       wanted = place(dims);
     } else {
       ShardingAttr now = getPlacement(value);

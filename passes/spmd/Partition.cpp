@@ -117,15 +117,16 @@ LogicalResult Partitioner::visitOp(Operation *op) {
     operands.push_back(isKnown ? known->second.sharding : ShardingAttr());
     operandTypes.push_back(isKnown ? Type(known->second.type)
                                    : operand.getType());
-    isLocal &= !isKnown || known->second.type == operand.getType();
+    // Also a tensor that keeps its size may be padding on some devices.
+    isLocal &=
+        !isKnown || known->second.sharding.withoutPartial().isReplicated();
   }
   for (auto [result, sharding] : llvm::zip_equal(op->getResults(), attr)) {
     results.push_back(dyn_cast<ShardingAttr>(sharding));
     if (!results.back())
       continue;
     setWhole(result, results.back());
-    auto type = cast<RankedTensorType>(result.getType());
-    isLocal &= layout.localType(type, results.back()) == type;
+    isLocal &= results.back().withoutPartial().isReplicated();
   }
   op->removeAttr(shardingsName);
   if (isLocal)

@@ -105,6 +105,20 @@ ReshardProblem ReshardPlanner::getProblem(RankedTensorType type,
     visit(problem.partialTo);
   };
   forEachList([&](auto &axes) { all.append(axes.begin(), axes.end()); });
+  // Blocks of a part of an axis are no blocks of the axis where they are
+  // uneven.
+  for (auto *side : {&problem.from, &problem.to})
+    for (auto &dim : *side)
+      for (Piece &piece : dim) {
+        SmallVector<AxisRefAttr, 2> parts(piece.axes);
+        layout.refine(parts, all);
+        if (piece.size % layout.size(piece.axes) != 0 &&
+            parts.size() != piece.axes.size()) {
+          problem.from.clear();
+          problem.cutsUneven = true;
+          return problem;
+        }
+      }
   forEachList([&](auto &axes) { layout.refine(axes, all); });
   return problem;
 }
@@ -459,6 +473,8 @@ int64_t ReshardPlanner::getBytes(RankedTensorType type, ShardingAttr from,
 ShardingAttr ReshardPlanner::getWaypoint(RankedTensorType type,
                                          ShardingAttr from,
                                          ShardingAttr to) const {
+  if (getProblem(type, from, to).cutsUneven)
+    return ShardingAttr::getReplicated(from.getMesh(), type.getRank());
   SmallVector<DimShardingAttr, 4> dims(from.getDims());
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     SmallVector<Piece, 2> unused, alsoUnused;

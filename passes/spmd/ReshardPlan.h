@@ -44,6 +44,8 @@ struct ReshardProblem {
   SmallVector<SmallVector<Piece, 2>, 4> from, to;
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 2> partialFrom, partialTo;
+  /// One side has uneven blocks over an axis that the other has only a part of.
+  bool cutsUneven = false;
 };
 
 class ReshardPlanner {
