@@ -8,7 +8,10 @@ def model_tests(models):
                 size = "large",
                 srcs = ["run_model.py"],
                 args = [model, exporter],
+                # Up to four ranks are threads that work at once.
+                tags = ["cpu:2"],
                 data = [
+                    "//test:xunit.py",
                     "//examples:" + model,
                     "//tools:dist-import",
                     "//tools:dist-opt",
