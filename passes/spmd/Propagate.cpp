@@ -232,6 +232,8 @@ void PlacementAnalysis::visitSync(unsigned index,
                          index, false, getWholeBytes(type)});
   };
   auto withAxes = [&](DimShardingAttr dim, int64_t size) {
+    if (anyOverlap(dim.getAllAxes(), axes))
+      return none; // contradicts: said where reshards are inserted
     SmallVector<Piece, 2> pieces = layout->pieces(dim, size);
     pieces.back().axes.append(axes.begin(), axes.end());
     return layout->canonical(pieces);

@@ -119,20 +119,23 @@ struct Cut {
 } // namespace
 
 /// Adds the factors of a range to the dimension of the whole tensor and to that
-/// of its part (null where the part has dropped it).
+/// of its part (null where the part has dropped it: then none, since every device
+/// needs the one index that is left).
 static void addRange(ShardingRule &rule, const Cut &range,
                      SmallVectorImpl<unsigned> &whole,
                      SmallVectorImpl<unsigned> *part) {
+  // A dropped dimension is one element, which every device needs.
+  if (!part)
+    return;
   if (range.isFull()) {
     unsigned factor =
         rule.addFactor(range.whole, parallelIfStatic(range.whole));
     whole.push_back(factor);
-    if (part)
-      part->push_back(factor);
+    part->push_back(factor);
     return;
   }
   int64_t block = range.block();
-  if (block <= 1 || !part)
+  if (block <= 1)
     return;
   unsigned inner = rule.addFactor(block);
   whole.push_back(rule.addFactor(range.whole / block, FactorKind::Replicated));
