@@ -170,11 +170,10 @@ static LogicalResult attention(NodeContext &c) {
         });
   }
   if (causal)
-    scores =
-        e.map(scores, scoreShape, wide, [&](Scalar &s, ArrayRef<Value> in) {
-          Type i64 = e.typeOf(DType::I64);
-          Value row = s.fromIndex(s.position(2), i64);
-          Value column = s.fromIndex(s.position(3), i64);
+    scores = e.mapPositions(
+        scores, scoreShape, wide, [&](LoopScalar &s, ArrayRef<Value> in) {
+          Value row = s.positionInt(2);
+          Value column = s.positionInt(3);
           return s.select(s.compare(Compare::LE, column, row), in[0],
                           s.constant(wide, -INFINITY));
         });

@@ -207,7 +207,7 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
     // An outer product has nothing to accumulate.
     value =
         this->loops(inputs, ArrayRef(maps).drop_back(), empty(shape, element),
-                    maps.back(), [](Scalar &s, ArrayRef<Value> in, Value) {
+                    maps.back(), [](LoopScalar &s, ArrayRef<Value> in, Value) {
                       return s.mul(in[0], in[1]);
                     });
     return reshape(value, resultShape);

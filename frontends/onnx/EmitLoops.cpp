@@ -35,11 +35,61 @@ static void lookThroughBroadcast(Access &access) {
   }
 }
 
+/// Unit dimensions that every operand of full rank only has because a reshape
+/// added them (a reduction that keeps its dimensions).
+static SmallVector<int64_t> addedUnits(ArrayRef<Value> operands,
+                                       ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> units;
+  if (llvm::none_of(operands, isTensor))
+    return units;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size == 1)
+      units.push_back(dim);
+  for (Value operand : operands) {
+    if (!isTensor(operand) || shapeOf(operand).size() < shape.size())
+      continue;
+    auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand)
+      return {};
+    Shape source = shapeOf(expand.getSrc());
+    SmallVector<int64_t> added;
+    for (auto [from, group] :
+         llvm::enumerate(expand.getReassociationIndices())) {
+      // Of several unit dimensions the first may stand for the source's.
+      int64_t keep = source[from] == 1 ? 1 : 0;
+      for (int64_t dim : group)
+        if (shapeOf(operand)[dim] == 1 && keep-- <= 0)
+          added.push_back(dim);
+    }
+    llvm::erase_if(
+        units, [&](int64_t dim) { return !llvm::is_contained(added, dim); });
+  }
+  return units;
+}
+
 Value Emitter::map(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
                    Type element, Body body) {
   if (countElements(shape) == 0)
     return empty(shape, element);
   int64_t rank = shape.size();
+
+  SmallVector<int64_t> units = addedUnits(operands, shape);
+  if (!units.empty()) {
+    auto without = [&](ArrayRef<int64_t> from) {
+      Shape kept;
+      int64_t skip = rank - from.size();
+      for (auto [i, size] : llvm::enumerate(from))
+        if (!llvm::is_contained(units, skip + static_cast<int64_t>(i)))
+          kept.push_back(size);
+      return kept;
+    };
+    SmallVector<Value> inner;
+    for (Value operand : operands)
+      inner.push_back(isTensor(operand)
+                          ? reshape(operand, without(shapeOf(operand)))
+                          : operand);
+    return reshape(map(inner, without(shape), element, body), shape);
+  }
 
   // Where an operand is flattened and the others are too, or do not vary along
   // the flattened dimensions, compute before the flattening.
@@ -83,6 +133,16 @@ Value Emitter::map(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
     break;
   }
 
+  return mapPositions(
+      operands, shape, element,
+      [&](LoopScalar &s, ArrayRef<Value> in) { return body(s, in); });
+}
+
+Value Emitter::mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
+                            Type element, PositionBody body) {
+  if (countElements(shape) == 0)
+    return empty(shape, element);
+  int64_t rank = shape.size();
   SmallVector<Access> accesses;
   for (Value operand : operands) {
     if (!isTensor(operand))
@@ -118,7 +178,7 @@ Value Emitter::map(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
   auto generic = linalg::GenericOp::create(
       builder, loc, init.getType(), inputs, init, maps, iterators,
       [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-        Scalar scalar(nested, nestedLoc);
+        LoopScalar scalar(nested, nestedLoc);
         SmallVector<Value> values;
         size_t next = 0;
         for (Value operand : operands)
@@ -140,7 +200,7 @@ Value Emitter::loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps,
   auto generic = linalg::GenericOp::create(
       builder, loc, init.getType(), inputs, init, maps, iterators,
       [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-        Scalar scalar(nested, nestedLoc);
+        LoopScalar scalar(nested, nestedLoc);
         SmallVector<Value> values(args.drop_back());
         linalg::YieldOp::create(nested, nestedLoc,
                                 body(scalar, values, args.back()));
@@ -196,7 +256,7 @@ Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
   Value result =
       loops(value, AffineMap::getMultiDimIdentityMap(shape.size(), context),
             init, AffineMap::get(shape.size(), 0, exprs, context),
-            [&](Scalar &s, ArrayRef<Value> in, Value out) {
+            [&](LoopScalar &s, ArrayRef<Value> in, Value out) {
               switch (kind) {
               case Reduction::Sum:
                 return s.add(in[0], out);

@@ -53,7 +53,8 @@ void Emitter::setLocation(Location location, StringRef newScope) {
 /// Every op of the function's own block says which module it came from.
 void Emitter::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
   Operation *parent = op->getParentOp();
-  if (scopeAttr && parent && parent->getName().getStringRef() == "func.func")
+  if (scopeAttr && parent && parent->getName().getStringRef() == "func.func" &&
+      !op->hasTrait<OpTrait::IsTerminator>())
     op->setDiscardableAttr("dist.scope", scopeAttr);
 }
 
@@ -155,7 +156,7 @@ Value Emitter::filled(ArrayRef<int64_t> shape, Value scalar) {
 }
 
 Value Emitter::iota(ArrayRef<int64_t> shape, int64_t dim, Type element) {
-  return map({}, shape, element, [&](Scalar &s, ArrayRef<Value>) {
+  return mapPositions({}, shape, element, [&](LoopScalar &s, ArrayRef<Value>) {
     Value position = s.position(dim);
     return isa<IndexType>(element) ? position : s.fromIndex(position, element);
   });

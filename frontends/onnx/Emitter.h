@@ -86,13 +86,18 @@ public:
   using Body = llvm::function_ref<Value(Scalar &, ArrayRef<Value>)>;
   Value map(ArrayRef<Value> operands, ArrayRef<int64_t> shape, Type element,
             Body body);
+  /// The same with a body that reads positions: its loops are the dimensions of
+  /// `shape`, where map() may take others of the same elements.
+  using PositionBody = llvm::function_ref<Value(LoopScalar &, ArrayRef<Value>)>;
+  Value mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
+                     Type element, PositionBody body);
   /// Reduces `axes` (sorted) away; they are kept with size 1 if `keep`.
   Value reduce(Reduction kind, Value value, ArrayRef<int64_t> axes, bool keep,
                bool isUnsigned = false);
   /// The general form: loop i has the extent that the maps give it; loops that
   /// the result's map lacks are reductions.
   using Combine =
-      llvm::function_ref<Value(Scalar &, ArrayRef<Value> in, Value out)>;
+      llvm::function_ref<Value(LoopScalar &, ArrayRef<Value> in, Value out)>;
   Value loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps, Value init,
               AffineMap initMap, Combine body);
 

@@ -340,7 +340,7 @@ static LogicalResult scatterElements(NodeContext &c) {
       {positions, c.value(2)}, {updateMap, updateMap},
       e.slice(base, zeros, part, ones),
       AffineMap::get(rank + 1, 0, element, context),
-      [&](Scalar &s, ArrayRef<Value> in, Value old) {
+      [&](LoopScalar &s, ArrayRef<Value> in, Value old) {
         Value match = s.compare(Compare::EQ, in[0], s.position(*axis));
         return s.select(
             match, combine(s, kind, old, in[1], isUnsigned(data.type)), old);
@@ -407,7 +407,7 @@ static LogicalResult scatterND(NodeContext &c) {
   maps.push_back(AffineMap::get(rank + 1, 0, update, context));
   Value result = e.loops(
       inputs, maps, c.value(0), AffineMap::get(rank + 1, 0, element, context),
-      [&](Scalar &s, ArrayRef<Value> in, Value old) {
+      [&](LoopScalar &s, ArrayRef<Value> in, Value old) {
         Value match = s.compare(Compare::EQ, in[0], s.position(0));
         for (int64_t i = 1; i < components; ++i)
           match = s.bitAnd(match, s.compare(Compare::EQ, in[i], s.position(i)));
@@ -448,14 +448,14 @@ static LogicalResult oneHot(NodeContext &c) {
     return e.reshape(e.sliceDim(c.value(2), 0, i, 1), {});
   };
   DType type = where.type;
-  Value result = e.map(
+  Value result = e.mapPositions(
       {e.reshape(c.value(0), apart), number(0), number(1)}, shape,
-      e.typeOf(values.type), [&](Scalar &s, ArrayRef<Value> in) {
+      e.typeOf(values.type), [&](LoopScalar &s, ArrayRef<Value> in) {
         Value index = s.cast(in[0], type, DType::I64);
         Value negative = s.compare(Compare::LT, index, s.constantInt(i64, 0));
         index =
             s.select(negative, s.add(index, s.constantInt(i64, size)), index);
-        Value here = s.fromIndex(s.position(*axis), i64);
+        Value here = s.positionInt(*axis);
         return s.select(s.compare(Compare::EQ, index, here), in[2], in[1]);
       });
   c.set(0, result, values.type);
@@ -474,10 +474,10 @@ static LogicalResult trilu(NodeContext &c) {
     return c.invalid("a tensor of rank " + Twine(rank));
   Emitter &e = c.emitter;
   Type element = e.typeOf(data.type), i64 = e.typeOf(DType::I64);
-  Value result = e.map(
-      c.value(0), data.shape, element, [&](Scalar &s, ArrayRef<Value> in) {
-        Value row = s.fromIndex(s.position(rank - 2), i64);
-        Value column = s.fromIndex(s.position(rank - 1), i64);
+  Value result = e.mapPositions(
+      c.value(0), data.shape, element, [&](LoopScalar &s, ArrayRef<Value> in) {
+        Value row = s.positionInt(rank - 2);
+        Value column = s.positionInt(rank - 1);
         Value diagonal = s.add(row, s.constantInt(i64, k));
         Value keep =
             s.compare(upper ? Compare::GE : Compare::LE, column, diagonal);

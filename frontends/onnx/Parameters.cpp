@@ -27,6 +27,7 @@ struct Signature {
         model.metadata.find("pkg.torch.export.ExportedProgram.graph_signature");
     if (it == model.metadata.end())
       return;
+    present = true;
     for (StringRef line : split(it->second, '\n')) {
       auto [placeholder, rest] = line.split(": ");
       auto [kind, tail] = rest.split(" target='");
@@ -39,7 +40,8 @@ struct Signature {
         targets.insert(target);
     }
   }
-  bool empty() const { return targetOf.empty(); }
+  /// No such list: the script exporter's, or another program's file.
+  bool empty() const { return !present; }
 
   /// The targets that a node's fx_node names, in order.
   SmallVector<StringRef> references(const Node &node) const {
@@ -60,8 +62,16 @@ struct Signature {
     return found;
   }
 
+  /// Whether a module of this path, or inside it, has parameters.
+  bool hasModule(StringRef path) const {
+    return any_of(targets.keys(), [&](StringRef target) {
+      return isWithin(modulePath(target), path);
+    });
+  }
+
   StringMap<std::string> targetOf;
   StringSet<> targets;
+  bool present = false;
 };
 } // namespace
 
@@ -79,6 +89,9 @@ static StringRef roleOf(const Node &node, size_t index, int64_t rank) {
     return index == 1 && rank == 2 ? "weight" : "";
   if (node.op == "Gemm" || node.op == "Conv" || node.op == "ConvTranspose")
     return index == 1 ? "weight" : index == 2 ? "bias" : "";
+  // Tables and experts, by whatever name.
+  if (node.op == "Gather" || node.op == "GatherND")
+    return index == 0 && rank > 1 ? "*" : "";
   return "";
 }
 
@@ -215,15 +228,17 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       if (!signature.empty()) {
         for (StringRef reference : signature.references(node))
           if (!entryOf.contains(reference) &&
-              leafName(reference).contains(role)) {
+              (role == "*" || leafName(reference).contains(role))) {
             name = reference.str();
             break;
           }
+        // Computed from parameters (a weight norm): the module has no
+        // parameter of that name, but it has some.
         std::string guess = joinPath(scope, role);
-        if (name.empty() && signature.targets.contains(guess) &&
-            !entryOf.contains(guess))
+        if (name.empty() && role != "*" && !scope.empty() &&
+            signature.hasModule(scope) && !entryOf.contains(guess))
           name = guess;
-      } else {
+      } else if (role != "*") {
         name = joinPath(scope, role);
         // nn.MultiheadAttention applies its projections itself: the bias, whose
         // name is kept, tells (`attn.in_proj_bias`, `attn.out_proj.bias`).

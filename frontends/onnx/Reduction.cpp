@@ -148,14 +148,15 @@ template <bool max> static LogicalResult argExtreme(NodeContext &c) {
   Value extreme = e.reduce(max ? Reduction::Max : Reduction::Min, value, *axis,
                            /*keep=*/true, isUnsigned(type));
   Type i64 = e.typeOf(DType::I64);
-  Value positions = e.map(
-      {value, extreme}, c.in(0).shape, i64, [&](Scalar &s, ArrayRef<Value> in) {
-        Value found = s.compare(Compare::EQ, in[0], in[1]);
-        if (isFloat(type))
-          found = s.bitOr(found, s.isNaN(in[0]));
-        return s.select(found, s.fromIndex(s.position(*axis), i64),
-                        s.constantInt(i64, last ? -1 : size));
-      });
+  Value positions =
+      e.mapPositions({value, extreme}, c.in(0).shape, i64,
+                     [&](LoopScalar &s, ArrayRef<Value> in) {
+                       Value found = s.compare(Compare::EQ, in[0], in[1]);
+                       if (isFloat(type))
+                         found = s.bitOr(found, s.isNaN(in[0]));
+                       return s.select(found, s.positionInt(*axis),
+                                       s.constantInt(i64, last ? -1 : size));
+                     });
   c.set(
       0,
       e.reduce(last ? Reduction::Max : Reduction::Min, positions, *axis, keep),
@@ -192,10 +193,10 @@ static LogicalResult cumSum(NodeContext &c) {
       e.loops(value, AffineMap::get(rank + 1, 0, in, context),
               e.filled(c.in(0).shape, e.scalarInt(element, 0)),
               AffineMap::get(rank + 1, 0, out, context),
-              [&](Scalar &s, ArrayRef<Value> args, Value sum) {
+              [&](LoopScalar &s, ArrayRef<Value> args, Value sum) {
                 Type i64 = e.typeOf(DType::I64);
-                Value at = s.fromIndex(s.position(*axis), i64);
-                Value from = s.fromIndex(s.position(rank), i64);
+                Value at = s.positionInt(*axis);
+                Value from = s.positionInt(rank);
                 Compare order = reverse
                                     ? (exclusive ? Compare::GT : Compare::GE)
                                     : (exclusive ? Compare::LT : Compare::LE);
@@ -239,7 +240,7 @@ static LogicalResult topK(NodeContext &c) {
   AffineMap thereMap = AffineMap::get(rank + 1, 0, there, context);
   Value ranks = e.loops(
       {value, value}, {hereMap, thereMap}, e.filled(shape, e.scalarInt(i64, 0)),
-      hereMap, [&](Scalar &s, ArrayRef<Value> in, Value count) {
+      hereMap, [&](LoopScalar &s, ArrayRef<Value> in, Value count) {
         Compare order = largest ? Compare::GT : Compare::LT;
         Value before = s.compare(order, in[1], in[0], isUnsigned(type));
         Value equal = s.compare(Compare::EQ, in[1], in[0]);
@@ -251,33 +252,32 @@ static LogicalResult topK(NodeContext &c) {
           equal = s.bitOr(equal, s.bitAnd(nanHere, nanThere));
         }
         Value earlier =
-            s.compare(Compare::LT, s.fromIndex(s.position(rank), i64),
-                      s.fromIndex(s.position(*axis), i64));
+            s.compare(Compare::LT, s.positionInt(rank), s.positionInt(*axis));
         before = s.bitOr(before, s.bitAnd(equal, earlier));
         return s.add(count, s.cast(before, DType::Bool, DType::I64));
       });
   // here: the result's position; there: the candidates.
-  auto pick = [&](ArrayRef<Value> inputs, ArrayRef<AffineMap> maps, Type type,
-                  llvm::function_ref<Value(Scalar &, ArrayRef<Value>)> what) {
-    return e.loops(inputs, maps, e.filled(resultShape, e.scalarInt(type, 0)),
-                   hereMap, [&](Scalar &s, ArrayRef<Value> in, Value sum) {
-                     Value match =
-                         s.compare(Compare::EQ, in[0],
-                                   s.fromIndex(s.position(*axis), i64));
-                     return s.add(sum, s.select(match, what(s, in),
-                                                s.constantInt(type, 0)));
-                   });
-  };
+  auto pick =
+      [&](ArrayRef<Value> inputs, ArrayRef<AffineMap> maps, Type type,
+          llvm::function_ref<Value(LoopScalar &, ArrayRef<Value>)> what) {
+        return e.loops(
+            inputs, maps, e.filled(resultShape, e.scalarInt(type, 0)), hereMap,
+            [&](LoopScalar &s, ArrayRef<Value> in, Value sum) {
+              Value match = s.compare(Compare::EQ, in[0], s.positionInt(*axis));
+              return s.add(
+                  sum, s.select(match, what(s, in), s.constantInt(type, 0)));
+            });
+      };
   if (c.wants(0))
     c.set(0,
           pick({ranks, value}, {thereMap, thereMap}, element,
-               [](Scalar &, ArrayRef<Value> in) { return in[1]; }),
+               [](LoopScalar &, ArrayRef<Value> in) { return in[1]; }),
           type);
   if (c.wants(1))
     c.set(1,
           pick(ranks, thereMap, i64,
-               [&](Scalar &s, ArrayRef<Value>) {
-                 return s.fromIndex(s.position(rank), i64);
+               [&](LoopScalar &s, ArrayRef<Value>) {
+                 return s.positionInt(rank);
                }),
           DType::I64);
   return success();

@@ -293,6 +293,10 @@ Value Scalar::fromIndex(Value a, Type type) {
   return arith::IndexCastOp::create(builder, loc, type, a);
 }
 
-Value Scalar::position(int64_t dim) {
+Value LoopScalar::position(int64_t dim) {
   return linalg::IndexOp::create(builder, loc, dim);
+}
+
+Value LoopScalar::positionInt(int64_t dim) {
+  return fromIndex(position(dim), builder.getI64Type());
 }

@@ -86,14 +86,20 @@ public:
   /// i64 to index and back.
   Value toIndex(Value a);
   Value fromIndex(Value a, Type type);
-  /// The position of loop `dim`. Only in the body of a generic.
-  Value position(int64_t dim);
 
-  OpBuilder &getBuilder() { return builder; }
-
-private:
+protected:
   OpBuilder &builder;
   Location loc;
+};
+
+/// The same where the loops are those that were asked for.
+class LoopScalar : public Scalar {
+public:
+  using Scalar::Scalar;
+  /// The position of loop `dim`, an index.
+  Value position(int64_t dim);
+  /// The same as an i64.
+  Value positionInt(int64_t dim);
 };
 
 } // namespace mlir::dist::frontend

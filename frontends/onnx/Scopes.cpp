@@ -75,8 +75,14 @@ public:
   std::optional<std::string> scopeOf(const Node &node) const;
 
 private:
+  void findSkipped(const Model &model);
+
   /// Modules that a parameter's name proves.
   StringSet<> modules;
+  /// Outermost modules and what is missing before them: a module whose forward
+  /// is passed over (`self.model.decoder(x)`) leaves no trace in the names of
+  /// nodes, but in those of the parameters that they read.
+  StringMap<std::string> skipped;
   /// Paths as they stand in the names of nodes, before calls are merged.
   StringSet<> paths;
 };
@@ -119,6 +125,32 @@ ScriptNames::ScriptNames(const Model &model) {
     for (size_t i = 1; i <= components.size(); ++i)
       paths.insert(joinComponents(ArrayRef(components).take_front(i), modules));
   }
+  findSkipped(model);
+}
+
+/// The outermost module of a path.
+static StringRef firstModule(StringRef path) { return path.split('.').first; }
+
+void ScriptNames::findSkipped(const Model &model) {
+  StringSet<> parameters, ambiguous;
+  for (const auto &[name, value] : model.initializers)
+    parameters.insert(name);
+  for (const Node &node : model.nodes) {
+    std::optional<std::string> scope = scopeOf(node);
+    if (!scope || scope->empty())
+      continue;
+    for (const std::string &input : node.inputs) {
+      StringRef module = modulePath(input);
+      if (!parameters.contains(input) || modules.contains(*scope) ||
+          !module.consume_back("." + *scope))
+        continue;
+      auto [it, fresh] = skipped.try_emplace(firstModule(*scope), module.str());
+      if (!fresh && it->second != module)
+        ambiguous.insert(it->first());
+    }
+  }
+  for (StringRef name : ambiguous.keys())
+    skipped.erase(name);
 }
 
 std::optional<std::string> ScriptNames::scopeOf(const Node &node) const {
@@ -140,7 +172,9 @@ std::optional<std::string> ScriptNames::scopeOf(const Node &node) const {
         !(modules.contains(once) || paths.contains(once)))
       components[i] = called;
   }
-  return joinComponents(components, modules);
+  std::string path = joinComponents(components, modules);
+  auto before = skipped.find(firstModule(path));
+  return before == skipped.end() ? path : joinPath(before->second, path);
 }
 
 static std::string commonPath(StringRef a, StringRef b) {

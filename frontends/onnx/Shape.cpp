@@ -243,10 +243,9 @@ static LogicalResult range(NodeContext &c) {
     return success();
   }
   Type element = c.emitter.typeOf(type);
-  Value result =
-      c.emitter.map({}, {count}, element, [&](Scalar &s, ArrayRef<Value>) {
-        Value position =
-            s.fromIndex(s.position(0), c.emitter.typeOf(DType::I64));
+  Value result = c.emitter.mapPositions(
+      {}, {count}, element, [&](LoopScalar &s, ArrayRef<Value>) {
+        Value position = s.positionInt(0);
         position = s.cast(position, DType::I64, type);
         return s.add(s.mul(position, s.constant(element, *delta)),
                      s.constant(element, *start));
@@ -273,10 +272,10 @@ static LogicalResult eyeLike(NodeContext &c) {
     c.set(0, eye);
     return success();
   }
-  Value result =
-      c.emitter.map({}, shape, element, [&](Scalar &s, ArrayRef<Value>) {
-        Value row = s.fromIndex(s.position(0), c.emitter.typeOf(DType::I64));
-        Value column = s.fromIndex(s.position(1), c.emitter.typeOf(DType::I64));
+  Value result = c.emitter.mapPositions(
+      {}, shape, element, [&](LoopScalar &s, ArrayRef<Value>) {
+        Value row = s.positionInt(0);
+        Value column = s.positionInt(1);
         row = s.add(row, s.constantInt(row.getType(), k));
         return s.select(s.compare(Compare::EQ, row, column),
                         s.constant(element, 1), s.constant(element, 0));

@@ -163,7 +163,7 @@ static Value convolveGroups(Emitter &e, Value image, Value kernel, Value init,
                  {AffineMap::get(loops, 0, in, context),
                   AffineMap::get(loops, 0, weights, context)},
                  init, AffineMap::get(loops, 0, out, context),
-                 [](Scalar &s, ArrayRef<Value> args, Value sum) {
+                 [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
                    return s.add(sum, s.mul(args[0], args[1]));
                  });
 }
@@ -386,7 +386,7 @@ static LogicalResult maxPool(NodeContext &c) {
   Value padded = padSpace(e, c.value(0), windows->low, windows->high, lowest);
   c.set(0,
         pool(e, padded, *windows, lowest,
-             [](Scalar &s, ArrayRef<Value> in, Value best) {
+             [](LoopScalar &s, ArrayRef<Value> in, Value best) {
                return s.max(best, in[0]);
              }),
         type);
@@ -406,7 +406,7 @@ static LogicalResult averagePool(NodeContext &c) {
   Value zero = e.scalar(element, 0.0);
   Value sum =
       pool(e, padSpace(e, c.value(0), windows->low, windows->high, zero),
-           *windows, zero, [](Scalar &s, ArrayRef<Value> in, Value sum) {
+           *windows, zero, [](LoopScalar &s, ArrayRef<Value> in, Value sum) {
              return s.add(sum, in[0]);
            });
   // How many elements a window covers is a product over the dimensions.
@@ -517,11 +517,14 @@ static LogicalResult resize(NodeContext &c) {
   StringRef rounding = c.stringAttr("nearest_mode", "round_prefer_floor");
   double a = c.floatAttr("cubic_coeff_a", -0.75);
   bool excludes = c.intAttr("exclude_outside", 0) != 0;
-  if (c.intAttr("antialias", 0) != 0 ||
-      c.stringAttr("keep_aspect_ratio_policy", "stretch") != "stretch" ||
-      (mode != "nearest" && mode != "linear" && mode != "cubic"))
-    return c.unsupported("Resize with mode '" + mode +
-                         "', antialias or keep_aspect_ratio_policy");
+  StringRef policy = c.stringAttr("keep_aspect_ratio_policy", "stretch");
+  if (mode != "nearest" && mode != "linear" && mode != "cubic")
+    return c.unsupported("Resize with mode '" + mode + "'");
+  if (c.intAttr("antialias", 0) != 0)
+    return c.unsupported("Resize with antialias");
+  if (policy != "stretch")
+    return c.unsupported("Resize with keep_aspect_ratio_policy '" + policy +
+                         "'");
   SmallVector<int64_t> list;
   for (int64_t i = 0; i < rank; ++i)
     list.push_back(i);
