@@ -57,9 +57,9 @@ class Model:
 
 
 MODELS = {
-    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)\.", (2, 16, 64)),
-    "bert": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)\.", (2, 16, 64)),
-    "llama": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)\.", (2, 16, 64)),
+    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
+    "bert": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)(?:\.|$)", (2, 16, 64)),
+    "llama": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64)),
     # Chen et al. 2023: the whole model is the layer.
     "slapo": Model([("slapo", 2)], 1e-5, ["fc"], r"(fc)[12]", (3, 16, 30)),
 }
