@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One exported model, end to end: imported, scheduled, reported, run on many ranks.
 
-    run_model.py MODEL EXPORTER
+    run_model.py MODEL EXPORTER [REGEX]     only cases whose name matches, and the import
 
 For every schedule and number of ranks, each of these is a test of its own:
 
@@ -226,12 +226,14 @@ class ModelTest:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    model, exporter = sys.argv[1:]
+    model, exporter, wanted = (sys.argv[1:] + [""])[:3]
     results = []
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as scratch:
         for name, check in ModelTest(model, exporter, scratch).cases():
+            if results and not re.search(wanted, name):
+                continue
             start, problem = time.monotonic(), None
             if results and results[0][2] is not None:
                 problem = "not run: the import failed"
