@@ -111,7 +111,10 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       passedCause = found == partialCauses.end() ? kNone : found->second;
     }
     anyPartial = true;
-    if (now.getPartialKind() == kind &&
+    // What several ops use is completed once for all of them.
+    bool isOnlyUser = llvm::all_of(operand.get().getUsers(),
+                                   [&](Operation *user) { return user == op; });
+    if (isOnlyUser && now.getPartialKind() == kind &&
         now.getPartialAxes() == ArrayRef(passed)) {
       isPassed[operand.getOperandNumber()] = true;
       partialBytes += getWholeBytes(operand.get().getType());
