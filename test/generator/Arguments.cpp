@@ -1,0 +1,50 @@
+//===- Arguments.cpp - What test modules are called with ------------------===//
+
+#include "test/generator/Arguments.h"
+#include "test/generator/Choices.h"
+
+using namespace mlir;
+using namespace mlir::dist::test;
+
+/// Values that sums and products of a few keep exact: multiples of 1/4 in
+/// [-2, 2], small integers.
+static Tensor makeArgument(func::FuncOp entry, unsigned number,
+                           Choices &choices) {
+  auto type = cast<RankedTensorType>(entry.getArgument(number).getType());
+  Type element = type.getElementType();
+  SmallVector<int64_t> shape(type.getShape());
+  for (int64_t &size : shape)
+    if (ShapedType::isDynamic(size))
+      size = 1 + choices.below(6);
+  Tensor out(element, shape);
+  Scalar *data = out.write();
+  int64_t count = out.getNumElements();
+  if (auto size =
+          entry.getArgAttrOfType<IntegerAttr>(number, kPermutationAttr)) {
+    std::vector<int64_t> order = choices.permutation(size.getInt());
+    for (int64_t i = 0; i < count; ++i)
+      data[i].i = order[i % order.size()];
+    return out;
+  }
+  auto below = entry.getArgAttrOfType<IntegerAttr>(number, kBelowAttr);
+  for (int64_t i = 0; i < count; ++i) {
+    if (below)
+      data[i].i = choices.below(below.getInt());
+    else if (isa<FloatType>(element))
+      data[i].f = (static_cast<double>(choices.below(17)) - 8) / 4;
+    else if (element.isInteger(1))
+      data[i].i = choices.below(2) ? -1 : 0;
+    else
+      data[i].i = static_cast<int64_t>(choices.below(20)) - 7;
+  }
+  return out;
+}
+
+std::vector<Tensor> mlir::dist::test::makeArguments(func::FuncOp entry,
+                                                    uint64_t seed) {
+  Choices choices(seed * 77 + 5);
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    arguments.push_back(makeArgument(entry, i, choices));
+  return arguments;
+}

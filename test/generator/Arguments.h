@@ -1,0 +1,21 @@
+//===- Arguments.h - What test modules are called with ----------*- C++ -*-===//
+
+#ifndef DIST_TEST_GENERATOR_ARGUMENTS_H
+#define DIST_TEST_GENERATOR_ARGUMENTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "test/generator/Tensor.h"
+
+namespace mlir::dist::test {
+
+/// Attributes of arguments that say what they may hold: indices below a number,
+/// or each index below it once.
+inline constexpr llvm::StringLiteral kBelowAttr = "test.below";
+inline constexpr llvm::StringLiteral kPermutationAttr = "test.permutation";
+
+/// Random arguments for a function.
+std::vector<Tensor> makeArguments(func::FuncOp entry, uint64_t seed);
+
+} // namespace mlir::dist::test
+
+#endif // DIST_TEST_GENERATOR_ARGUMENTS_H

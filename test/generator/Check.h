@@ -1,0 +1,66 @@
+//===- Check.h - One module through the pipeline and compared ---*- C++ -*-===//
+
+#ifndef DIST_TEST_GENERATOR_CHECK_H
+#define DIST_TEST_GENERATOR_CHECK_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <string>
+
+namespace mlir::dist::test {
+
+enum class Outcome {
+  /// The program of many devices computes what that of one does.
+  Agrees,
+  /// The pipeline refused it, with an error at a place in the module.
+  Rejected,
+  /// It computes something else, or devices do not agree.
+  Wrong,
+  /// It failed without an error that has a place, or made an invalid module.
+  Broken,
+  /// It died, or took too long (told by whoever started the check).
+  Crashed,
+  Hung,
+  /// The test itself is at fault: the module cannot be read or evaluated.
+  Invalid,
+};
+llvm::StringRef getName(Outcome outcome);
+
+struct Verdict {
+  Outcome outcome = Outcome::Invalid;
+  /// The pass that ran last.
+  std::string pass;
+  /// Error message or difference.
+  std::string detail;
+
+  bool isFailure() const {
+    return outcome != Outcome::Agrees && outcome != Outcome::Rejected;
+  }
+  /// What failures of one kind have in common: the detail without its numbers.
+  std::string getKind() const;
+};
+
+struct CheckOptions {
+  /// Random values of arguments, and the kind of garbage.
+  uint64_t seed = 0;
+  /// Whether every pass reads what the one before it printed.
+  bool throughText = false;
+  /// Told before each pass runs.
+  std::function<void(llvm::StringRef)> onPass;
+};
+
+void registerDialects(DialectRegistry &registry);
+/// A context without threads, so that the process can fork.
+std::unique_ptr<MLIRContext> makeContext();
+
+/// Checks the module that `text` is.
+Verdict check(llvm::StringRef text, const CheckOptions &options);
+/// The same in a process of its own, ended after `seconds`.
+Verdict checkApart(llvm::StringRef text, const CheckOptions &options,
+                   unsigned seconds);
+
+} // namespace mlir::dist::test
+
+#endif // DIST_TEST_GENERATOR_CHECK_H

@@ -1,0 +1,100 @@
+//===- Control.cpp - Calls, loops and branches ----------------------------===//
+//
+// All devices take the same way, or a collective inside would wait for ever.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/generator/Interpreter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::test;
+
+LogicalResult Interpreter::runCall(func::CallOp op) {
+  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  if (!callee || callee.isExternal())
+    return fail(op, "calls a function without a body");
+  std::vector<PerDevice> arguments;
+  for (auto [operand, type] :
+       llvm::zip_equal(op.getOperands(), callee.getArgumentTypes())) {
+    if (operand.getType() != type)
+      return fail(op, "passes another type than the callee takes");
+    arguments.push_back(all(operand));
+  }
+  auto results = run(callee, std::move(arguments));
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
+    (*values)[value] = std::move(result);
+  return success();
+}
+
+LogicalResult Interpreter::runFor(scf::ForOp op) {
+  auto lower = getCommon(op, op.getLowerBound());
+  auto upper = getCommon(op, op.getUpperBound());
+  auto step = getCommon(op, op.getStep());
+  if (failed(lower) || failed(upper) || failed(step))
+    return failure();
+  if (*step <= 0)
+    return fail(op, "steps by " + Twine(*step));
+  std::vector<PerDevice> carried;
+  for (Value init : op.getInitArgs())
+    carried.push_back(all(init));
+  Type type = op.getInductionVar().getType();
+  for (int64_t i = *lower; i < *upper; i += *step) {
+    Scalar index;
+    index.i = i;
+    std::vector<PerDevice> arguments{
+        PerDevice(devices.getCount(), Tensor::scalar(type, index))};
+    llvm::append_range(arguments, std::move(carried));
+    auto next = runBlock(*op.getBody(), std::move(arguments));
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), carried))
+    (*values)[value] = std::move(result);
+  return success();
+}
+
+LogicalResult Interpreter::runWhile(scf::WhileOp op) {
+  std::vector<PerDevice> carried;
+  for (Value init : op.getInits())
+    carried.push_back(all(init));
+  while (true) {
+    auto condition = runBlock(*op.getBeforeBody(), std::move(carried));
+    if (failed(condition))
+      return failure();
+    auto goesOn = getCommon(op, op.getConditionOp().getCondition());
+    if (failed(goesOn))
+      return failure();
+    condition->erase(condition->begin());
+    carried = std::move(*condition);
+    if (!*goesOn)
+      break;
+    if (++steps > 100'000'000)
+      return fail(op, "runs too long");
+    auto next = runBlock(*op.getAfterBody(), std::move(carried));
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), carried))
+    (*values)[value] = std::move(result);
+  return success();
+}
+
+LogicalResult Interpreter::runIf(scf::IfOp op) {
+  auto condition = getCommon(op, op.getCondition());
+  if (failed(condition))
+    return failure();
+  Block *block = *condition ? op.thenBlock() : op.elseBlock();
+  if (!block)
+    return success();
+  auto results = runBlock(*block, {});
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
+    (*values)[value] = std::move(result);
+  return success();
+}

@@ -1,0 +1,130 @@
+//===- FamiliesWindows.cpp - Convolutions and poolings --------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "test/generator/RandomProgram.h"
+
+using namespace mlir;
+using namespace mlir::dist::test;
+
+/// Sums or maxima over windows of one dimension, as a generic.
+static bool makePooling(RandomProgram &p) {
+  Value x = p.tame(p.pickTensor(1, 3));
+  RankedTensorType type = p.typeOf(x);
+  Type element = type.getElementType();
+  int64_t rank = type.getRank(), axis = p.c.below(rank);
+  int64_t size = type.getDimSize(axis);
+  if (element.isInteger(1) || size == 0)
+    return false;
+  int64_t stride = 1 + p.c.below(2), dilation = 1 + p.c.below(2);
+  int64_t window = 1 + p.c.below(3);
+  if ((window - 1) * dilation >= size)
+    window = 1;
+  int64_t out = (size - (window - 1) * dilation - 1) / stride + 1;
+  SmallVector<AffineExpr> from, to;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] = out;
+  SmallVector<utils::IteratorType> loops(rank + 1,
+                                         utils::IteratorType::parallel);
+  loops[rank] = utils::IteratorType::reduction;
+  for (int64_t d = 0; d < rank; ++d) {
+    to.push_back(p.dim(d));
+    from.push_back(d == axis ? p.dim(d) * stride + p.dim(rank) * dilation
+                             : p.dim(d));
+  }
+  bool isMax = p.c.chance(50), isFloat = isa<FloatType>(element);
+  bool isWeighed = !isMax && p.c.chance(50);
+  Value size1 =
+      isWeighed ? p.getTensor({window}, element) : p.empty({window}, element);
+  if (isWeighed)
+    size1 = p.tame(size1);
+  Value init = p.filled(shape, element, isMax ? -1e6 : 0);
+  Bounds range = p.rangeOf(x);
+  auto op = p.generic(
+      {x, size1}, {init},
+      {p.map(rank + 1, from), p.map(rank + 1, p.dim(rank)),
+       p.map(rank + 1, to)},
+      loops, [&](OpBuilder &b, Location loc, ValueRange v) {
+        Value term = v[0], out;
+        if (isWeighed)
+          term = isFloat
+                     ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
+                     : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
+        if (isMax)
+          out = isFloat
+                    ? arith::MaximumFOp::create(b, loc, v[2], term).getResult()
+                    : arith::MaxSIOp::create(b, loc, v[2], term).getResult();
+        else
+          out = isFloat ? arith::AddFOp::create(b, loc, v[2], term).getResult()
+                        : arith::AddIOp::create(b, loc, v[2], term).getResult();
+        linalg::YieldOp::create(b, loc, out);
+      });
+  Bounds weight = isWeighed ? p.rangeOf(size1) : Bounds{1, 0};
+  p.tame(p.add(op.getResult(0), {range.bound * weight.bound * window,
+                                 range.grid + weight.grid}));
+  return true;
+}
+
+/// The named convolutions and poolings.
+static bool makeNamedWindow(RandomProgram &p) {
+  Type element = p.b.getF64Type();
+  int64_t n = p.pickSize(), c = p.pickSize(), f = p.pickSize();
+  int64_t h = 3 + p.c.below(5), w = 3 + p.c.below(4), k = 1 + p.c.below(3);
+  int64_t stride = 1 + p.c.below(2);
+  int64_t oh = (h - k) / stride + 1, ow = (w - k) / stride + 1;
+  if (n * c * h * w > 4000 || n * f * oh * ow * c * k * k > 60000)
+    return false;
+  auto pair = [&](int64_t value, int64_t count) {
+    SmallVector<int64_t> values(count, value);
+    return p.b.getI64TensorAttr(values);
+  };
+  Bounds none{2, 2};
+  Operation *op;
+  Value x, weights, init;
+  double terms = k * k;
+  auto make = [&](auto kind, ArrayRef<int64_t> in, ArrayRef<int64_t> filter,
+                  ArrayRef<int64_t> out, int64_t rank, double start) {
+    using Op = typename decltype(kind)::type;
+    x = p.tame(p.getTensor(in, element));
+    weights = filter.size() == static_cast<size_t>(rank) && start != 0
+                  ? p.empty(filter, element)
+                  : p.tame(p.getTensor(filter, element));
+    init = p.filled(out, element, start);
+    op = Op::create(p.b, p.loc, TypeRange(init.getType()),
+                    ValueRange{x, weights}, ValueRange(init),
+                    pair(stride, rank), pair(1, rank));
+  };
+#define KIND(OP) (std::common_type<linalg::OP>())
+  switch (p.c.below(6)) {
+  case 0:
+    make(KIND(Conv2DNchwFchwOp), {n, c, h, w}, {f, c, k, k}, {n, f, oh, ow}, 2,
+         0);
+    terms *= c;
+    break;
+  case 1:
+    make(KIND(Conv1DNwcWcfOp), {n, w, c}, {k, c, f}, {n, ow, f}, 1, 0);
+    terms *= c;
+    break;
+  case 2:
+    make(KIND(DepthwiseConv1DNwcWcOp), {n, w, c}, {k, c}, {n, ow, c}, 1, 0);
+    break;
+  case 3:
+    make(KIND(PoolingNhwcMaxOp), {n, h, w, c}, {k, k}, {n, oh, ow, c}, 2, -1e6);
+    break;
+  case 4:
+    make(KIND(PoolingNchwSumOp), {n, c, h, w}, {k, k}, {n, c, oh, ow}, 2, 0);
+    break;
+  case 5:
+    make(KIND(PoolingNwcMinOp), {n, w, c}, {k}, {n, ow, c}, 1, 1e6);
+    break;
+  }
+#undef KIND
+  Bounds rx = p.rangeOf(x), rw = p.rangeOf(weights);
+  p.tame(p.add(op->getResult(0),
+               {rx.bound * std::max(rw.bound, 1.0) * std::max(terms, 1.0),
+                rx.grid + rw.grid}));
+  return true;
+}
+
+bool mlir::dist::test::makeWindow(RandomProgram &p) {
+  return p.c.chance(50) ? makeNamedWindow(p) : makePooling(p);
+}

@@ -1,0 +1,32 @@
+//===- Fuzz.h - Cases by seed, checked and shrunk ---------------*- C++ -*-===//
+
+#ifndef DIST_TEST_GENERATOR_FUZZ_H
+#define DIST_TEST_GENERATOR_FUZZ_H
+
+#include "test/generator/Check.h"
+#include <vector>
+
+namespace mlir::dist::test {
+
+struct FuzzCase {
+  uint64_t seed;
+  std::string only;
+  std::string text;
+  CheckOptions options;
+  /// The choices that made it.
+  std::vector<uint32_t> tape;
+  std::vector<size_t> marks;
+};
+
+/// The module of a seed; `only` names one family of ops, or is empty.
+FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "");
+
+/// A small module that fails as the case does.
+std::string shrinkCase(const FuzzCase &fuzzCase, const Verdict &verdict,
+                       unsigned seconds);
+std::string shrinkText(std::string text, const CheckOptions &options,
+                       const Verdict &verdict, unsigned seconds);
+
+} // namespace mlir::dist::test
+
+#endif // DIST_TEST_GENERATOR_FUZZ_H

@@ -1,0 +1,133 @@
+//===- ScalarCode.cpp - Bodies of ops, made ready to run ------------------===//
+
+#include "test/generator/ScalarCode.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist::test;
+
+/// Walks a block and, for scf.if, the blocks in it; all share the registers.
+struct ScalarCode::Compiler {
+  Compiler(ScalarCode &root, std::string &error) : root(root), error(error) {}
+
+  ScalarCode &root;
+  std::string &error;
+  llvm::DenseMap<Value, unsigned> registers;
+
+  unsigned define(Value value) {
+    registers[value] = root.numRegisters;
+    return root.numRegisters++;
+  }
+  unsigned use(Value value) {
+    auto found = registers.find(value);
+    if (found != registers.end())
+      return found->second;
+    unsigned number = define(value);
+    root.scalars.push_back({value, number});
+    return number;
+  }
+  bool block(Block &block, std::vector<ScalarStep> &steps,
+             SmallVectorImpl<unsigned> &yields);
+  bool op(Operation &op, std::vector<ScalarStep> &steps);
+};
+
+static void runIf(const ScalarStep &step, Scalar *registers,
+                  ScalarContext &context) {
+  const ScalarCode &code =
+      registers[step.in[0]].i ? *step.thenCode : *step.elseCode;
+  code.run(registers, context);
+  SmallVector<Scalar, 4> values;
+  for (unsigned yield : code.getYields())
+    values.push_back(registers[yield]);
+  for (auto [number, value] : llvm::enumerate(values))
+    registers[step.indices[number]] = value;
+}
+
+static void runExtract(const ScalarStep &step, Scalar *registers,
+                       ScalarContext &context) {
+  const Tensor &tensor = context.tensors[step.value.i];
+  SmallVector<int64_t> index;
+  int64_t offset = 0;
+  bool inside = true;
+  for (auto [number, stride, size] :
+       llvm::zip_equal(step.indices, tensor.getStrides(), tensor.getShape())) {
+    index.push_back(registers[number].i);
+    inside &= index.back() >= 0 && index.back() < size;
+    offset += index.back() * stride;
+  }
+  if (inside) {
+    registers[step.out[0]] = tensor.read()[offset];
+    return;
+  }
+  registers[step.out[0]] = context.garbage->next(step.type);
+  if (context.error->empty())
+    *context.error = "tensor.extract reads at " + printIndex(index) +
+                     " of a tensor of shape " + printIndex(tensor.getShape());
+}
+
+bool ScalarCode::Compiler::op(Operation &op, std::vector<ScalarStep> &steps) {
+  ScalarStep step;
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    step.value.i = index.getDim();
+    step.out[0] = define(index);
+    step.run = [](const ScalarStep &s, Scalar *r, ScalarContext &c) {
+      r[s.out[0]].i = c.loops[s.value.i];
+    };
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    step.value.i = root.tensors.size();
+    step.type = extract.getType();
+    root.tensors.push_back(extract.getTensor());
+    for (Value index : extract.getIndices())
+      step.indices.push_back(use(index));
+    step.out[0] = define(extract);
+    step.run = runExtract;
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    step.in[0] = use(branch.getCondition());
+    step.thenCode = std::make_shared<ScalarCode>();
+    step.elseCode = std::make_shared<ScalarCode>();
+    if (!block(*branch.thenBlock(), step.thenCode->steps,
+               step.thenCode->yields) ||
+        (branch.elseBlock() && !block(*branch.elseBlock(), step.elseCode->steps,
+                                      step.elseCode->yields)))
+      return false;
+    for (Value result : branch.getResults())
+      step.indices.push_back(define(result));
+    step.run = runIf;
+  } else {
+    if (failed(makeStep(&op, step)) || op.getNumOperands() > 3 ||
+        op.getNumResults() > 2) {
+      error = "the interpreter lacks '" + op.getName().getStringRef().str() +
+              "' on scalars";
+      return false;
+    }
+    for (auto [number, operand] : llvm::enumerate(op.getOperands()))
+      step.in[number] = use(operand);
+    for (auto [number, result] : llvm::enumerate(op.getResults()))
+      step.out[number] = define(result);
+  }
+  steps.push_back(std::move(step));
+  return true;
+}
+
+bool ScalarCode::Compiler::block(Block &block, std::vector<ScalarStep> &steps,
+                                 SmallVectorImpl<unsigned> &yields) {
+  for (Operation &nested : block.without_terminator())
+    if (!op(nested, steps))
+      return false;
+  for (Value value : block.getTerminator()->getOperands())
+    yields.push_back(use(value));
+  return true;
+}
+
+std::shared_ptr<ScalarCode> ScalarCode::compile(Block &block,
+                                                std::string &error) {
+  auto code = std::make_shared<ScalarCode>();
+  Compiler compiler(*code, error);
+  for (Value argument : block.getArguments())
+    compiler.define(argument);
+  if (!compiler.block(block, code->steps, code->yields))
+    return nullptr;
+  return code;
+}
