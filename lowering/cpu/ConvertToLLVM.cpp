@@ -334,8 +334,9 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns,
-                                         /*approximateLog1p=*/false);
+    // Before libm: an intrinsic is vectorized, a call is not.
+    populateMathToLLVMConversionPatterns(
+        converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();

@@ -7,9 +7,11 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/SystemLibraries.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -82,7 +84,7 @@ static llvm::OptimizationLevel getLevel(unsigned level) {
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level) {
   // Wide vectors pay here: loops are long and straight.
-  bool wide = machine.getTargetFeatureString().contains("+avx512f");
+  bool wide = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -99,6 +101,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   tuning.SLPVectorization = level > 1;
   tuning.LoopInterleaving = level > 1;
   llvm::PassBuilder builder(&machine, tuning);
+  // glibc's vector variants of what has no polynomial here (link() names them).
+  if (machine.getTargetTriple().isOSLinux() &&
+      machine.getTargetTriple().isX86())
+    functions.registerPass([&] {
+      return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(
+          machine.getTargetTriple(), llvm::VectorLibrary::LIBMVEC));
+    });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
