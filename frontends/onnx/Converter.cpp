@@ -186,12 +186,17 @@ FailureOr<SmallVector<int64_t>> NodeContext::axes(ArrayRef<int64_t> list,
 
 ConverterTable::ConverterTable() {
   addElementwiseConverters(*this);
+  addActivationConverters(*this);
   addShapeConverters(*this);
+  addConstantConverters(*this);
+  addSliceConverters(*this);
   addContractionConverters(*this);
   addReductionConverters(*this);
   addNormalizationConverters(*this);
   addIndexingConverters(*this);
-  addWindowConverters(*this);
+  addConvolutionConverters(*this);
+  addPoolConverters(*this);
+  addResizeConverters(*this);
   addAttentionConverters(*this);
   addSequenceConverters(*this);
 }

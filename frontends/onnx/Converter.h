@@ -133,12 +133,17 @@ private:
 Value emitSoftmax(Emitter &emitter, Value value, int64_t axis, bool logarithm);
 
 void addElementwiseConverters(ConverterTable &table);
+void addActivationConverters(ConverterTable &table);
 void addShapeConverters(ConverterTable &table);
+void addConstantConverters(ConverterTable &table);
+void addSliceConverters(ConverterTable &table);
 void addContractionConverters(ConverterTable &table);
 void addReductionConverters(ConverterTable &table);
 void addNormalizationConverters(ConverterTable &table);
 void addIndexingConverters(ConverterTable &table);
-void addWindowConverters(ConverterTable &table);
+void addConvolutionConverters(ConverterTable &table);
+void addPoolConverters(ConverterTable &table);
+void addResizeConverters(ConverterTable &table);
 void addAttentionConverters(ConverterTable &table);
 void addSequenceConverters(ConverterTable &table);
 

@@ -1,6 +1,6 @@
 //===- Elementwise.cpp - Converters of elementwise operators --------------===//
 
-#include "Converter.h"
+#include "Elementwise.h"
 
 #include <cmath>
 
@@ -11,9 +11,9 @@ using namespace mlir::dist::frontend;
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Emits one elementwise op over all inputs, which must agree in type from
-/// `firstTyped` on.
-static LogicalResult emit(NodeContext &c, DType result, Emitter::Body body) {
+LogicalResult mlir::dist::frontend::emitElementwise(NodeContext &c,
+                                                    DType result,
+                                                    Emitter::Body body) {
   Shape shape = c.in(0).shape;
   SmallVector<Value> operands;
   for (size_t i = 0; i < c.numInputs(); ++i) {
@@ -29,7 +29,7 @@ static LogicalResult emit(NodeContext &c, DType result, Emitter::Body body) {
   return success();
 }
 
-static LogicalResult sameTypes(NodeContext &c, size_t from = 0) {
+LogicalResult mlir::dist::frontend::sameTypes(NodeContext &c, size_t from) {
   for (size_t i = from; i < c.numInputs(); ++i)
     if (c.in(i).type != c.in(from).type)
       return c.invalid("operands of types " + nameOf(c.in(from).type) +
@@ -37,7 +37,7 @@ static LogicalResult sameTypes(NodeContext &c, size_t from = 0) {
   return success();
 }
 
-static LogicalResult count(NodeContext &c, size_t inputs) {
+LogicalResult mlir::dist::frontend::takesInputs(NodeContext &c, size_t inputs) {
   for (size_t i = 0; i < inputs; ++i)
     if (!c.has(i) || c.in(i).isSequence)
       return c.invalid("input " + Twine(i) + " is missing or not a tensor");
@@ -47,16 +47,16 @@ static LogicalResult count(NodeContext &c, size_t inputs) {
   return success();
 }
 
-/// Floating point in, the same out.
-static LogicalResult
-emitFloat(NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
-  if (failed(count(c, 1)))
+LogicalResult mlir::dist::frontend::emitFloat(
+    NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
+  if (failed(takesInputs(c, 1)))
     return failure();
   if (!isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type) +
                      " where floating point is needed");
-  return emit(c, c.in(0).type,
-              [&](Scalar &s, ArrayRef<Value> in) { return body(s, in[0]); });
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return body(s, in[0]);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,10 +66,10 @@ emitFloat(NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
 enum class Binary { Add, Sub, Mul, Div };
 
 template <Binary kind> static LogicalResult binary(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     switch (kind) {
     case Binary::Add:
       return s.add(in[0], in[1]);
@@ -85,19 +85,19 @@ template <Binary kind> static LogicalResult binary(NodeContext &c) {
 }
 
 static LogicalResult mod(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
   bool likeC = c.intAttr("fmod", 0) != 0;
   bool plain = isUnsigned(c.in(0).type);
   if (!likeC && isFloat(c.in(0).type))
     return c.invalid("Mod of floating point needs fmod = 1");
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     return likeC ? s.rem(in[0], in[1], plain) : s.floorMod(in[0], in[1], plain);
   });
 }
 
 static LogicalResult power(NodeContext &c) {
-  if (failed(count(c, 2)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   DType base = c.in(0).type, exponent = c.in(1).type;
   std::optional<double> known = c.number(1);
@@ -106,7 +106,7 @@ static LogicalResult power(NodeContext &c) {
   if (!isFloat(base) && (isFloat(exponent) || isUnsigned(base)) &&
       !(known && *known >= 0 && *known == std::floor(*known)))
     return c.unsupported("an integer to a fractional power");
-  return emit(c, base, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
     // The exponents that models use, as PyTorch computes them.
     if (known == 1.0)
       return in[0];
@@ -127,11 +127,11 @@ enum class Variadic { Sum, Mean, Max, Min };
 template <Variadic kind> static LogicalResult variadic(NodeContext &c) {
   if (c.numInputs() == 0)
     return c.invalid("no inputs");
-  if (failed(count(c, c.numInputs())) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, c.numInputs())) || failed(sameTypes(c)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
   double inputs = c.numInputs();
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     Value result = in[0];
     for (Value next : in.drop_front()) {
       if (kind == Variadic::Max)
@@ -148,26 +148,27 @@ template <Variadic kind> static LogicalResult variadic(NodeContext &c) {
 }
 
 static LogicalResult negate(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
-  return emit(c, c.in(0).type,
-              [](Scalar &s, ArrayRef<Value> in) { return s.neg(in[0]); });
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
+    return s.neg(in[0]);
+  });
 }
 
 static LogicalResult absolute(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     return plain ? in[0] : s.apply(Function::Abs, in[0]);
   });
 }
 
 static LogicalResult sign(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     return s.sign(in[0], plain);
   });
 }
@@ -206,10 +207,10 @@ static LogicalResult clip(NodeContext &c) {
 //===----------------------------------------------------------------------===//
 
 template <Compare predicate> static LogicalResult compare(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
   bool plain = isUnsigned(c.in(0).type);
-  return emit(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
     return s.compare(predicate, in[0], in[1], plain);
   });
 }
@@ -217,12 +218,12 @@ template <Compare predicate> static LogicalResult compare(NodeContext &c) {
 enum class Logic { And, Or, Xor };
 
 template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
   DType type = c.in(0).type;
   if (bitwise ? !isInteger(type) : type != DType::Bool)
     return c.invalid("operands of type " + nameOf(type));
-  return emit(c, type, [](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, type, [](Scalar &s, ArrayRef<Value> in) {
     return kind == Logic::And  ? s.bitAnd(in[0], in[1])
            : kind == Logic::Or ? s.bitOr(in[0], in[1])
                                : s.bitXor(in[0], in[1]);
@@ -230,51 +231,53 @@ template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
 }
 
 static LogicalResult logicalNot(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   if (isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type));
-  return emit(c, c.in(0).type,
-              [](Scalar &s, ArrayRef<Value> in) { return s.bitNot(in[0]); });
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
+    return s.bitNot(in[0]);
+  });
 }
 
 static LogicalResult bitShift(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
   bool left = c.stringAttr("direction", "LEFT") == "LEFT";
   bool plain = isUnsigned(c.in(0).type);
-  return emit(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
     return left ? s.shiftLeft(in[0], in[1]) : s.shiftRight(in[0], in[1], plain);
   });
 }
 
 static LogicalResult where(NodeContext &c) {
-  if (failed(count(c, 3)) || failed(sameTypes(c, 1)))
+  if (failed(takesInputs(c, 3)) || failed(sameTypes(c, 1)))
     return failure();
   if (c.in(0).type != DType::Bool)
     return c.invalid("the condition is of type " + nameOf(c.in(0).type));
-  return emit(c, c.in(1).type, [](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, c.in(1).type, [](Scalar &s, ArrayRef<Value> in) {
     return s.select(in[0], in[1], in[2]);
   });
 }
 
 static LogicalResult isNaN(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   if (!isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type));
-  return emit(c, DType::Bool,
-              [](Scalar &s, ArrayRef<Value> in) { return s.isNaN(in[0]); });
+  return emitElementwise(c, DType::Bool, [](Scalar &s, ArrayRef<Value> in) {
+    return s.isNaN(in[0]);
+  });
 }
 
 static LogicalResult isInf(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   if (!isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type));
   bool negative = c.intAttr("detect_negative", 1) != 0;
   bool positive = c.intAttr("detect_positive", 1) != 0;
-  return emit(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
+  return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
     Type type = in[0].getType();
     Value result = s.boolean(false);
     if (positive)
@@ -300,189 +303,15 @@ static LogicalResult castTo(NodeContext &c, DType to) {
 }
 
 static LogicalResult castOp(NodeContext &c) {
-  if (failed(count(c, 1)))
+  if (failed(takesInputs(c, 1)))
     return failure();
   return castTo(c, static_cast<DType>(c.intAttr("to", 0)));
 }
 
 static LogicalResult castLike(NodeContext &c) {
-  if (failed(count(c, 2)))
+  if (failed(takesInputs(c, 2)))
     return failure();
   return castTo(c, c.in(1).type);
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-template <Function function> static LogicalResult unary(NodeContext &c) {
-  return emitFloat(c, [](Scalar &s, Value x) { return s.apply(function, x); });
-}
-
-/// 1 / (1 + e^-x)
-static Value sigmoidOf(Scalar &s, Value x) {
-  Value one = s.constant(x.getType(), 1);
-  return s.div(one, s.add(one, s.apply(Function::Exp, s.neg(x))));
-}
-
-static LogicalResult sigmoid(NodeContext &c) { return emitFloat(c, sigmoidOf); }
-
-static LogicalResult reciprocal(NodeContext &c) {
-  return emitFloat(c, [](Scalar &s, Value x) {
-    return s.div(s.constant(x.getType(), 1), x);
-  });
-}
-
-static LogicalResult relu(NodeContext &c) {
-  if (failed(count(c, 1)))
-    return failure();
-  return emit(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
-    return s.max(in[0], s.constantInt(in[0].getType(), 0));
-  });
-}
-
-/// x / 2 * (1 + erf(x / sqrt 2)), or its tanh approximation.
-static LogicalResult gelu(NodeContext &c) {
-  StringRef approximate = c.stringAttr("approximate", "none");
-  if (approximate != "none" && approximate != "tanh")
-    return c.unsupported("Gelu with approximate = '" + approximate + "'");
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    Type type = x.getType();
-    Value inner;
-    if (approximate == "tanh") {
-      Value cube = s.mul(s.mul(x, x), x);
-      Value sum = s.add(x, s.mul(s.constant(type, 0.044715), cube));
-      inner = s.apply(Function::Tanh,
-                      s.mul(s.constant(type, 0.7978845608028654), sum));
-    } else {
-      inner = s.apply(Function::Erf,
-                      s.mul(x, s.constant(type, 0.7071067811865476)));
-    }
-    Value half = s.mul(x, s.constant(type, 0.5));
-    return s.mul(half, s.add(inner, s.constant(type, 1)));
-  });
-}
-
-static LogicalResult leakyRelu(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 0.01);
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    Value scaled = s.mul(x, s.constant(x.getType(), alpha));
-    return s.select(s.compare(Compare::LT, x, s.constant(x.getType(), 0)),
-                    scaled, x);
-  });
-}
-
-static LogicalResult prelu(NodeContext &c) {
-  if (failed(count(c, 2)) || failed(sameTypes(c)))
-    return failure();
-  std::optional<Shape> shape = broadcastShapes(c.in(0).shape, c.in(1).shape);
-  if (shape != c.in(0).shape)
-    return c.invalid("a slope of shape " + toString(c.in(1).shape) +
-                     " does not broadcast to " + toString(c.in(0).shape));
-  return emit(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
-    Value zero = s.constantInt(in[0].getType(), 0);
-    return s.select(s.compare(Compare::LT, in[0], zero), s.mul(in[0], in[1]),
-                    in[0]);
-  });
-}
-
-/// scale * (x > 0 ? x : alpha * (e^(x / width) - 1))
-static Value eluOf(Scalar &s, Value x, double alpha, double scale,
-                   double width) {
-  Type type = x.getType();
-  Value inner = width == 1 ? x : s.div(x, s.constant(type, width));
-  Value low = s.mul(s.apply(Function::Expm1, inner), s.constant(type, alpha));
-  Value result =
-      s.select(s.compare(Compare::LT, x, s.constant(type, 0)), low, x);
-  return scale == 1 ? result : s.mul(result, s.constant(type, scale));
-}
-
-static LogicalResult elu(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1);
-  return emitFloat(
-      c, [&](Scalar &s, Value x) { return eluOf(s, x, alpha, 1, 1); });
-}
-
-static LogicalResult celu(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1);
-  return emitFloat(
-      c, [&](Scalar &s, Value x) { return eluOf(s, x, alpha, 1, alpha); });
-}
-
-static LogicalResult selu(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1.67326319217681884765625);
-  double gamma = c.floatAttr("gamma", 1.05070102214813232421875);
-  return emitFloat(
-      c, [&](Scalar &s, Value x) { return eluOf(s, x, alpha, gamma, 1); });
-}
-
-static Value hardSigmoidOf(Scalar &s, Value x, double alpha, double beta) {
-  Type type = x.getType();
-  Value line = s.add(s.mul(x, s.constant(type, alpha)), s.constant(type, beta));
-  return s.min(s.max(line, s.constant(type, 0)), s.constant(type, 1));
-}
-
-static LogicalResult hardSigmoid(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 0.2), beta = c.floatAttr("beta", 0.5);
-  return emitFloat(
-      c, [&](Scalar &s, Value x) { return hardSigmoidOf(s, x, alpha, beta); });
-}
-
-static LogicalResult hardSwish(NodeContext &c) {
-  return emitFloat(c, [](Scalar &s, Value x) {
-    return s.mul(x, hardSigmoidOf(s, x, 1.0 / 6, 0.5));
-  });
-}
-
-static LogicalResult swish(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1);
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    return s.mul(x, sigmoidOf(s, s.mul(x, s.constant(x.getType(), alpha))));
-  });
-}
-
-/// log(1 + e^x), as max(x, 0) + log(1 + e^-|x|), which cannot overflow.
-static Value softplusOf(Scalar &s, Value x) {
-  Value low = s.apply(Function::Log1p,
-                      s.apply(Function::Exp, s.neg(s.apply(Function::Abs, x))));
-  return s.add(s.max(x, s.constant(x.getType(), 0)), low);
-}
-
-static LogicalResult softplus(NodeContext &c) {
-  return emitFloat(c, softplusOf);
-}
-
-static LogicalResult mish(NodeContext &c) {
-  return emitFloat(c, [](Scalar &s, Value x) {
-    return s.mul(x, s.apply(Function::Tanh, softplusOf(s, x)));
-  });
-}
-
-static LogicalResult softsign(NodeContext &c) {
-  return emitFloat(c, [](Scalar &s, Value x) {
-    return s.div(x,
-                 s.add(s.constant(x.getType(), 1), s.apply(Function::Abs, x)));
-  });
-}
-
-static LogicalResult thresholdedRelu(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1);
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    Value keep = s.compare(Compare::GT, x, s.constant(x.getType(), alpha));
-    return s.select(keep, x, s.constant(x.getType(), 0));
-  });
-}
-
-static LogicalResult shrink(NodeContext &c) {
-  double bias = c.floatAttr("bias", 0), lambda = c.floatAttr("lambd", 0.5);
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    Type type = x.getType();
-    Value shift = s.constant(type, bias);
-    Value low = s.compare(Compare::LT, x, s.constant(type, -lambda));
-    Value high = s.compare(Compare::GT, x, s.constant(type, lambda));
-    return s.select(low, s.add(x, shift),
-                    s.select(high, s.sub(x, shift), s.constant(type, 0)));
-  });
 }
 
 void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
@@ -520,41 +349,4 @@ void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
   table.add("IsInf", 1, isInf);
   table.add("Cast", 1, castOp);
   table.add("CastLike", 2, castLike);
-
-  table.add("Acos", 1, unary<Function::Acos>);
-  table.add("Acosh", 1, unary<Function::Acosh>);
-  table.add("Asin", 1, unary<Function::Asin>);
-  table.add("Asinh", 1, unary<Function::Asinh>);
-  table.add("Atan", 1, unary<Function::Atan>);
-  table.add("Atanh", 1, unary<Function::Atanh>);
-  table.add("Ceil", 1, unary<Function::Ceil>);
-  table.add("Cos", 1, unary<Function::Cos>);
-  table.add("Cosh", 1, unary<Function::Cosh>);
-  table.add("Erf", 1, unary<Function::Erf>);
-  table.add("Exp", 1, unary<Function::Exp>);
-  table.add("Floor", 1, unary<Function::Floor>);
-  table.add("Log", 1, unary<Function::Log>);
-  table.add("Round", 1, unary<Function::Round>);
-  table.add("Sin", 1, unary<Function::Sin>);
-  table.add("Sinh", 1, unary<Function::Sinh>);
-  table.add("Sqrt", 1, unary<Function::Sqrt>);
-  table.add("Tan", 1, unary<Function::Tan>);
-  table.add("Tanh", 1, unary<Function::Tanh>);
-  table.add("Reciprocal", 1, reciprocal);
-  table.add("Sigmoid", 1, sigmoid);
-  table.add("Relu", 1, relu);
-  table.add("Gelu", 1, gelu);
-  table.add("LeakyRelu", 1, leakyRelu);
-  table.add("PRelu", 2, prelu);
-  table.add("Elu", 1, elu);
-  table.add("Celu", 1, celu);
-  table.add("Selu", 1, selu);
-  table.add("HardSigmoid", 1, hardSigmoid);
-  table.add("HardSwish", 1, hardSwish);
-  table.add("Swish", 1, swish);
-  table.add("Softplus", 1, softplus);
-  table.add("Softsign", 1, softsign);
-  table.add("Mish", 1, mish);
-  table.add("ThresholdedRelu", 1, thresholdedRelu);
-  table.add("Shrink", 1, shrink);
 }

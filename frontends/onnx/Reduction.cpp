@@ -194,7 +194,6 @@ static LogicalResult cumSum(NodeContext &c) {
               e.filled(c.in(0).shape, e.scalarInt(element, 0)),
               AffineMap::get(rank + 1, 0, out, context),
               [&](LoopScalar &s, ArrayRef<Value> args, Value sum) {
-                Type i64 = e.typeOf(DType::I64);
                 Value at = s.positionInt(*axis);
                 Value from = s.positionInt(rank);
                 Compare order = reverse
