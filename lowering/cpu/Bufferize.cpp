@@ -80,6 +80,43 @@ static void unshareDestinations(func::FuncOp function) {
   }
 }
 
+/// The operand whose place `init` may take: an input of equal type that the op
+/// walks over as it does over its result, and that nobody needs afterwards.
+static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
+  AffineMap map = op.getMatchingIndexingMap(&init);
+  if (!map.isPermutation())
+    return nullptr;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Value value = input->get();
+    if (value.getType() != init.get().getType() ||
+        op.getMatchingIndexingMap(input) != map || !value.getDefiningOp() ||
+        value.getDefiningOp<arith::ConstantOp>() ||
+        value.getParentBlock() != op->getBlock())
+      continue;
+    if (llvm::all_of(value.getUsers(), [&](Operation *user) {
+          Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+          return here == op || here->isBeforeInBlock(op);
+        }))
+      return input;
+  }
+  return nullptr;
+}
+
+/// Lets ops write their result over an input that is not needed any more, where
+/// they would get new memory. Whether that holds with all aliases, one-shot
+/// analysis decides.
+static void reuseInputs(func::FuncOp function) {
+  function.walk([](linalg::LinalgOp op) {
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
+          op.payloadUsesValueFromOperand(&init))
+        continue;
+      if (OpOperand *input = findReusableInput(op, init))
+        init.set(input->get());
+    }
+  });
+}
+
 /// Adds a buffer argument for each result and writes the results there.
 static LogicalResult passDestinations(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -141,6 +178,8 @@ struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
     };
     if (failed(eliminateEmptyTensors(rewriter, module)))
       return signalPassFailure();
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      reuseInputs(function);
     BufferizationState state;
     if (failed(runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
