@@ -2,6 +2,7 @@
 //--------------===//
 
 #include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/KernelLoops.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,22 +17,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Stack that the scratch of one kernel may take, well below a thread's.
-static constexpr int64_t kMaxScratchBytes = 512 * 1024;
-
 namespace {
-
-/// A loop to be written, for some members at once.
-struct Loop {
-  int64_t size;
-  SmallVector<int> dims; // of each of these members
-};
-
-/// Members with the same inner loops, computed in one nest.
-struct Run {
-  SmallVector<unsigned> members;
-  SmallVector<Loop> loops;
-};
 
 class Emitter {
 public:
@@ -42,13 +28,8 @@ public:
 
 private:
   // Analysis.
-  void hoistFills();
-  void shrinkScratch(SmallVector<Value> &scratch);
   void collectArguments();
   void addCaptured(Value value);
-  SmallVector<Run> formRuns();
-  void order(SmallVector<Loop> &loops, ArrayRef<unsigned> members);
-  void coalesce(SmallVector<Loop> &loops, ArrayRef<unsigned> members);
 
   // Emission.
   Value constant(int64_t value);
@@ -90,103 +71,6 @@ private:
 // Analysis
 //===----------------------------------------------------------------------===//
 
-/// Whether the nest's loops are asked for one by one.
-static bool needsLoopIndices(const LoopNest &nest) {
-  if (llvm::any_of(nest.accesses,
-                   [](const Access &access) { return !access.linear; }))
-    return true;
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(nest.op);
-  return linalgOp && linalgOp.hasIndexSemantics();
-}
-
-/// A fill of one element per iteration of the shared loops would come between
-/// nests that could share their inner loops: it goes first where it may.
-void Emitter::hoistFills() {
-  for (size_t index = 0; index < group.members.size(); ++index) {
-    const Member &member = group.members[index];
-    if (!isa<linalg::FillOp>(member.nest.op) ||
-        member.shared.size() !=
-            size_t(llvm::count_if(member.nest.sizes,
-                                  [](int64_t size) { return size != 1; })))
-      continue;
-    Value root = member.nest.accesses.front().buffer.root;
-    auto before = ArrayRef(group.members).take_front(index);
-    if (llvm::none_of(before, [&](const Member &other) {
-          return other.nest.touches(root);
-        }))
-      std::rotate(group.members.begin(), group.members.begin() + index,
-                  group.members.begin() + index + 1);
-  }
-}
-
-/// A buffer that is used within one iteration of the shared loops only needs
-/// room for what one iteration touches. Its new strides are compact, in the
-/// order of the old ones.
-void Emitter::shrinkScratch(SmallVector<Value> &scratch) {
-  int64_t total = 0;
-  llvm::erase_if(scratch, [&](Value root) {
-    SmallVector<std::pair<int64_t, int64_t>> digits; // stride, size
-    const FlatBuffer *start = nullptr;
-    int64_t elementBytes = 0;
-    for (Member &member : group.members) {
-      if (llvm::any_of(member.nest.gathers, [&](const FlatBuffer &gather) {
-            return gather.root == root;
-          }))
-        return true;
-      for (Access &access : member.nest.accesses) {
-        if (access.buffer.root != root)
-          continue;
-        if (!access.linear || access.buffer.dynamicOffset ||
-            (start && start->offset != access.buffer.offset))
-          return true;
-        start = &access.buffer;
-        elementBytes = access.elementBytes;
-        for (int dim : member.shared)
-          if (!isSeparable(member.nest, access, dim))
-            return true;
-        for (auto [dim, stride] : llvm::enumerate(access.strides)) {
-          std::pair<int64_t, int64_t> digit(stride, member.nest.sizes[dim]);
-          if (stride == 0 || digit.second <= 1 ||
-              llvm::is_contained(member.shared, int(dim)) ||
-              llvm::is_contained(digits, digit))
-            continue;
-          digits.push_back(digit);
-        }
-      }
-    }
-    if (!start)
-      return true;
-    llvm::sort(digits);
-    DenseMap<int64_t, int64_t> compact;
-    int64_t count = 1, end = 1;
-    for (auto [stride, size] : digits) {
-      if (stride < end)
-        return true; // overlapping digits
-      end = stride * size;
-      compact[stride] = count;
-      count *= size;
-    }
-    if (total + count * elementBytes > kMaxScratchBytes)
-      return true;
-    total += count * elementBytes;
-    scratchSizes[root] = count;
-    for (Member &member : group.members)
-      for (Access &access : member.nest.accesses) {
-        if (access.buffer.root != root)
-          continue;
-        access.buffer.offset = 0;
-        for (auto [dim, stride] : llvm::enumerate(access.strides)) {
-          bool outer = llvm::is_contained(member.shared, int(dim));
-          if (outer || stride == 0 || member.nest.sizes[dim] <= 1)
-            stride = 0;
-          else
-            stride = compact[stride];
-        }
-      }
-    return false;
-  });
-}
-
 void Emitter::addCaptured(Value value) {
   if (isa<MemRefType>(value.getType()))
     return;
@@ -217,107 +101,6 @@ void Emitter::collectArguments() {
     getUsedValuesDefinedAbove(member.nest.op->getRegions(), above);
     for (Value value : above)
       addCaptured(value);
-  }
-}
-
-/// Splits the members into runs with equal inner loops.
-SmallVector<Run> Emitter::formRuns() {
-  SmallVector<Run> runs;
-  SmallVector<Member, 0> current; // members of the last run, with inner dims
-  for (auto [index, member] : llvm::enumerate(group.members)) {
-    SmallVector<int> inner;
-    for (auto [dim, size] : llvm::enumerate(member.nest.sizes))
-      if (size != 1 && !llvm::is_contained(member.shared, int(dim)))
-        inner.push_back(dim);
-    if (!runs.empty() && runs.back().loops.size() == inner.size()) {
-      Run &run = runs.back();
-      SmallVector<int64_t> sizes;
-      for (const Loop &loop : run.loops)
-        sizes.push_back(loop.size);
-      bool related = false;
-      SmallVector<int> dims = matchLoops(current, sizes, member.nest,
-                                         /*parallelOnly=*/false, related);
-      bool fits = llvm::all_of(
-          dims, [&](int dim) { return llvm::is_contained(inner, dim); });
-      // What accumulates in memory must stay apart from what reads it: that is
-      // a dependence, which matchLoops sees as a stride of zero. Without inner
-      // loops, order alone keeps dependences.
-      if (fits) {
-        for (auto [loop, dim] : llvm::zip_equal(run.loops, dims))
-          loop.dims.push_back(dim);
-        run.members.push_back(index);
-        current.push_back({member.nest, dims});
-        continue;
-      }
-    }
-    Run run;
-    run.members.push_back(index);
-    for (int dim : inner)
-      run.loops.push_back({member.nest.sizes[dim], {dim}});
-    current.assign(1, Member{member.nest, inner});
-    runs.push_back(std::move(run));
-  }
-  return runs;
-}
-
-/// Innermost goes the loop along which most operands are contiguous; reductions
-/// go inside of parallel loops, so that their accumulators stay in registers or
-/// in the cache.
-void Emitter::order(SmallVector<Loop> &loops, ArrayRef<unsigned> members) {
-  if (loops.size() < 2)
-    return;
-  size_t best = 0;
-  double bestScore = -1e300;
-  for (auto [position, loop] : llvm::enumerate(loops)) {
-    double score = 0;
-    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-      for (const Access &access : group.members[index].nest.accesses) {
-        if (!access.linear)
-          continue;
-        int64_t stride = access.strides[dim];
-        double weight = access.writes ? 3 : 1;
-        score += weight * (stride == 1 ? 2 : stride == 0 ? 1 : -1);
-      }
-    score *= std::min<int64_t>(loop.size, 16);
-    if (score >= bestScore) {
-      bestScore = score;
-      best = position;
-    }
-  }
-  Loop innermost = loops[best];
-  loops.erase(loops.begin() + best);
-  llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
-    auto reduces = [&](const Loop &loop) {
-      for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-        if (!group.members[index].nest.parallel[dim])
-          return true;
-      return false;
-    };
-    return reduces(a) < reduces(b);
-  });
-  loops.push_back(innermost);
-}
-
-/// Joins loops that walk over memory as one.
-void Emitter::coalesce(SmallVector<Loop> &loops, ArrayRef<unsigned> members) {
-  for (unsigned index : members)
-    if (needsLoopIndices(group.members[index].nest))
-      return;
-  for (size_t outer = 0; outer + 1 < loops.size();) {
-    Loop &a = loops[outer], &b = loops[outer + 1];
-    bool fits = true;
-    for (auto [index, dimA, dimB] : llvm::zip_equal(members, a.dims, b.dims)) {
-      const LoopNest &nest = group.members[index].nest;
-      fits &= nest.parallel[dimA] == nest.parallel[dimB];
-      for (const Access &access : nest.accesses)
-        fits &= access.strides[dimA] == access.strides[dimB] * b.size;
-    }
-    if (!fits) {
-      ++outer;
-      continue;
-    }
-    b.size *= a.size;
-    loops.erase(loops.begin() + outer);
   }
 }
 
@@ -603,8 +386,8 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
     group.sizes.clear();
     group.members.front().shared.clear();
   }
-  hoistFills();
-  shrinkScratch(scratch);
+  hoistFills(group);
+  scratchSizes = shrinkScratch(group, scratch);
   collectArguments();
 
   SmallVector<Type> types;
@@ -658,13 +441,13 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
       loop.dims.push_back(member.shared[position]);
     shared.push_back(std::move(loop));
   }
-  SmallVector<Run> runs = formRuns();
-  order(shared, all);
-  coalesce(shared, all);
+  SmallVector<Run> runs = formRuns(group);
+  orderLoops(group, shared, all);
+  coalesceLoops(group, shared, all);
   emitLoops(shared, all, [&] {
     for (Run &run : runs) {
-      order(run.loops, run.members);
-      coalesce(run.loops, run.members);
+      orderLoops(group, run.loops, run.members);
+      coalesceLoops(group, run.loops, run.members);
       emitRun(run);
     }
   });
