@@ -1,4 +1,5 @@
-//===- compile_time_benchmark.cpp - Placement passes on long programs --------===//
+//===- compile_time_benchmark.cpp - Placement passes on long programs
+//--------===//
 //
 // propagate + insert-reshards + partition on residual MLPs of up to a million
 // ops, the programs that peers are measured on: 8 ops a layer,
@@ -31,12 +32,22 @@ enum class Weights {
 };
 enum class Annotate { Rows, Columns };
 
+/// A program and what is told about it.
+struct Program {
+  const char *name;
+  Weights weights;
+  Annotate annotate;
+  bool fanOut = false;
+  bool verify = false; ///< MLIR's verifier after each pass, as in the tools
+};
+
 constexpr int64_t kBatch = 1 << 20, kHidden = 1 << 20, kInner = 1 << 21;
 
-/// Builds the program; `fanOut` makes a layer's ops share nothing but two inits.
+/// Builds the program; `fanOut` makes a layer's ops share nothing but two
+/// inits.
 OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
-                            int64_t devices, Weights weights,
-                            Annotate annotate, bool fanOut) {
+                            int64_t devices, const Program &program) {
+  auto [name, weights, annotate, fanOut, verify] = program;
   OpBuilder b(&context);
   Location loc = b.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -56,9 +67,10 @@ OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
     llvm::append_range(arguments, ArrayRef<Type>{w1, c1, w2, c2});
   if (weights == Weights::Reaching)
     arguments.push_back(x);
-  auto function = func::FuncOp::create(b, loc, "main",
-                                       b.getFunctionType(arguments, x));
-  auto none = dist::DimShardingAttr::get(&context, ArrayRef<dist::AxisRefAttr>());
+  auto function =
+      func::FuncOp::create(b, loc, "main", b.getFunctionType(arguments, x));
+  auto none =
+      dist::DimShardingAttr::get(&context, ArrayRef<dist::AxisRefAttr>());
   auto sharded = dist::DimShardingAttr::get(
       &context, dist::AxisRefAttr::get(&context, "x", 1, 0));
   auto mesh = FlatSymbolRefAttr::get(&context, "m");
@@ -74,17 +86,14 @@ OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   auto fill = [&](RankedTensorType type) -> std::pair<Value, Value> {
     Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), f32);
-    return {empty,
-            linalg::FillOp::create(b, loc, zero, empty).getResult(0)};
+    return {empty, linalg::FillOp::create(b, loc, zero, empty).getResult(0)};
   };
   auto [emptyX, zeroX] = fill(x);
   auto [emptyH, zeroH] = fill(h);
   Value value = body->getArgument(0), input = value, last = value;
   for (int64_t i = 0; i < layers; ++i) {
     int64_t set = weights == Weights::Shared ? 0 : i;
-    auto weight = [&](int64_t n) {
-      return body->getArgument(1 + 4 * set + n);
-    };
+    auto weight = [&](int64_t n) { return body->getArgument(1 + 4 * set + n); };
     Value a = linalg::MatmulOp::create(b, loc, TypeRange{h},
                                        ValueRange{value, weight(0)},
                                        ValueRange{zeroH})
@@ -94,16 +103,16 @@ OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
                      .getResult()[0];
     Value e = arith::AddFOp::create(b, loc, a, bias);
     Value g = arith::MaximumFOp::create(b, loc, e, zeroH);
-    Value m = linalg::MatmulOp::create(b, loc, TypeRange{x},
-                                       ValueRange{g, weight(2)},
-                                       ValueRange{zeroX})
-                  .getResult(0);
+    Value m =
+        linalg::MatmulOp::create(b, loc, TypeRange{x}, ValueRange{g, weight(2)},
+                                 ValueRange{zeroX})
+            .getResult(0);
     Value bias2 = linalg::BroadcastOp::create(b, loc, weight(3), emptyX,
                                               ArrayRef<int64_t>{0})
                       .getResult()[0];
     Value k = arith::AddFOp::create(b, loc, m, bias2);
-    Value other = weights == Weights::Reaching ? body->getArguments().back()
-                                               : value;
+    Value other =
+        weights == Weights::Reaching ? body->getArguments().back() : value;
     Value y = arith::AddFOp::create(b, loc, other, k);
     last = y;
     value = fanOut ? input : y;
@@ -112,8 +121,7 @@ OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
   return module;
 }
 
-void run(benchmark::State &state, Weights weights, Annotate annotate,
-         bool fanOut = false) {
+void run(benchmark::State &state, const Program &program) {
   int64_t layers = state.range(0) / 8, devices = state.range(1);
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, dist::DistDialect, func::FuncDialect,
@@ -122,10 +130,9 @@ void run(benchmark::State &state, Weights weights, Annotate annotate,
   for (auto _ : state) {
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.loadAllAvailableDialects();
-    OwningOpRef<ModuleOp> module =
-        build(context, layers, devices, weights, annotate, fanOut);
+    OwningOpRef<ModuleOp> module = build(context, layers, devices, program);
     PassManager pm(&context);
-    pm.enableVerifier(false);
+    pm.enableVerifier(program.verify);
     pm.addPass(dist::createPropagatePass());
     pm.addPass(dist::createInsertReshardsPass());
     pm.addPass(dist::createPartitionPass());
@@ -143,21 +150,29 @@ void run(benchmark::State &state, Weights weights, Annotate annotate,
 }
 } // namespace
 
-#define PROGRAM(name, ...)                                                     \
-  BENCHMARK_CAPTURE(run, name, __VA_ARGS__)                                    \
-      ->ArgNames({"ops", "devices"})                                           \
-      ->UseManualTime()                                                        \
-      ->Unit(benchmark::kMillisecond)
+constexpr Program kPrograms[] = {
+    {"own_rows", Weights::Own, Annotate::Rows},
+    {"own_rows_verified", Weights::Own, Annotate::Rows, false, true},
+    {"own_columns", Weights::Own, Annotate::Columns},
+    {"shared_rows", Weights::Shared, Annotate::Rows},
+    {"reaching_rows", Weights::Reaching, Annotate::Rows},
+    {"fan_out", Weights::Shared, Annotate::Rows, true},
+};
 
-PROGRAM(own_rows, Weights::Own, Annotate::Rows)
-    ->Args({20000, 8})
-    ->Args({20000, 1 << 20})
-    ->Args({200000, 8});
-PROGRAM(own_columns, Weights::Own, Annotate::Columns)->Args({200000, 8});
-PROGRAM(shared_rows, Weights::Shared, Annotate::Rows)->Args({200000, 8});
-PROGRAM(reaching_rows, Weights::Reaching, Annotate::Rows)->Args({200000, 8});
-PROGRAM(fan_out, Weights::Shared, Annotate::Rows, true)->Args({200000, 8});
-// Last: its memory would be the peak of those after it.
-PROGRAM(own_rows_million, Weights::Own, Annotate::Rows)->Args({1000000, 8});
-
-BENCHMARK_MAIN();
+int main(int argc, char **argv) {
+  // By size: what a benchmark says of memory is the peak of all before it.
+  for (int64_t ops : {20'000, 200'000, 1'000'000})
+    for (const Program &program : kPrograms)
+      for (int64_t devices : {8, 1 << 20})
+        benchmark::RegisterBenchmark(
+            program.name,
+            [&program](benchmark::State &state) { run(state, program); })
+            ->ArgNames({"ops", "devices"})
+            ->Args({ops, devices})
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
