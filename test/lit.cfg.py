@@ -25,7 +25,13 @@ config.test_exec_root = os.path.join(
 )
 
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(root, "tools"), LLVM_BIN, "/usr/bin", "/bin"]
+    [
+        os.path.join(root, "tools"),
+        os.path.join(root, "test", "generator"),
+        LLVM_BIN,
+        "/usr/bin",
+        "/bin",
+    ]
 )
 # A variable captured in one CHECK-LABEL block must not leak into the next, and
 # a prefix that matches no line of the test is a misspelling.

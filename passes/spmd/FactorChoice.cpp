@@ -83,10 +83,10 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
     ShardingAttr from = isa<RankedTensorType>(operand.getType())
                             ? getPlacement(operand)
                             : ShardingAttr();
-    if (!from)
-      continue;
     if (!joinDims(rule, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
+    if (!from)
+      continue;
     add(getMoveCost(getWholeBytes(operand.getType()), from.getDims(), {}, dims),
         operand);
   }
@@ -97,10 +97,10 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule.results)) {
     ShardingAttr to = getTarget(result);
-    if (!to)
-      continue;
     if (!joinDims(rule, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
+    if (!to)
+      continue;
     int64_t bytes = getWholeBytes(result.getType());
     add(getMoveCost(bytes, dims, {}, to.getDims()), result);
     cost.second += getMoveCost(0, dims, {}, to.getDims());
@@ -227,13 +227,12 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       if (isa<RankedTensorType>(result.getType()) && getTarget(result) &&
           disagrees(result, tensor, candidate.factor))
         candidate.isContested = true;
-    // Factors of a merged dimension that do not divide evenly cannot be joined.
+    // Factors of a merged dimension cannot always be joined.
     for (auto [operand, tensor] :
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         if (list.size() > 1 && llvm::is_contained(list, candidate.factor) &&
-            !layout.isEven(candidate.sharding,
-                           rule.factors[candidate.factor].size))
+            !joinDims(rule, tensor, factors, dims))
           candidate.isContested = true;
   }
   for (const Candidate &candidate : candidates)

@@ -15,7 +15,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/spmd/ReshardInserter.h"
@@ -70,6 +69,30 @@ static bool isNeutral(Value value, ReductionKind kind) {
     }
   }
   return false;
+}
+
+bool ReshardInserter::settleResult(Value result, ShardingAttr natural,
+                                   function_ref<std::string()> text) {
+  ShardingAttr target = getTarget(result);
+  if (!target || natural == target)
+    return false;
+  setPlacement(result, natural);
+  if (natural.withoutPartial() == target)
+    return true; // pending: whoever needs it whole completes it
+  Operation *op = result.getDefiningOp();
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(op);
+  unsigned cause = natural.isPartial() ? partialCauses.lookup(result) : kNone;
+  for (const auto &state : analysis.getDims(analysis.getIndex(result)))
+    if (cause == kNone && state.sharding != layout.none())
+      cause = state.cause;
+  std::string because = getCauseText(cause);
+  Value reshard =
+      makeReshard(builder, op->getLoc(), result, natural, target,
+                  because.empty() ? text() : because + ": " + text(),
+                  op->getAttr(kScopeAttr));
+  result.replaceAllUsesExcept(reshard, reshard.getDefiningOp());
+  return true;
 }
 
 LogicalResult ReshardInserter::visitGeneral(Operation *op) {
@@ -219,41 +242,16 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     ShardingAttr natural = place(dims, kind, partial);
     if (partial.empty())
       natural = natural.withoutPartial();
-    ShardingAttr target = getTarget(result);
-    if (!target) // made where it is used, but not by a free op
-      target = natural.withoutPartial();
     shardings.push_back(natural);
-    if (natural == target)
-      continue;
-    changed = true;
-    setPlacement(result, natural);
     if (natural.isPartial())
       partialCauses[result] =
           reducedCause != kNone ? reducedCause : passedCause;
-    if (natural.withoutPartial() == target)
-      continue; // pending: whoever needs it whole completes it
-    OpBuilder builder(context);
-    builder.setInsertionPointAfter(op);
-    unsigned cause = natural.isPartial() ? partialCauses[result] : kNone;
-    if (unsigned index = analysis.getIndex(result); cause == kNone)
-      for (const auto &state : analysis.getDims(index))
-        if (cause == kNone && state.sharding != layout.none())
-          cause = state.cause;
-    std::string text = natural.isPartial()
-                           ? "completes the " +
-                                 stringifyReductionKind(kind).str() + " over " +
-                                 printAxes(partial) + " of " + describeOp(op)
-                           : "moves the result of " + describeOp(op);
-    std::string because = getCauseText(cause);
-    auto reshard = ReshardOp::create(
-        builder, op->getLoc(), result.getType(), result, natural, target,
-        builder.getStringAttr(because.empty() ? text : because + ": " + text));
-    if (auto scope = op->getAttr(kScopeAttr))
-      reshard->setAttr(kScopeAttr, scope);
-    setShardings(reshard, target);
-    setPlacement(reshard, target);
-    versions[{result, target}] = reshard;
-    result.replaceAllUsesExcept(reshard, reshard);
+    changed |= settleResult(result, natural, [&] {
+      return natural.isPartial()
+                 ? "completes the " + stringifyReductionKind(kind).str() +
+                       " over " + printAxes(partial) + " of " + describeOp(op)
+                 : "moves the result of " + describeOp(op);
+    });
   }
   if (op->getNumResults() && (changed || !op->hasAttr(shardingsName)))
     setShardings(op, shardings);
@@ -277,102 +275,10 @@ void ReshardInserter::replicateCaptures(Operation *op) {
       }
     });
 }
+
 //===----------------------------------------------------------------------===//
-// Control flow
+// The walk
 //===----------------------------------------------------------------------===//
-
-LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
-  RegionBranchSuccessorMapping mapping;
-  branch.getSuccessorOperandInputMapping(mapping);
-  // Operands in order, so that the result is the same every time.
-  SmallVector<OpOperand *> operands;
-  for (OpOperand &operand : branch->getOpOperands())
-    operands.push_back(&operand);
-  auto bring = [&](OpOperand &operand) {
-    Value value = operand.get();
-    if (!isa<RankedTensorType>(value.getType()))
-      return;
-    auto found = mapping.find(&operand);
-    ShardingAttr wanted = replicated(value);
-    if (found != mapping.end() && !found->second.empty() &&
-        found->second.front().getType() == value.getType())
-      if (ShardingAttr target = getTarget(found->second.front()))
-        wanted = target;
-    operand.set(getAs(value, wanted, operand.getOwner(),
-                      [&] { return "enters " + describeOp(branch); }));
-  };
-  for (OpOperand *operand : operands)
-    bring(*operand);
-  for (Region &region : branch->getRegions())
-    for (Block &block : region) {
-      if (failed(visitBlock(block)))
-        return failure();
-      if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
-        for (OpOperand &operand : block.back().getOpOperands())
-          bring(operand);
-    }
-  return success();
-}
-
-LogicalResult ReshardInserter::visitCall(CallOpInterface call) {
-  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
-  for (auto [index, operand] : llvm::enumerate(call.getArgOperandsMutable())) {
-    Value value = operand.get();
-    if (!isa<RankedTensorType>(value.getType()))
-      continue;
-    ShardingAttr wanted = replicated(value);
-    if (callee && !callee.isExternal())
-      wanted = getTarget(callee.getArgument(index));
-    operand.set(getAs(value, wanted, call,
-                      [&] { return "is an argument of " + describeOp(call); }));
-  }
-  return success();
-}
-
-LogicalResult ReshardInserter::visitReturn(Operation *op,
-                                           FunctionOpInterface function) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    unsigned number = operand.getOperandNumber();
-    Value value = operand.get();
-    if (!isa<RankedTensorType>(value.getType()))
-      continue;
-    auto asked =
-        function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
-    ShardingAttr wanted;
-    if (asked) {
-      SmallVector<DimShardingAttr, 4> dims;
-      auto type = cast<RankedTensorType>(value.getType());
-      for (auto [dim, size] : llvm::zip_equal(asked.getDims(), type.getShape()))
-        dims.push_back(layout.canonical(dim, size));
-      // An open dimension may keep what it has, if no other wants those axes.
-      if (ShardingAttr now = getPlacement(value))
-        for (auto [index, dim] : llvm::enumerate(now.getDims())) {
-          if (!asked.getDims()[index].getIsOpen() ||
-              !layout.isPrefix(dims[index], dim))
-            continue;
-          bool isTaken = false;
-          for (auto [other, sharding] : llvm::enumerate(dims))
-            isTaken |= other != index &&
-                       anyOverlap(dim.getAllAxes(), sharding.getAllAxes());
-          if (!isTaken)
-            dims[index] = dim;
-        }
-      wanted = place(dims);
-    } else {
-      ShardingAttr now = getPlacement(value);
-      wanted = now ? now.withoutPartial() : replicated(value);
-    }
-    operand.set(getAs(value, wanted, op, [&] {
-      std::string name = "result " + std::to_string(number);
-      if (auto given =
-              function.getResultAttrOfType<StringAttr>(number, kOutputAttr))
-        name = "output '" + given.str() + "'";
-      return (asked ? "the sharding of " : "completes ") + name;
-    }));
-    function.setResultAttr(number, kShardingAttr, wanted);
-  }
-  return success();
-}
 
 LogicalResult ReshardInserter::visitOp(Operation *op) {
   if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
@@ -422,7 +328,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
     function.getFunctionBody().walk<WalkOrder::PostOrder, ReverseIterator>(
         [&](Operation *nested) {
           if (nested->use_empty() && nested->getNumResults() == 1 &&
-              isFreeValue(nested->getResult(0)))
+              (isFreeValue(nested->getResult(0)) || isa<ReshardOp>(nested)))
             nested->erase();
         });
   }

@@ -109,34 +109,73 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
   return versions[{value, wanted}] = copy->getResult(0);
 }
 
+Value ReshardInserter::makeReshard(OpBuilder &builder, Location loc,
+                                   Value value, ShardingAttr from,
+                                   ShardingAttr to, StringRef cause,
+                                   Attribute scope) {
+  auto reshard = ReshardOp::create(builder, loc, value.getType(), value, from,
+                                   to, builder.getStringAttr(cause));
+  setShardings(reshard, to);
+  if (scope)
+    reshard->setAttr(kScopeAttr, scope);
+  setPlacement(reshard, to);
+  auto found = originals.find(value);
+  Value original = found == originals.end() ? value : found->second;
+  originals[reshard] = original;
+  copies[original].push_back(reshard);
+  return versions[{original, to}] = reshard;
+}
+
+Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
+  auto found = originals.find(value);
+  Value original = found == originals.end() ? value : found->second;
+  auto known = copies.find(original);
+  if (known == copies.end() || getPlacement(original) == wanted)
+    return original;
+  int64_t bytes = getWholeBytes(value.getType());
+  auto getDistance = [&](Value copy) {
+    ShardingAttr from = getPlacement(copy);
+    ArrayRef<AxisRefAttr> pending = from.getPartialAxes();
+    if (from.getPartialKind() == wanted.getPartialKind() &&
+        pending == wanted.getPartialAxes())
+      pending = {};
+    return getMoveCost(bytes, from.getDims(), pending, wanted.getDims());
+  };
+  Value nearest = original;
+  int64_t least = getDistance(original);
+  for (Value copy : known->second) {
+    if (getPlacement(copy) == wanted)
+      return copy;
+    int64_t distance = getDistance(copy);
+    if (distance < least) {
+      nearest = copy;
+      least = distance;
+    }
+  }
+  return nearest;
+}
+
 Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
                              function_ref<std::string()> cause) {
   if (isFreeValue(value) && !wanted.isPartial())
     return makeFree(value, wanted);
   if (isFreeValue(value))
     value = makeFree(value, wanted.withoutPartial());
+  if (getPlacement(value) == wanted)
+    return value;
+  value = getNearest(value, wanted);
   ShardingAttr from = getPlacement(value);
   if (from == wanted)
     return value;
-  Value &version = versions[{value, wanted}];
-  if (version)
-    return version;
   // In the block where the value is: later users see it, and loops do not
   // repeat it.
   Block *home = value.getParentBlock();
-  Operation *before = home->findAncestorOpInBlock(*user);
-  OpBuilder builder(before);
-  auto reshard =
-      ReshardOp::create(builder, user->getLoc(), value.getType(), value, from,
-                        wanted, builder.getStringAttr(cause()));
-  setShardings(reshard, wanted);
+  OpBuilder builder(home->findAncestorOpInBlock(*user));
   // What completes a reduction belongs to the module that left it pending.
   Attribute scope = user->getAttr(kScopeAttr);
   if (Operation *source = value.getDefiningOp(); source && from.isPartial())
     if (Attribute theirs = source->getAttr(kScopeAttr))
       scope = theirs;
-  if (scope)
-    reshard->setAttr(kScopeAttr, scope);
-  setPlacement(reshard, wanted);
-  return versions[{value, wanted}] = reshard;
+  return makeReshard(builder, user->getLoc(), value, from, wanted, cause(),
+                     scope);
 }

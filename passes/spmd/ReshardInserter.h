@@ -2,13 +2,15 @@
 //
 // The state of --dist-insert-reshards; its parts are in ReshardInserter.cpp
 // (values), FactorChoice.cpp (which factor an axis shards), InsertReshards.cpp
-// (ops and the pass) and UserWord.cpp (constraints and syncs).
+// (ops and the pass), ControlFlow.cpp (loops, branches, calls) and UserWord.cpp
+// (constraints and syncs).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_PASSES_SPMD_RESHARDINSERTER_H
 #define DIST_PASSES_SPMD_RESHARDINSERTER_H
 
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -61,6 +63,10 @@ private:
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
   LogicalResult visitCall(CallOpInterface call);
+  /// Where result `number` of a function lies: what its attribute asks, else
+  /// what the returned value has (`isNow`), or is meant to have.
+  ShardingAttr getReturnPlacement(FunctionOpInterface function, unsigned number,
+                                  bool isNow);
   void replicateCaptures(Operation *op);
 
   void chooseFactors(Operation *op, const ShardingRule &rule,
@@ -94,7 +100,19 @@ private:
   /// `value` placed as `wanted`, for `user`: itself, or a reshard of it.
   Value getAs(Value value, ShardingAttr wanted, Operation *user,
               function_ref<std::string()> cause);
+  /// The copy of a value from which the fewest bytes bring it to `wanted`.
+  Value getNearest(Value value, ShardingAttr wanted);
   Value makeFree(Value value, ShardingAttr wanted);
+  Value makeReshard(OpBuilder &builder, Location loc, Value value,
+                    ShardingAttr from, ShardingAttr to, StringRef cause,
+                    Attribute scope);
+  /// Notes that the op makes `result` as `natural`; where it is meant to lie
+  /// otherwise, its users get it resharded. False where it lies as meant.
+  bool settleResult(Value result, ShardingAttr natural,
+                    function_ref<std::string()> text);
+  /// The same for all results of an op.
+  void settleResults(Operation *op,
+                     function_ref<ShardingAttr(OpResult)> getNatural);
   void setShardings(Operation *op, ArrayRef<Attribute> shardings);
   std::string getCauseText(unsigned cause) const;
 
@@ -110,6 +128,14 @@ private:
   llvm::DenseMap<Value, unsigned> partialCauses;
   /// Reshards made so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
+  /// What a reshard is a copy of, in the end, and all copies of a value: the
+  /// next one is made from the one that is nearest.
+  llvm::DenseMap<Value, Value> originals;
+  llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
+  /// By function and number.
+  llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
+      returnPlacements;
+  SymbolTableCollection symbols;
 };
 
 } // namespace mlir::dist

@@ -24,8 +24,8 @@ public:
            StringAttr cause, Attribute scope)
       : b(b), loc(loc), layout(layout), cause(cause), scope(scope) {}
 
-  FailureOr<Value> run(Value local, const ReshardProblem &problem,
-                       const ReshardPlan &plan);
+  Value run(Value local, const ReshardProblem &problem,
+            const ReshardPlan &plan);
 
 private:
   int64_t extent(const Piece &piece) const {
@@ -86,6 +86,11 @@ Value Lowering::cut(Value value, int64_t dim, int64_t size) {
   if (typeOf(value).getDimSize(dim) == size)
     return value;
   int64_t rank = typeOf(value).getRank();
+  // A slice of nothing is not legal.
+  if (typeOf(value).getNumElements() == 0)
+    return tensor::EmptyOp::create(b, loc,
+                                   withSize(value, dim, size).getShape(),
+                                   typeOf(value).getElementType());
   SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes;
@@ -210,8 +215,8 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
   llvm_unreachable("all kinds of steps are handled");
 }
 
-FailureOr<Value> Lowering::run(Value local, const ReshardProblem &problem,
-                               const ReshardPlan &plan) {
+Value Lowering::run(Value local, const ReshardProblem &problem,
+                    const ReshardPlan &plan) {
   if (plan.empty())
     return local;
   // Take interleaved dimensions apart.
@@ -248,18 +253,11 @@ FailureOr<Value> mlir::dist::lowerReshard(OpBuilder &builder, Location loc,
                                           StringAttr cause, Attribute scope) {
   if (from == to)
     return local;
-  FailureOr<const ReshardPlan *> plan = planner.get(global, from, to);
-  if (failed(plan)) {
-    ShardingAttr waypoint = planner.getWaypoint(global, from, to);
-    if (waypoint == from || waypoint == to)
-      return failure();
-    FailureOr<Value> half = lowerReshard(builder, loc, layout, planner, local,
-                                         global, from, waypoint, cause, scope);
-    if (failed(half))
-      return failure();
-    return lowerReshard(builder, loc, layout, planner, *half, global, waypoint,
-                        to, cause, scope);
-  }
-  return Lowering(builder, loc, layout, cause, scope)
-      .run(local, planner.getProblem(global, from, to), **plan);
+  const ReshardRoute *route = planner.get(global, from, to);
+  if (!route)
+    return failure();
+  Lowering lowering(builder, loc, layout, cause, scope);
+  for (const ReshardLeg &leg : *route)
+    local = lowering.run(local, leg.problem, leg.steps);
+  return local;
 }

@@ -16,114 +16,6 @@ using namespace mlir;
 using namespace mlir::dist;
 
 //===----------------------------------------------------------------------===//
-// The problem
-//===----------------------------------------------------------------------===//
-
-/// Sizes of the coarsest sub-dimensions that both lists are made of; empty
-/// where their borders do not nest.
-static SmallVector<int64_t, 2> getCommonSizes(ArrayRef<Piece> a,
-                                              ArrayRef<Piece> b) {
-  SmallVector<int64_t, 2> sizes;
-  size_t i = 0, j = 0;
-  int64_t left = a[0].size, right = b[0].size;
-  while (true) {
-    if (left == right) {
-      sizes.push_back(left);
-      if (++i == a.size() || ++j == b.size())
-        return i == a.size() && j + 1 >= b.size() ? sizes
-                                                  : SmallVector<int64_t, 2>();
-      left = a[i].size;
-      right = b[j].size;
-    } else if (right != 0 && left % right == 0) {
-      sizes.push_back(right);
-      left /= right;
-      if (++j == b.size())
-        return {};
-      right = b[j].size;
-    } else if (left != 0 && right % left == 0) {
-      sizes.push_back(left);
-      right /= left;
-      if (++i == a.size())
-        return {};
-      left = a[i].size;
-    } else {
-      return {};
-    }
-  }
-}
-
-/// Whether both placements of a dimension can be written over the same
-/// sub-dimensions.
-static bool splitAlike(const MeshLayout &layout, int64_t size,
-                       DimShardingAttr from, DimShardingAttr to,
-                       SmallVectorImpl<Piece> &fromOut,
-                       SmallVectorImpl<Piece> &toOut) {
-  SmallVector<Piece, 2> fromPieces = layout.pieces(from, size);
-  SmallVector<Piece, 2> toPieces = layout.pieces(to, size);
-  SmallVector<int64_t, 2> sizes = getCommonSizes(fromPieces, toPieces);
-  if (sizes.empty())
-    return false;
-  auto write = [&](DimShardingAttr dim, SmallVectorImpl<Piece> &out) {
-    SmallVector<DimShardingAttr, 2> parts;
-    if (!layout.split(dim, sizes, parts))
-      return false;
-    for (auto [part, partSize] : llvm::zip_equal(parts, sizes)) {
-      SmallVector<Piece, 2> pieces = layout.pieces(part, partSize);
-      if (pieces.size() != 1)
-        return false;
-      out.push_back(std::move(pieces[0]));
-    }
-    return true;
-  };
-  return write(from, fromOut) && write(to, toOut);
-}
-
-ReshardProblem ReshardPlanner::getProblem(RankedTensorType type,
-                                          ShardingAttr from,
-                                          ShardingAttr to) const {
-  ReshardProblem problem;
-  problem.kind = from.isPartial() ? from.getPartialKind() : to.getPartialKind();
-  problem.partialFrom.assign(from.getPartialAxes().begin(),
-                             from.getPartialAxes().end());
-  problem.partialTo.assign(to.getPartialAxes().begin(),
-                           to.getPartialAxes().end());
-  problem.from.resize(type.getRank());
-  problem.to.resize(type.getRank());
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (!splitAlike(layout, type.getDimSize(dim), from.getDims()[dim],
-                    to.getDims()[dim], problem.from[dim], problem.to[dim])) {
-      problem.from.clear(); // no common view: see get()
-      return problem;
-    }
-  SmallVector<AxisRefAttr, 8> all;
-  auto forEachList = [&](auto &&visit) {
-    for (auto *side : {&problem.from, &problem.to})
-      for (auto &dim : *side)
-        for (Piece &piece : dim)
-          visit(piece.axes);
-    visit(problem.partialFrom);
-    visit(problem.partialTo);
-  };
-  forEachList([&](auto &axes) { all.append(axes.begin(), axes.end()); });
-  // Blocks of a part of an axis are no blocks of the axis where they are
-  // uneven.
-  for (auto *side : {&problem.from, &problem.to})
-    for (auto &dim : *side)
-      for (Piece &piece : dim) {
-        SmallVector<AxisRefAttr, 2> parts(piece.axes);
-        layout.refine(parts, all);
-        if (piece.size % layout.size(piece.axes) != 0 &&
-            parts.size() != piece.axes.size()) {
-          problem.from.clear();
-          problem.cutsUneven = true;
-          return problem;
-        }
-      }
-  forEachList([&](auto &axes) { layout.refine(axes, all); });
-  return problem;
-}
-
-//===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
 
@@ -439,52 +331,41 @@ ReshardPlan Search::run() {
 // The planner
 //===----------------------------------------------------------------------===//
 
-FailureOr<const ReshardPlan *>
-ReshardPlanner::get(RankedTensorType type, ShardingAttr from, ShardingAttr to) {
-  auto found = plans.find(Key{type, from, to});
-  if (found == plans.end()) {
-    FailureOr<ReshardPlan> plan = failure();
-    if (!from.isPartial() || !to.isPartial() ||
-        from.getPartialKind() == to.getPartialKind()) {
-      ReshardProblem problem = getProblem(type, from, to);
-      if (!problem.from.empty() || type.getRank() == 0)
-        plan = Search(layout, problem,
-                      llvm::divideCeil(type.getElementTypeBitWidth(), 8))
-                   .run();
-    }
-    found = plans.try_emplace(Key{type, from, to}, std::move(plan)).first;
+bool ReshardPlanner::addLegs(RankedTensorType type, ShardingAttr from,
+                             ShardingAttr to, ReshardRoute &route) const {
+  ReshardProblem problem = getReshardProblem(layout, type, from, to);
+  if (ShardingAttr waypoint = problem.waypoint)
+    return waypoint != from && waypoint != to &&
+           addLegs(type, from, waypoint, route) &&
+           addLegs(type, waypoint, to, route);
+  int64_t bits =
+      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
+  ReshardPlan plan = Search(layout, problem, llvm::divideCeil(bits, 8)).run();
+  if (plan.empty() && from != to && !problem.isSolved())
+    return false;
+  route.push_back({std::move(problem), std::move(plan)});
+  return true;
+}
+
+const ReshardRoute *ReshardPlanner::get(RankedTensorType type,
+                                        ShardingAttr from, ShardingAttr to) {
+  auto [entry, isNew] = routes.try_emplace(Key{type, from, to});
+  if (isNew) {
+    ReshardRoute route;
+    if (addLegs(type, from, to, route))
+      entry->second = std::make_unique<ReshardRoute>(std::move(route));
   }
-  if (failed(found->second))
-    return failure();
-  return &*found->second;
+  return entry->second.get();
 }
 
 int64_t ReshardPlanner::getBytes(RankedTensorType type, ShardingAttr from,
                                  ShardingAttr to) {
-  FailureOr<const ReshardPlan *> plan = get(type, from, to);
-  if (failed(plan))
+  const ReshardRoute *route = get(type, from, to);
+  if (!route)
     return -1;
   int64_t bytes = 0;
-  for (const ReshardStep &step : **plan)
-    bytes += step.bytes;
+  for (const ReshardLeg &leg : *route)
+    for (const ReshardStep &step : leg.steps)
+      bytes += step.bytes;
   return bytes;
-}
-
-ShardingAttr ReshardPlanner::getWaypoint(RankedTensorType type,
-                                         ShardingAttr from,
-                                         ShardingAttr to) const {
-  if (getProblem(type, from, to).cutsUneven)
-    return ShardingAttr::getReplicated(from.getMesh(), type.getRank());
-  SmallVector<DimShardingAttr, 4> dims(from.getDims());
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    SmallVector<Piece, 2> unused, alsoUnused;
-    if (!splitAlike(layout, type.getDimSize(dim), from.getDims()[dim],
-                    to.getDims()[dim], unused, alsoUnused))
-      dims[dim] = layout.none();
-  }
-  bool sameKind = !from.isPartial() || !to.isPartial() ||
-                  from.getPartialKind() == to.getPartialKind();
-  return ShardingAttr::get(
-      type.getContext(), from.getMesh(), dims, from.getPartialKind(),
-      sameKind ? from.getPartialAxes() : ArrayRef<AxisRefAttr>());
 }

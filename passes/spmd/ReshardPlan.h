@@ -11,6 +11,7 @@
 #define DIST_PASSES_SPMD_RESHARDPLAN_H
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include <memory>
 
 namespace mlir::dist {
 
@@ -39,41 +40,53 @@ struct ReshardStep {
 
 using ReshardPlan = SmallVector<ReshardStep, 3>;
 
-/// Sub-dimensions of every dimension, cut where either placement cuts them.
+/// Sub-dimensions of every dimension, cut where either placement cuts them,
+/// over axes that are cut alike.
 struct ReshardProblem {
   SmallVector<SmallVector<Piece, 2>, 4> from, to;
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 2> partialFrom, partialTo;
-  /// One side has uneven blocks over an axis that the other has only a part of.
-  bool cutsUneven = false;
+  /// Where the two sides have no common view (the borders of their
+  /// sub-dimensions or of parts of an axis do not nest, an axis is cut over
+  /// which blocks are uneven, the kinds of pending reductions differ): a
+  /// placement from which both have one. Null else.
+  ShardingAttr waypoint;
+
+  /// Whether nothing is to be done.
+  bool isSolved() const;
 };
+
+ReshardProblem getReshardProblem(const MeshLayout &layout,
+                                 RankedTensorType type, ShardingAttr from,
+                                 ShardingAttr to);
+
+/// The steps between two placements that have a common view.
+struct ReshardLeg {
+  ReshardProblem problem;
+  ReshardPlan steps;
+};
+using ReshardRoute = SmallVector<ReshardLeg, 1>;
 
 class ReshardPlanner {
 public:
   explicit ReshardPlanner(const MeshLayout &layout) : layout(layout) {}
 
-  /// The cheapest plan from one placement to another of a tensor of type
-  /// `type`. Fails where the two have no common view (the borders of their
-  /// sub-dimensions do not nest, or the kinds of their pending reductions
-  /// differ): then go by getWaypoint().
-  FailureOr<const ReshardPlan *> get(RankedTensorType type, ShardingAttr from,
-                                     ShardingAttr to);
+  /// The cheapest way from one placement to another of a tensor of type `type`;
+  /// null where there is none. Found once for each three.
+  const ReshardRoute *get(RankedTensorType type, ShardingAttr from,
+                          ShardingAttr to);
 
-  /// Bytes that the plan sends; 0 where nothing need be sent.
+  /// Bytes that a device sends on the way; 0 where nothing need be sent, -1
+  /// where there is no way.
   int64_t getBytes(RankedTensorType type, ShardingAttr from, ShardingAttr to);
 
-  /// A placement from which a plan exists to both.
-  ShardingAttr getWaypoint(RankedTensorType type, ShardingAttr from,
-                           ShardingAttr to) const;
-
-  /// The sub-dimensions that a plan between the two speaks of.
-  ReshardProblem getProblem(RankedTensorType type, ShardingAttr from,
-                            ShardingAttr to) const;
-
 private:
+  bool addLegs(RankedTensorType type, ShardingAttr from, ShardingAttr to,
+               ReshardRoute &route) const;
+
   const MeshLayout &layout;
   using Key = std::tuple<Type, Attribute, Attribute>;
-  llvm::DenseMap<Key, FailureOr<ReshardPlan>> plans;
+  llvm::DenseMap<Key, std::unique_ptr<ReshardRoute>> routes;
 };
 
 } // namespace mlir::dist

@@ -18,7 +18,7 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
 
 LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   Value operand = sync.getOperand();
-  if (isFreeValue(operand))
+  if (isFreeValue(operand) && !getPlacement(operand))
     operand = makeFree(operand, replicated(operand));
   ShardingAttr now = getPlacement(operand);
   auto type = cast<RankedTensorType>(operand.getType());
@@ -103,6 +103,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
          << ")";
     return text;
   });
+  // Who uses a sync's result uses that, not what the sync was made from.
+  originals.erase(ready);
   sync.getResult().replaceAllUsesWith(ready);
   sync.erase();
   return success();

@@ -221,81 +221,160 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
 // Processes
 //===----------------------------------------------------------------------===//
 
-Verdict mlir::dist::test::checkApart(StringRef text,
-                                     const CheckOptions &options,
-                                     unsigned seconds) {
-  int ends[2];
+namespace {
+/// A process that checks cases one after another and tells through a pipe how
+/// far it is: messages of a tag, a length and a text.
+class Child {
+public:
+  Child(size_t first, size_t count, function_ref<CheckCase(size_t)> make);
+  ~Child();
+  /// Reads the next message; false where there is none any more.
+  bool next(char &tag, std::string &text);
+  /// What ended it.
+  bool isHung() const { return hung; }
+  void limit(unsigned seconds) { this->seconds = seconds; }
+  std::string getLastWords();
+
+private:
+  [[noreturn]] void work(size_t first, size_t count,
+                         function_ref<CheckCase(size_t)> make);
+  void say(char tag, StringRef text);
+
+  int ends[2] = {-1, -1};
+  int errors;
+  pid_t process;
+  unsigned seconds = 20;
+  bool hung = false, reaped = false;
+  std::string bytes;
+};
+} // namespace
+
+Child::Child(size_t first, size_t count, function_ref<CheckCase(size_t)> make) {
   if (pipe(ends) != 0)
-    return {};
+    llvm::report_fatal_error("no pipe for a process of checks");
   // What it says as it dies, of which the first line is kept.
-  int errors = memfd_create("stderr", 0);
-  pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    dup2(errors, 2);
-    auto say = [&](char tag, StringRef what) {
-      // Tag, length, text.
-      std::string out(1, tag);
-      uint32_t size = what.size();
-      out.append(reinterpret_cast<char *>(&size), 4);
-      out += what;
-      for (size_t at = 0; at < out.size();) {
-        ssize_t written = write(ends[1], out.data() + at, out.size() - at);
-        if (written <= 0)
-          _exit(3);
-        at += written;
-      }
-    };
-    CheckOptions inner = options;
-    inner.onPass = [&](StringRef pass) { say('p', pass); };
-    Verdict verdict = check(text, inner);
+  errors = memfd_create("stderr", 0);
+  process = fork();
+  if (process == 0)
+    work(first, count, make);
+  close(ends[1]);
+}
+
+Child::~Child() {
+  close(ends[0]);
+  if (!reaped) {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+  close(errors);
+}
+
+void Child::say(char tag, StringRef text) {
+  std::string out(1, tag);
+  uint32_t size = text.size();
+  out.append(reinterpret_cast<char *>(&size), 4);
+  out += text;
+  for (size_t at = 0; at < out.size();) {
+    ssize_t written = write(ends[1], out.data() + at, out.size() - at);
+    if (written <= 0)
+      _exit(3);
+    at += written;
+  }
+}
+
+void Child::work(size_t first, size_t count,
+                 function_ref<CheckCase(size_t)> make) {
+  close(ends[0]);
+  dup2(errors, 2);
+  for (size_t i = first; i < count; ++i) {
+    say('p', "make");
+    CheckCase one = make(i);
+    one.options.onPass = [&](StringRef pass) { say('p', pass); };
+    Verdict verdict = check(one.text, one.options);
     say('d', verdict.detail);
     say('o', StringRef(std::string(1, static_cast<char>(verdict.outcome))));
-    _exit(0);
   }
-  close(ends[1]);
-  std::string bytes;
-  bool isHung = false;
+  _exit(0);
+}
+
+bool Child::next(char &tag, std::string &text) {
   while (true) {
+    uint32_t size = 0;
+    if (bytes.size() >= 5) {
+      memcpy(&size, bytes.data() + 1, 4);
+      if (bytes.size() >= 5 + size_t(size)) {
+        tag = bytes[0];
+        text = bytes.substr(5, size);
+        bytes.erase(0, 5 + size);
+        return true;
+      }
+    }
     pollfd wait{ends[0], POLLIN, 0};
     if (poll(&wait, 1, seconds * 1000) == 0) {
-      isHung = true;
-      break;
+      hung = true;
+      return false;
     }
     char buffer[4096];
     ssize_t got = read(ends[0], buffer, sizeof buffer);
     if (got <= 0)
-      break;
+      return false;
     bytes.append(buffer, got);
   }
-  close(ends[0]);
-  if (isHung)
-    kill(child, SIGKILL);
+}
+
+std::string Child::getLastWords() {
+  if (hung)
+    kill(process, SIGKILL);
   int status = 0;
-  waitpid(child, &status, 0);
-  Verdict verdict;
-  verdict.outcome = isHung ? Outcome::Hung : Outcome::Crashed;
-  if (WIFSIGNALED(status)) {
-    char words[400] = {};
-    if (pread(errors, words, sizeof words - 1, 0) < 0)
-      words[0] = 0;
-    verdict.detail = "signal " + std::to_string(WTERMSIG(status)) + " " +
-                     StringRef(words).split('\n').first.str();
+  waitpid(process, &status, 0);
+  reaped = true;
+  if (!WIFSIGNALED(status))
+    return "exit status " + std::to_string(WEXITSTATUS(status));
+  char words[400] = {};
+  if (pread(errors, words, sizeof words - 1, 0) < 0)
+    words[0] = 0;
+  return "signal " + std::to_string(WTERMSIG(status)) + " " +
+         StringRef(words).split('\n').first.str();
+}
+
+void mlir::dist::test::checkAllApart(
+    size_t count, unsigned seconds, function_ref<CheckCase(size_t)> make,
+    function_ref<void(size_t, const Verdict &)> tell) {
+  for (size_t done = 0; done < count;) {
+    Child child(done, count, make);
+    child.limit(seconds);
+    Verdict verdict;
+    char tag;
+    std::string text;
+    while (done < count && child.next(tag, text)) {
+      if (tag == 'p') {
+        verdict.pass = text;
+      } else if (tag == 'd') {
+        verdict.detail = text;
+      } else {
+        verdict.outcome = static_cast<Outcome>(text[0]);
+        tell(done++, verdict);
+        verdict = Verdict();
+      }
+    }
+    if (done == count)
+      return;
+    // It died of this case: the next one gets a process of its own.
+    verdict.detail = child.getLastWords();
+    verdict.outcome = child.isHung() ? Outcome::Hung : Outcome::Crashed;
+    tell(done++, verdict);
   }
-  close(errors);
-  for (size_t at = 0; at + 5 <= bytes.size();) {
-    uint32_t size;
-    memcpy(&size, bytes.data() + at + 1, 4);
-    if (at + 5 + size > bytes.size())
-      break;
-    std::string what = bytes.substr(at + 5, size);
-    if (bytes[at] == 'p')
-      verdict.pass = what;
-    else if (bytes[at] == 'd')
-      verdict.detail = what;
-    else if (bytes[at] == 'o')
-      verdict.outcome = static_cast<Outcome>(what[0]);
-    at += 5 + size;
-  }
-  return verdict;
+}
+
+Verdict mlir::dist::test::checkApart(StringRef text,
+                                     const CheckOptions &options,
+                                     unsigned seconds) {
+  Verdict out;
+  checkAllApart(
+      1, seconds,
+      [&](size_t) {
+        return CheckCase{text.str(), options};
+      },
+      [&](size_t, const Verdict &verdict) { out = verdict; });
+  return out;
 }

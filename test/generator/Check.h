@@ -5,7 +5,9 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -57,7 +59,18 @@ std::unique_ptr<MLIRContext> makeContext();
 
 /// Checks the module that `text` is.
 Verdict check(llvm::StringRef text, const CheckOptions &options);
-/// The same in a process of its own, ended after `seconds`.
+
+struct CheckCase {
+  std::string text;
+  CheckOptions options;
+};
+/// Makes and checks cases 0 to `count` in a process of its own (a new one after
+/// each that dies, or is ended after `seconds` of silence), and tells the
+/// verdicts.
+void checkAllApart(size_t count, unsigned seconds,
+                   llvm::function_ref<CheckCase(size_t)> make,
+                   llvm::function_ref<void(size_t, const Verdict &)> tell);
+/// One module in a process of its own.
 Verdict checkApart(llvm::StringRef text, const CheckOptions &options,
                    unsigned seconds);
 

@@ -121,7 +121,8 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
   isKnown = true;
   // Levels 1 and 2 mean the same with their annotations erased.
   if (isa<ShardingConstraintOp, ReshardOp, SyncOp>(op)) {
-    (*values)[op->getResult(0)] = all(op->getOperand(0));
+    PerDevice held = all(op->getOperand(0)); // a copy: the map may grow
+    (*values)[op->getResult(0)] = std::move(held);
     return success();
   }
   if (auto index = dyn_cast<AxisIndexOp>(op)) {

@@ -77,7 +77,6 @@ static bool makeNamedWindow(RandomProgram &p) {
     SmallVector<int64_t> values(count, value);
     return p.b.getI64TensorAttr(values);
   };
-  Bounds none{2, 2};
   Operation *op;
   Value x, weights, init;
   double terms = k * k;

@@ -31,7 +31,8 @@ static cl::opt<bool>
     shrinkFlag("shrink",
                cl::desc("Shrink the first failure of each kind, and print it"),
                cl::cat(category));
-static cl::opt<bool> printFlag("print", cl::desc("Print every module"),
+static cl::opt<bool> printFlag("print",
+                               cl::desc("Print the modules, and check nothing"),
                                cl::cat(category));
 static cl::opt<std::string>
     keepFlag("keep", cl::desc("Write failing modules to this folder"),
@@ -40,27 +41,43 @@ static cl::opt<unsigned> timeFlag("timeout", cl::init(20),
                                   cl::desc("Seconds after which a case hangs"),
                                   cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
-                                      cl::desc("[module to check instead]"),
+                                      cl::desc("[modules to check instead]"),
                                       cl::cat(category));
 
+/// Checks the modules of a file, each with several arguments and kinds of
+/// garbage, and through text.
 static int checkFile() {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(inputFlag);
   if (!buffer) {
     llvm::errs() << inputFlag << ": " << buffer.getError().message() << "\n";
     return 1;
   }
-  CheckOptions options;
-  options.seed = seedFlag;
-  std::string text = (*buffer)->getBuffer().str();
-  Verdict verdict = checkApart(text, options, timeFlag);
-  if (shrinkFlag && verdict.isFailure()) {
-    text = shrinkText(text, options, verdict, timeFlag);
-    verdict = checkApart(text, options, timeFlag);
-    outs() << text;
+  llvm::SmallVector<llvm::StringRef> modules;
+  (*buffer)->getBuffer().split(modules, "// -----\n");
+  bool allAgree = true;
+  for (llvm::StringRef module : modules) {
+    std::string text = module.str();
+    CheckOptions options;
+    Verdict verdict;
+    for (uint64_t i = 0; i < 8; ++i) {
+      options.seed = seedFlag + i;
+      options.throughText = i == 7;
+      verdict = checkApart(text, options, timeFlag);
+      if (verdict.outcome != Outcome::Agrees)
+        break;
+    }
+    allAgree &= verdict.outcome == Outcome::Agrees;
+    if (shrinkFlag && verdict.isFailure()) {
+      text = shrinkText(text, options, verdict, timeFlag);
+      verdict = checkApart(text, options, timeFlag);
+      outs() << text;
+    }
+    outs() << getName(verdict.outcome);
+    if (verdict.outcome != Outcome::Agrees)
+      outs() << " in " << verdict.pass << ": " << verdict.detail;
+    outs() << "\n";
   }
-  outs() << getName(verdict.outcome) << " in " << verdict.pass << ": "
-         << verdict.detail << "\n";
-  return verdict.isFailure();
+  return !allAgree;
 }
 
 static void keep(const FuzzCase &fuzzCase, llvm::StringRef text,
@@ -86,33 +103,42 @@ int main(int argc, char **argv) {
       "Random modules through --dist-spmd, compared with one device\n");
   if (!inputFlag.empty())
     return checkFile();
+  if (printFlag) {
+    for (uint64_t i = 0; i < countFlag; ++i)
+      outs() << "// seed " << seedFlag + i << "\n"
+             << makeCase(seedFlag + i, onlyFlag).text << "\n";
+    return 0;
+  }
   std::map<std::string, std::vector<uint64_t>> kinds;
   std::map<std::string, uint64_t> outcomes;
   bool anyFailure = false;
-  for (uint64_t seed = seedFlag; seed < seedFlag + countFlag; ++seed) {
-    FuzzCase fuzzCase = makeCase(seed, onlyFlag);
-    if (printFlag)
-      outs() << "// seed " << seed << "\n" << fuzzCase.text << "\n";
-    Verdict verdict = checkApart(fuzzCase.text, fuzzCase.options, timeFlag);
-    ++outcomes[getName(verdict.outcome).str()];
-    if (verdict.outcome == Outcome::Agrees)
-      continue;
-    std::vector<uint64_t> &seeds = kinds[verdict.getKind()];
-    seeds.push_back(seed);
-    if (!verdict.isFailure())
-      continue;
-    anyFailure = true;
-    std::string text = fuzzCase.text;
-    if (shrinkFlag && seeds.size() == 1) {
-      text = shrinkCase(fuzzCase, verdict, timeFlag);
-      Verdict small = checkApart(text, fuzzCase.options, timeFlag);
-      outs() << "// seed " << seed << " shrunk: " << getName(small.outcome)
-             << " in " << small.pass << ": " << small.detail << "\n"
-             << text << "\n";
-      outs().flush();
-    }
-    keep(fuzzCase, text, verdict);
-  }
+  auto make = [&](size_t i) {
+    FuzzCase fuzzCase = makeCase(seedFlag + i, onlyFlag);
+    return CheckCase{fuzzCase.text, fuzzCase.options};
+  };
+  checkAllApart(
+      countFlag, timeFlag, make, [&](size_t i, const Verdict &verdict) {
+        ++outcomes[getName(verdict.outcome).str()];
+        if (verdict.outcome == Outcome::Agrees)
+          return;
+        uint64_t seed = seedFlag + i;
+        std::vector<uint64_t> &seeds = kinds[verdict.getKind()];
+        seeds.push_back(seed);
+        if (!verdict.isFailure())
+          return;
+        anyFailure = true;
+        FuzzCase fuzzCase = makeCase(seed, onlyFlag);
+        std::string text = fuzzCase.text;
+        if (shrinkFlag && seeds.size() == 1) {
+          text = shrinkCase(fuzzCase, verdict, timeFlag);
+          Verdict small = checkApart(text, fuzzCase.options, timeFlag);
+          outs() << "// seed " << seed << " shrunk: " << getName(small.outcome)
+                 << " in " << small.pass << ": " << small.detail << "\n"
+                 << text << "\n";
+          outs().flush();
+        }
+        keep(fuzzCase, text, verdict);
+      });
   for (auto &[kind, seeds] : kinds) {
     outs() << seeds.size() << " x " << kind << " (seeds";
     for (uint64_t seed : llvm::ArrayRef(seeds).take_front(6))

@@ -273,7 +273,8 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
     return unsharded;
   SmallVector<Piece, 4> list;
   for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {
-    if (!isEven(factor, factorSize))
+    // Of nothing, sub-dimensions have no sizes.
+    if (factorSize == 0 || !isEven(factor, factorSize))
       return {};
     for (Piece &piece : pieces(factor, factorSize))
       list.push_back(std::move(piece));

@@ -52,7 +52,7 @@ public:
              SmallVectorImpl<DimShardingAttr> &out) const;
 
   /// The sharding of a dimension that is a product of sharded factors; null
-  /// where a factor of several is not divided evenly.
+  /// where a factor of several is not divided evenly, or is empty.
   DimShardingAttr join(ArrayRef<DimShardingAttr> factors,
                        ArrayRef<int64_t> factorSizes) const;
 

@@ -44,6 +44,17 @@ GlobalIndex getGlobalIndex(OpBuilder &builder, Location loc,
                            const MeshLayout &layout, DimShardingAttr dim,
                            int64_t size, Value local);
 
+/// Where element `global` of the whole dimension lies in the device's part, and
+/// whether it does; the inverse of getGlobalIndex. An index outside of the
+/// dimension lies nowhere.
+struct LocalIndex {
+  Value index;
+  Value isHere;
+};
+LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
+                         const MeshLayout &layout, DimShardingAttr dim,
+                         int64_t size, Value global);
+
 /// `tensor`, a device's part of a tensor placed as `sharding`, with zeros where
 /// it is padding along the dimensions `dims`.
 Value zeroPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,

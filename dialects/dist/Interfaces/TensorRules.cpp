@@ -119,8 +119,8 @@ struct Cut {
 } // namespace
 
 /// Adds the factors of a range to the dimension of the whole tensor and to that
-/// of its part (null where the part has dropped it: then none, since every device
-/// needs the one index that is left).
+/// of its part (null where the part has dropped it: then none, since every
+/// device needs the one index that is left).
 static void addRange(ShardingRule &rule, const Cut &range,
                      SmallVectorImpl<unsigned> &whole,
                      SmallVectorImpl<unsigned> *part) {
@@ -398,20 +398,8 @@ struct GatherModel
       Value which = linalg::IndexOp::create(b, loc, rank - 1);
       Value isHere, localNumber;
       for (auto [position, dim] : llvm::enumerate(gatherDims)) {
-        int64_t whole = table.getDimSize(dim);
-        int64_t rows = layout.localSize(tableDims[dim], whole);
-        Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-        Value first =
-            getGlobalIndex(b, loc, layout, tableDims[dim], whole, zero).index;
-        Value mine = arith::SubIOp::create(b, loc, number, first);
-        Value here =
-            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, mine,
-                                  arith::ConstantIndexOp::create(b, loc, rows));
-        // Rows past the end of a block belong to the next device.
-        if (Value inside =
-                getGlobalIndex(b, loc, layout, tableDims[dim], whole, mine)
-                    .inBounds)
-          here = arith::AndIOp::create(b, loc, here, inside);
+        auto [mine, here] = getLocalIndex(b, loc, layout, tableDims[dim],
+                                          table.getDimSize(dim), number);
         if (!isHere) {
           isHere = here;
           localNumber = mine;

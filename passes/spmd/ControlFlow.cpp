@@ -1,0 +1,204 @@
+//===- ControlFlow.cpp - Reshards at branches, loops, calls and returns
+//------===//
+//
+// Values that flow to one place must lie alike: all that enters a loop-carried
+// value, all that a branch may yield, all that a function is called with. One
+// placement is chosen for each such place, and what flows there is brought to
+// it. Pending reductions are completed first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "passes/spmd/ReshardInserter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// The inputs of a branching op (arguments of its regions, its results), put
+/// together where one operand may flow to several.
+class FlowClasses {
+public:
+  explicit FlowClasses(RegionBranchOpInterface branch);
+
+  /// Operands of the op and of its regions' terminators, in order.
+  ArrayRef<OpOperand *> getOperands() const { return operands; }
+  /// The input that stands for all that the operand flows to; null where it
+  /// flows nowhere.
+  Value getLeader(OpOperand *operand) const {
+    auto found = mapping.find(operand);
+    return found == mapping.end() || found->second.empty()
+               ? Value()
+               : getLeader(found->second.front());
+  }
+  Value getLeader(Value input) const {
+    auto found = leaders.find(input);
+    return found == leaders.end() ? input : getLeader(found->second);
+  }
+
+private:
+  void unite(Value a, Value b);
+
+  RegionBranchSuccessorMapping mapping;
+  SmallVector<OpOperand *> operands;
+  llvm::SmallDenseMap<Value, Value> leaders;
+};
+} // namespace
+
+FlowClasses::FlowClasses(RegionBranchOpInterface branch) {
+  branch.getSuccessorOperandInputMapping(mapping);
+  for (OpOperand &operand : branch->getOpOperands())
+    operands.push_back(&operand);
+  for (Region &region : branch->getRegions())
+    for (Block &block : region)
+      if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+        for (OpOperand &operand : block.back().getOpOperands())
+          operands.push_back(&operand);
+  for (OpOperand *operand : operands) {
+    auto found = mapping.find(operand);
+    if (found == mapping.end())
+      continue;
+    for (Value input : ArrayRef(found->second).drop_front())
+      unite(found->second.front(), input);
+  }
+}
+
+void FlowClasses::unite(Value a, Value b) {
+  a = getLeader(a);
+  b = getLeader(b);
+  if (a == b)
+    return;
+  // Results lead: their placements are those that the IR shows.
+  if (isa<OpResult>(b) && !isa<OpResult>(a))
+    std::swap(a, b);
+  leaders[b] = a;
+}
+
+LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
+  FlowClasses flow(branch);
+  auto bring = [&](OpOperand &operand) {
+    Value value = operand.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      return;
+    Value leader = flow.getLeader(&operand);
+    operand.set(getAs(value, leader ? getTarget(leader) : replicated(value),
+                      operand.getOwner(),
+                      [&] { return "enters " + describeOp(branch); }));
+  };
+  for (OpOperand &operand : branch->getOpOperands())
+    bring(operand);
+  for (Region &region : branch->getRegions()) {
+    for (Value argument : region.getArguments())
+      if (isa<RankedTensorType>(argument.getType()))
+        setPlacement(argument, getTarget(flow.getLeader(argument)));
+    for (Block &block : region)
+      if (failed(visitBlock(block)))
+        return failure();
+  }
+  for (OpOperand *operand : flow.getOperands())
+    if (operand->getOwner() != branch)
+      bring(*operand);
+  settleResults(branch, [&](OpResult result) {
+    return getTarget(flow.getLeader(result));
+  });
+  return success();
+}
+
+void ReshardInserter::settleResults(
+    Operation *op, function_ref<ShardingAttr(OpResult)> getNatural) {
+  SmallVector<Attribute, 2> shardings;
+  for (OpResult result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType())) {
+      shardings.push_back(UnitAttr::get(context));
+      continue;
+    }
+    ShardingAttr natural = getNatural(result);
+    shardings.push_back(natural);
+    settleResult(result, natural,
+                 [&] { return "moves the result of " + describeOp(op); });
+  }
+  if (!shardings.empty())
+    setShardings(op, shardings);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshardInserter::visitCall(CallOpInterface call) {
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(
+      call.resolveCallableInTable(&symbols));
+  if (callee && callee.isExternal())
+    callee = {};
+  for (auto [index, operand] : llvm::enumerate(call.getArgOperandsMutable())) {
+    Value value = operand.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    ShardingAttr wanted =
+        callee ? getTarget(callee.getArgument(index)) : replicated(value);
+    operand.set(getAs(value, wanted, call,
+                      [&] { return "is an argument of " + describeOp(call); }));
+  }
+  settleResults(call, [&](OpResult result) {
+    return callee ? getReturnPlacement(callee, result.getResultNumber(),
+                                       /*isNow=*/false)
+                  : replicated(result);
+  });
+  return success();
+}
+
+ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
+                                                 unsigned number, bool isNow) {
+  ShardingAttr &known = returnPlacements[{function, number}];
+  if (known)
+    return known;
+  Value value =
+      function.getFunctionBody().front().getTerminator()->getOperand(number);
+  // A caller that is visited first goes by what the value is meant to have.
+  ShardingAttr now = isNow ? getPlacement(value) : getTarget(value);
+  now = now ? now.withoutPartial() : replicated(value);
+  auto asked =
+      function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
+  if (!asked)
+    return known = now;
+  SmallVector<DimShardingAttr, 4> dims;
+  auto type = cast<RankedTensorType>(value.getType());
+  for (auto [dim, size] : llvm::zip_equal(asked.getDims(), type.getShape()))
+    dims.push_back(layout.canonical(dim, size));
+  // An open dimension may keep what it has, if no other wants those axes.
+  for (auto [index, dim] : llvm::enumerate(now.getDims())) {
+    if (!asked.getDims()[index].getIsOpen() ||
+        !layout.isPrefix(dims[index], dim))
+      continue;
+    bool isTaken = false;
+    for (auto [other, sharding] : llvm::enumerate(dims))
+      isTaken |=
+          other != index && anyOverlap(dim.getAllAxes(), sharding.getAllAxes());
+    if (!isTaken)
+      dims[index] = dim;
+  }
+  return known = place(dims);
+}
+
+LogicalResult ReshardInserter::visitReturn(Operation *op,
+                                           FunctionOpInterface function) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    Value value = operand.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      continue;
+    bool isAsked = function.getResultAttrOfType<ShardingAttr>(
+                       number, kShardingAttr) != nullptr;
+    ShardingAttr wanted = getReturnPlacement(function, number, /*isNow=*/true);
+    operand.set(getAs(value, wanted, op, [&] {
+      std::string name = "result " + std::to_string(number);
+      if (auto given =
+              function.getResultAttrOfType<StringAttr>(number, kOutputAttr))
+        name = "output '" + given.str() + "'";
+      return (isAsked ? "the sharding of " : "completes ") + name;
+    }));
+    function.setResultAttr(number, kShardingAttr, wanted);
+  }
+  return success();
+}
