@@ -26,6 +26,7 @@ static Tensor makeArgument(func::FuncOp entry, unsigned number,
       data[i].i = order[i % order.size()];
     return out;
   }
+  bool isNonZero = entry.getArgAttr(number, kNonZeroAttr) != nullptr;
   auto below = entry.getArgAttrOfType<IntegerAttr>(number, kBelowAttr);
   for (int64_t i = 0; i < count; ++i) {
     if (below)
@@ -36,6 +37,8 @@ static Tensor makeArgument(func::FuncOp entry, unsigned number,
       data[i].i = choices.below(2) ? -1 : 0;
     else
       data[i].i = static_cast<int64_t>(choices.below(20)) - 7;
+    if (isNonZero && data[i].i == 0)
+      data[i].i = 3;
   }
   return out;
 }

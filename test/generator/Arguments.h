@@ -9,9 +9,10 @@
 namespace mlir::dist::test {
 
 /// Attributes of arguments that say what they may hold: indices below a number,
-/// or each index below it once.
+/// each index below it once, or no zeros.
 inline constexpr llvm::StringLiteral kBelowAttr = "test.below";
 inline constexpr llvm::StringLiteral kPermutationAttr = "test.permutation";
+inline constexpr llvm::StringLiteral kNonZeroAttr = "test.nonzero";
 
 /// Random arguments for a function.
 std::vector<Tensor> makeArguments(func::FuncOp entry, uint64_t seed);

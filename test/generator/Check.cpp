@@ -177,7 +177,8 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
 
   enter("one-device");
   std::vector<Tensor> arguments = makeArguments(entry, options.seed);
-  Garbage garbage(static_cast<Garbage::Kind>(options.seed % 3), options.seed);
+  Garbage garbage(static_cast<Garbage::Kind>(options.seed % Garbage::kKinds),
+                  options.seed);
   std::string error;
   auto expected = runWhole(*module, arguments, garbage, error);
   if (failed(expected))

@@ -24,6 +24,8 @@ static const NamedFamily kFamilies[] = {
     {"window", 2, makeWindow},
     {"constant", 2, makeConstant},
     {"element", 1, makeElement},
+    {"division", 1, makeDivision},
+    {"lookup", 1, makeLookup},
     {"loop", 1, makeLoop},
     {"while", 1, makeWhile},
     {"branch", 1, makeBranch},

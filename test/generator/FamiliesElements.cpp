@@ -136,3 +136,91 @@ bool mlir::dist::test::makeElement(RandomProgram &p) {
   }
   }
 }
+
+/// Integer division by an argument that is nowhere zero.
+bool mlir::dist::test::makeDivision(RandomProgram &p) {
+  SmallVector<int64_t> shape = p.pickShape(1, 3);
+  Type type = p.c.chance(50) ? p.b.getI64Type() : p.b.getI32Type();
+  Value x = p.getTensor(shape, type);
+  SmallVector<int64_t> divisorShape(shape);
+  bool isWhole = p.c.chance(40);
+  if (!isWhole && p.c.chance(50))
+    divisorShape.pop_back();
+  Value y = p.argument(divisorShape, type, {},
+                       p.b.getNamedAttr(kNonZeroAttr, p.b.getUnitAttr()));
+  unsigned which = p.c.below(6);
+  auto divide = [&](OpBuilder &b, Location loc, Value a, Value c) -> Value {
+    switch (which) {
+    case 0:
+      return arith::DivSIOp::create(b, loc, a, c);
+    case 1:
+      return arith::RemSIOp::create(b, loc, a, c);
+    case 2:
+      return arith::DivUIOp::create(b, loc, a, c);
+    case 3:
+      return arith::RemUIOp::create(b, loc, a, c);
+    case 4:
+      return arith::CeilDivSIOp::create(b, loc, a, c);
+    default:
+      return arith::FloorDivSIOp::create(b, loc, a, c);
+    }
+  };
+  if (isWhole) {
+    p.add(divide(p.b, p.loc, x, y), {});
+    return true;
+  }
+  // Summed in the same body now and then.
+  unsigned rank = shape.size();
+  bool isSum = p.c.chance(40);
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  SmallVector<AffineExpr> exprs;
+  for (unsigned i = 0; i < rank; ++i)
+    exprs.push_back(p.dim(i));
+  auto major = [&](ArrayRef<int64_t> part) {
+    return p.map(rank, ArrayRef(exprs).take_front(part.size()));
+  };
+  SmallVector<int64_t> outShape(shape);
+  if (isSum) {
+    loops.back() = utils::IteratorType::reduction;
+    outShape.pop_back();
+  }
+  Value init = p.filled(outShape, type, 0);
+  auto op = p.generic({x, y}, {init},
+                      {major(shape), major(divisorShape), major(outShape)},
+                      loops, [&](OpBuilder &b, Location loc, ValueRange v) {
+                        Value out = divide(b, loc, v[0], v[1]);
+                        if (isSum)
+                          out = arith::AddIOp::create(b, loc, out, v[2]);
+                        linalg::YieldOp::create(b, loc, out);
+                      });
+  p.add(op.getResult(0), {});
+  return true;
+}
+
+/// Reads at the places that another tensor holds.
+bool mlir::dist::test::makeLookup(RandomProgram &p) {
+  Value x = p.pickTensor(1, 2);
+  RankedTensorType type = p.typeOf(x);
+  if (type.getNumElements() == 0)
+    return false;
+  SmallVector<int64_t> shape = p.pickShape(1, 2);
+  Value rows = p.argument(
+      shape, p.b.getI64Type(), {},
+      p.b.getNamedAttr(kBelowAttr, p.b.getI64IntegerAttr(type.getDimSize(0))));
+  AffineMap all = p.b.getMultiDimIdentityMap(shape.size());
+  SmallVector<utils::IteratorType> loops(shape.size(),
+                                         utils::IteratorType::parallel);
+  auto op =
+      p.generic({rows}, {p.empty(shape, type.getElementType())}, {all, all},
+                loops, [&](OpBuilder &b, Location loc, ValueRange v) {
+                  SmallVector<Value> indices{arith::IndexCastOp::create(
+                      b, loc, b.getIndexType(), v[0])};
+                  if (type.getRank() == 2)
+                    indices.push_back(arith::ConstantIndexOp::create(
+                        b, loc, p.c.below(type.getDimSize(1))));
+                  Value read = tensor::ExtractOp::create(b, loc, x, indices);
+                  linalg::YieldOp::create(b, loc, read);
+                });
+  p.add(op.getResult(0), p.rangeOf(x));
+  return true;
+}

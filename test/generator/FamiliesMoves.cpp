@@ -245,7 +245,7 @@ bool mlir::dist::test::makeGather(RandomProgram &p) {
     smallest = std::min(smallest, type.getDimSize(d));
   if (smallest == 0)
     return false;
-  SmallVector<int64_t> batch = p.pickShape(1, 2), shape(batch),
+  SmallVector<int64_t> batch = p.pickShape(0, 2), shape(batch),
                        indexShape(batch);
   indexShape.push_back(dims.size());
   Value indices = pickIndices(p, indexShape, smallest);

@@ -135,6 +135,8 @@ bool makeScatter(RandomProgram &);
 bool makeWindow(RandomProgram &);
 bool makeConstant(RandomProgram &);
 bool makeElement(RandomProgram &);
+bool makeDivision(RandomProgram &);
+bool makeLookup(RandomProgram &);
 bool makeLoop(RandomProgram &);
 bool makeBranch(RandomProgram &);
 bool makeWhile(RandomProgram &);

@@ -31,16 +31,27 @@ using Context = ScalarContext &;
   }
 #define BOOL(expr)                                                             \
   [](Step s, Scalar *r, Context) { r[s.out[0]].i = (expr) ? -1 : 0; }
-// Division by zero, and the overflow of MIN / -1, are undefined: garbage.
+// Division by zero, and the overflow of MIN / -1, end a compiled program.
 #define DIVIDE(undefined, expr)                                                \
   [](Step s, Scalar *r, Context c) {                                           \
-    if (undefined)                                                             \
+    if (!(undefined)) {                                                        \
+      r[s.out[0]].i = wrapTo(s.width, static_cast<int64_t>(expr));             \
+      return;                                                                  \
+    }                                                                          \
+    r[s.out[0]] = c.garbage->next(s.type);                                     \
+    if (c.error->empty())                                                      \
+      *c.error =                                                               \
+          "divides " + std::to_string(XI) + " by " + std::to_string(YI);       \
+  }
+#define SIGNED_UNDEFINED (YI == 0 || (YI == -1 && XI == INT64_MIN))
+// A shift by too much is undefined: garbage.
+#define SHIFT(expr)                                                            \
+  [](Step s, Scalar *r, Context c) {                                           \
+    if (YU >= s.width)                                                         \
       r[s.out[0]] = c.garbage->next(s.type);                                   \
     else                                                                       \
       r[s.out[0]].i = wrapTo(s.width, static_cast<int64_t>(expr));             \
   }
-#define SIGNED_UNDEFINED (YI == 0 || (YI == -1 && XI == INT64_MIN))
-#define SHIFT(expr) DIVIDE(YU >= s.width, expr)
 
 using Function = ScalarStep::Function;
 

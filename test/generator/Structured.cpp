@@ -237,6 +237,8 @@ LogicalResult Interpreter::runElementwise(Operation *op) {
       for (auto [number, output] : llvm::enumerate(to))
         output[i] = registers[3 + number];
     }
+    if (!problem.empty())
+      return fail(op, problem);
     for (auto [number, output] : llvm::enumerate(outputs))
       results[number].push_back(std::move(output));
     return success();

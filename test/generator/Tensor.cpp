@@ -32,6 +32,10 @@ Scalar Garbage::next(Type type) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   z ^= z >> 31;
   Scalar out;
+  if (kind == Kind::Zero) {
+    out.i = 0; // as a float too
+    return out;
+  }
   if (isa<FloatType>(type)) {
     double large = getWidth(type) >= 32 ? 1e30 : 1e4;
     large *= 1 + (z % 1000) / 1000.0;

@@ -44,7 +44,8 @@ unsigned getWidth(Type elementType);
 /// Makes values that no correct program lets into its results.
 class Garbage {
 public:
-  enum class Kind { NaN, Large, Negative };
+  enum class Kind { NaN, Large, Negative, Zero };
+  static constexpr unsigned kKinds = 4;
   Garbage(Kind kind, uint64_t seed) : kind(kind), state(seed) {}
   Scalar next(Type elementType);
 

@@ -41,6 +41,22 @@ struct ElementwiseModel
                ? PartialResult::Partial
                : PartialResult::Illegal;
   }
+
+  LogicalResult makeLocal(Operation *op, OpBuilder &builder,
+                          const LocalView &view) const {
+    forEachUnsafeOperand(op, [&](OpOperand &operand, int64_t safe) {
+      unsigned number = operand.getOperandNumber();
+      auto whole = dyn_cast<RankedTensorType>(view.operandTypes[number]);
+      if (!whole || !view.operands[number])
+        return;
+      builder.setInsertionPoint(op);
+      operand.set(fillPadding(
+          builder, op->getLoc(), view.layout, operand.get(),
+          view.operands[number], whole.getShape(),
+          llvm::to_vector(llvm::seq<int64_t>(whole.getRank())), safe));
+    });
+    return setLocalResultTypes(op, view);
+  }
 };
 
 template <typename... Ops> struct Models {

@@ -127,11 +127,19 @@ LocalIndex mlir::dist::getLocalIndex(OpBuilder &b, Location loc,
   return out;
 }
 
-Value mlir::dist::zeroPadding(OpBuilder &b, Location loc,
+Value mlir::dist::createNumber(OpBuilder &b, Location loc, Type type,
+                               int64_t number) {
+  TypedAttr attr = isa<FloatType>(type)
+                       ? TypedAttr(b.getFloatAttr(type, number))
+                       : b.getIntegerAttr(type, number);
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+Value mlir::dist::fillPadding(OpBuilder &b, Location loc,
                               const MeshLayout &layout, Value tensor,
                               ShardingAttr sharding,
                               ArrayRef<int64_t> globalShape,
-                              ArrayRef<int64_t> dims) {
+                              ArrayRef<int64_t> dims, int64_t number) {
   SmallVector<int64_t> uneven;
   for (int64_t dim : dims)
     if (!layout.isEven(sharding.getDims()[dim], globalShape[dim]))
@@ -159,10 +167,9 @@ Value mlir::dist::zeroPadding(OpBuilder &b, Location loc,
                      .inBounds;
     inside = inside ? arith::AndIOp::create(b, loc, inside, here) : here;
   }
-  Value zero =
-      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  Value filler = createNumber(b, loc, type.getElementType(), number);
   Value kept =
-      arith::SelectOp::create(b, loc, inside, body->getArgument(0), zero);
+      arith::SelectOp::create(b, loc, inside, body->getArgument(0), filler);
   linalg::YieldOp::create(b, loc, kept);
   return generic.getResult(0);
 }

@@ -202,20 +202,28 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
       for (auto [dim, factors] : llvm::enumerate(rule.operands[number].dims))
         if (factors.size() == 1 && llvm::is_contained(masked, factors[0]))
           dims.push_back(dim);
-      input->set(zeroPadding(
+      input->set(fillPadding(
           builder, loc, layout, input->get(), view.operands[number],
           cast<RankedTensorType>(view.operandTypes[number]).getShape(), dims));
     }
     masked.clear();
   }
-  if (!masked.empty() && !isa<linalg::GenericOp>(op.getOperation())) {
+  // Nor may it be divided by, or say where to read.
+  bool isUnsafe = false;
+  if (anyUneven)
+    op.getBlock()->walk([&](Operation *nested) {
+      forEachUnsafeOperand(nested,
+                           [&](OpOperand &, int64_t) { isUnsafe = true; });
+    });
+  if ((!masked.empty() || isUnsafe) &&
+      !isa<linalg::GenericOp>(op.getOperation())) {
     IRRewriter rewriter(builder);
     rewriter.setInsertionPoint(op);
     FailureOr<linalg::GenericOp> generic =
         linalg::generalizeNamedOp(rewriter, op);
     if (failed(generic))
       return op->emitOpError("cannot be written as a linalg.generic, which "
-                             "masking its padded reduction takes");
+                             "keeping its padding apart takes");
     op = *generic;
   }
   Block *body = op.getBlock();
@@ -235,18 +243,40 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
           body->findAncestorOpInBlock(*use.getOwner()));
     });
   }
+  auto isInside = [&](ArrayRef<unsigned> loopsToCheck) {
+    Value inside;
+    for (unsigned loop : loopsToCheck) {
+      Value index = linalg::IndexOp::create(builder, loc, loop);
+      Value here = getGlobalIndex(builder, loc, layout, loops[loop],
+                                  rule.factors[loop].size, index)
+                       .inBounds;
+      inside =
+          inside ? arith::AndIOp::create(builder, loc, inside, here) : here;
+    }
+    return inside;
+  };
+  if (isUnsafe) {
+    SmallVector<unsigned> uneven;
+    for (auto [index, factor] : llvm::enumerate(rule.factors))
+      if (!layout.isEven(loops[index], factor.size))
+        uneven.push_back(index);
+    builder.setInsertionPointToStart(body);
+    Value inside = isInside(uneven);
+    body->walk([&](Operation *nested) {
+      forEachUnsafeOperand(nested, [&](OpOperand &operand, int64_t safe) {
+        builder.setInsertionPoint(nested);
+        Value number =
+            createNumber(builder, loc, operand.get().getType(), safe);
+        operand.set(arith::SelectOp::create(builder, loc, inside, operand.get(),
+                                            number));
+      });
+    });
+  }
   if (masked.empty())
     return success();
   Operation *yield = body->getTerminator();
   builder.setInsertionPoint(yield);
-  Value inside;
-  for (unsigned loop : masked) {
-    Value index = linalg::IndexOp::create(builder, loc, loop);
-    Value here = getGlobalIndex(builder, loc, layout, loops[loop],
-                                rule.factors[loop].size, index)
-                     .inBounds;
-    inside = inside ? arith::AndIOp::create(builder, loc, inside, here) : here;
-  }
+  Value inside = isInside(masked);
   for (OpOperand &yielded : yield->getOpOperands()) {
     Value old =
         body->getArgument(op.getNumDpsInputs() + yielded.getOperandNumber());

@@ -27,6 +27,13 @@ enum class Dependence : uint8_t {
 Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
                                ReductionKind kind);
 
+/// Operands of a scalar op, or of an elementwise one on tensors, whose values
+/// can end the program (divisors that are zero, indices out of bounds): what
+/// padding holds must not get there. `visit` gets a number that does no harm as
+/// well.
+void forEachUnsafeOperand(Operation *op,
+                          function_ref<void(OpOperand &, int64_t safe)> visit);
+
 /// The combiner that a binary op is, if any.
 std::optional<ReductionKind> getCombiner(Operation *op);
 
@@ -55,11 +62,15 @@ LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
                          const MeshLayout &layout, DimShardingAttr dim,
                          int64_t size, Value global);
 
-/// `tensor`, a device's part of a tensor placed as `sharding`, with zeros where
-/// it is padding along the dimensions `dims`.
-Value zeroPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
+/// `tensor`, a device's part of a tensor placed as `sharding`, with `number`
+/// where it is padding along the dimensions `dims`.
+Value fillPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
                   Value tensor, ShardingAttr sharding,
-                  ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims);
+                  ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims,
+                  int64_t number = 0);
+
+/// A scalar constant.
+Value createNumber(OpBuilder &builder, Location loc, Type type, int64_t number);
 
 } // namespace mlir::dist
 

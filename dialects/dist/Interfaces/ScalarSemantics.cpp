@@ -8,6 +8,8 @@
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -85,4 +87,27 @@ Dependence mlir::dist::propagateDependence(Operation *op,
   default:
     return D::Mixed;
   }
+}
+
+void mlir::dist::forEachUnsafeOperand(
+    Operation *op, function_ref<void(OpOperand &, int64_t)> visit) {
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    for (OpOperand &index : extract.getIndicesMutable())
+      visit(index, 0);
+    return;
+  }
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+           math::IPowIOp>(op))
+    return;
+  Attribute known;
+  OpOperand &divisor = op->getOpOperand(1);
+  if (matchPattern(divisor.get(), m_Constant(&known))) {
+    if (auto splat = dyn_cast<SplatElementsAttr>(known))
+      known = splat.getSplatValue<Attribute>();
+    if (auto number = dyn_cast<IntegerAttr>(known);
+        number && !number.getValue().isZero())
+      return;
+  }
+  visit(divisor, 1);
 }

@@ -317,6 +317,14 @@ struct PadModel
 // Lookups: a sharded table makes partial sums, zero where the row is elsewhere
 //===----------------------------------------------------------------------===//
 
+/// The first `count` of `loops` loops.
+static AffineMap getMajorDims(Builder &b, int64_t loops, int64_t count) {
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim = 0; dim < count; ++dim)
+    dims.push_back(b.getAffineDimExpr(dim));
+  return AffineMap::get(loops, 0, dims, b.getContext());
+}
+
 namespace {
 struct GatherModel
     : ShardingRuleOpInterface::ExternalModel<GatherModel, tensor::GatherOp> {
@@ -443,7 +451,7 @@ struct GatherModel
     empty = tensor::EmptyOp::create(b, loc, maskType.getShape(), b.getI1Type());
     Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
     loops.back() = utils::IteratorType::reduction;
-    AffineMap rowMap = identity.getMajorSubMap(rank - 1);
+    AffineMap rowMap = getMajorDims(b, rank, rank - 1);
     auto mask =
         linalg::GenericOp::create(b, loc, maskType, wholeNumbers, maskInit,
                                   ArrayRef<AffineMap>{identity, rowMap}, loops);
@@ -466,7 +474,9 @@ struct GatherModel
         tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
     auto masked = linalg::GenericOp::create(
         b, loc, type, ValueRange{gather.getResult(), mask.getResult(0)}, empty,
-        ArrayRef<AffineMap>{all, all.getMajorSubMap(rank - 1), all}, parallel);
+        ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), rank - 1),
+                            all},
+        parallel);
     OpBuilder::InsertionGuard guard(b);
     Type value = type.getElementType();
     Block *body = b.createBlock(&masked.getRegion(), {},

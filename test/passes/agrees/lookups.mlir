@@ -26,3 +26,13 @@ func.func @main(%table: tensor<4xf64> {dist.sharding = #dist.sharding<@m, [{"x",
   %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<4xf64>, tensor<5x1xi32>) -> tensor<5xf64>
   return %0 : tensor<5xf64>
 }
+
+// -----
+// One row number alone; a lookup in two dimensions, one of them whole.
+dist.mesh @m ["x" = 3, "y" = 2]
+func.func @main(%table: tensor<5x4xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, {"y"}]>},
+                %row: tensor<1xi64> {test.below = 4 : i64}, %cell: tensor<2xi64> {test.below = 4 : i64}) -> (tensor<4xf64>, tensor<f64>) {
+  %0 = tensor.gather %table[%row] gather_dims([0]) : (tensor<5x4xf64>, tensor<1xi64>) -> tensor<4xf64>
+  %1 = tensor.gather %table[%cell] gather_dims([0, 1]) : (tensor<5x4xf64>, tensor<2xi64>) -> tensor<f64>
+  return %0, %1 : tensor<4xf64>, tensor<f64>
+}
