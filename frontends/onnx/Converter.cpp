@@ -198,6 +198,7 @@ ConverterTable::ConverterTable() {
   addPoolConverters(*this);
   addResizeConverters(*this);
   addAttentionConverters(*this);
+  addSpectralConverters(*this);
   addSequenceConverters(*this);
 }
 

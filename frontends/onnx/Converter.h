@@ -145,6 +145,7 @@ void addConvolutionConverters(ConverterTable &table);
 void addPoolConverters(ConverterTable &table);
 void addResizeConverters(ConverterTable &table);
 void addAttentionConverters(ConverterTable &table);
+void addSpectralConverters(ConverterTable &table);
 void addSequenceConverters(ConverterTable &table);
 
 /// Whether a tensor of this size is worth computing while importing; PyTorch's

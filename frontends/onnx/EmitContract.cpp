@@ -123,6 +123,9 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
   Shape resultShape;
   for (int64_t label : resultLabels)
     resultShape.push_back(sizes.lookup(label));
+  // Sums over nothing.
+  if (llvm::any_of(sizes, [](auto entry) { return entry.second == 0; }))
+    return filled(resultShape, scalar(element, 0.0));
 
   // Drop the unit dimensions that are broadcast.
   for (Operand &operand : operands) {

@@ -15,6 +15,8 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+static bool isEmpty(Value value) { return countElements(shapeOf(value)) == 0; }
+
 namespace {
 /// A tensor operand of an elementwise op and the loops of its dimensions.
 struct Access {
@@ -190,6 +192,9 @@ Value Emitter::mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
 
 Value Emitter::loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps,
                      Value init, AffineMap initMap, Combine body) {
+  // Over nothing: neither loops without iterations nor empty buffers are left.
+  if (isEmpty(init) || llvm::any_of(inputs, isEmpty))
+    return init;
   SmallVector<AffineMap> maps(inputMaps);
   maps.push_back(initMap);
   SmallVector<utils::IteratorType> iterators(initMap.getNumDims(),
@@ -275,6 +280,8 @@ Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
 Value Emitter::convolve(Value image, Value kernel, Value init,
                         ArrayRef<int64_t> strides,
                         ArrayRef<int64_t> dilations) {
+  if (isEmpty(init) || isEmpty(image))
+    return init;
   Attribute strideAttr = builder.getI64TensorAttr(strides);
   Attribute dilationAttr = builder.getI64TensorAttr(dilations);
   ValueRange inits(init);

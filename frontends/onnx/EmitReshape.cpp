@@ -155,7 +155,7 @@ Value Emitter::transpose(Value value, ArrayRef<int64_t> permutation) {
     if (from[dim] != 1)
       moved.push_back(dim);
   }
-  if (llvm::is_sorted(moved))
+  if (llvm::is_sorted(moved) || countElements(to) == 0)
     return reshape(value, to);
   if (auto before = value.getDefiningOp<linalg::TransposeOp>()) {
     SmallVector<int64_t> composed;

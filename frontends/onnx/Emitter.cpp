@@ -151,6 +151,8 @@ Value Emitter::empty(ArrayRef<int64_t> shape, Type element) {
 }
 
 Value Emitter::filled(ArrayRef<int64_t> shape, Value scalar) {
+  if (countElements(shape) == 0)
+    return empty(shape, scalar.getType());
   Value init = empty(shape, scalar.getType());
   return linalg::FillOp::create(builder, loc, scalar, init).getResult(0);
 }
@@ -191,6 +193,8 @@ Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
       cut.push_back(i);
   if (cut.empty())
     return value;
+  if (countElements(sizes) == 0)
+    return empty(sizes, getElementTypeOrSelf(value));
   if (std::optional<Unflattened> whole = unflatten(value, cut)) {
     Shape inner = shapeOf(whole->value);
     SmallVector<int64_t> innerOffsets(inner.size(), 0), innerSizes(inner),
@@ -241,12 +245,16 @@ Value Emitter::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
   }
   if (nothing)
     return value;
+  if (countElements(shapeOf(value)) == 0)
+    return filled(shape, scalar);
   return tensor::PadOp::create(
       builder, loc, tensorType(shape, getElementTypeOrSelf(value)), value,
       asAttrs(builder, low), asAttrs(builder, high), scalar);
 }
 
 Value Emitter::broadcast(Value value, ArrayRef<int64_t> shape) {
+  if (countElements(shape) == 0)
+    return empty(shape, getElementTypeOrSelf(value));
   Shape from = shapeOf(value);
   size_t skip = shape.size() - from.size();
   SmallVector<int64_t> added;
@@ -322,6 +330,8 @@ Value Emitter::gather(Value source, Value indices, ArrayRef<int64_t> dims) {
   for (int64_t i = 0, rank = from.size(); i < rank; ++i)
     if (!llvm::is_contained(dims, i))
       shape.push_back(from[i]);
+  if (countElements(shape) == 0)
+    return empty(shape, getElementTypeOrSelf(source));
   Type type = tensorType(shape, getElementTypeOrSelf(source));
   return tensor::GatherOp::create(builder, loc, type, source, indices, dims);
 }

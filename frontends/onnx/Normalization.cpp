@@ -202,6 +202,62 @@ static LogicalResult checkChannels(NodeContext &c, size_t first, size_t last,
   return success();
 }
 
+/// Normalises `value` over `axes` and applies scale and bias, which broadcast.
+static Value applyNorm(Emitter &e, Value value, ArrayRef<int64_t> axes,
+                       double epsilon, Value scale, Value bias) {
+  Statistics statistics = computeStatistics(e, value, axes, epsilon, true);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return e.map({statistics.centered, statistics.inverseDeviation, scale, bias},
+               shapeOf(value), element, [](Scalar &s, ArrayRef<Value> in) {
+                 return s.add(s.mul(s.mul(in[0], in[1]), in[2]), in[3]);
+               });
+}
+
+/// Statistics of the batch instead of recorded ones; results 1 and 2 are the
+/// recorded ones, moved towards them.
+static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
+  Shape shape = c.in(0).shape;
+  double momentum = c.floatAttr("momentum", 0.9);
+  DType type = c.in(0).type, inner = statisticsType(type);
+  Emitter &e = c.emitter;
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0, rank = shape.size(); i < rank; ++i)
+    if (i != 1)
+      axes.push_back(i);
+  auto parameter = [&](size_t i) {
+    return e.cast(perChannel(c, i, shape.size()), c.in(i).type, inner);
+  };
+  Value value = e.cast(c.value(0), type, inner);
+  Value result = applyNorm(e, value, axes, epsilon, parameter(1), parameter(2));
+  c.set(0, e.cast(result, inner, type), type);
+  if (!c.wants(1) && !c.wants(2))
+    return success();
+  Type element = e.typeOf(inner);
+  double count = *countElements(shape) / std::max<double>(shape[1], 1);
+  Statistics statistics = computeStatistics(e, value, axes, 0, true);
+  Value squares =
+      e.map(statistics.centered, shape, element,
+            [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[0]); });
+  Value variance = e.reduce(Reduction::Sum, squares, axes, /*keep=*/false);
+  Value mean = e.reshape(statistics.mean, {shape[1]});
+  for (size_t i : {1, 2}) {
+    Value now = i == 1 ? mean : variance;
+    double scale = i == 1 ? 1 : count;
+    DType recorded = c.in(i + 2).type;
+    Value moved = e.map({c.value(i + 2), now}, {shape[1]}, e.typeOf(recorded),
+                        [&](Scalar &s, ArrayRef<Value> in) {
+                          Value old = s.mul(s.cast(in[0], recorded, inner),
+                                            s.constant(element, momentum));
+                          Value fresh =
+                              s.mul(s.div(in[1], s.constant(element, scale)),
+                                    s.constant(element, 1 - momentum));
+                          return s.cast(s.add(old, fresh), inner, recorded);
+                        });
+    c.set(i, moved, recorded);
+  }
+  return success();
+}
+
 static LogicalResult batchNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
   if (failed(checkFloat(c)))
@@ -210,9 +266,9 @@ static LogicalResult batchNorm(NodeContext &c) {
     return c.invalid("shape " + toString(shape) + " has no channels");
   if (failed(checkChannels(c, 1, 4, shape[1])))
     return failure();
-  if (c.intAttr("training_mode", 0) != 0)
-    return c.unsupported("BatchNormalization in training mode");
   double epsilon = c.floatAttr("epsilon", 1e-5);
+  if (c.intAttr("training_mode", 0) != 0)
+    return batchNormTraining(c, epsilon);
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
   SmallVector<Value> operands{c.value(0)};
@@ -234,17 +290,6 @@ static LogicalResult batchNorm(NodeContext &c) {
                        });
   c.set(0, result, type);
   return success();
-}
-
-/// Normalises `value` over `axes` and applies scale and bias, which broadcast.
-static Value applyNorm(Emitter &e, Value value, ArrayRef<int64_t> axes,
-                       double epsilon, Value scale, Value bias) {
-  Statistics statistics = computeStatistics(e, value, axes, epsilon, true);
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  return e.map({statistics.centered, statistics.inverseDeviation, scale, bias},
-               shapeOf(value), element, [](Scalar &s, ArrayRef<Value> in) {
-                 return s.add(s.mul(s.mul(in[0], in[1]), in[2]), in[3]);
-               });
 }
 
 static LogicalResult instanceNorm(NodeContext &c) {
@@ -361,7 +406,55 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
   return success();
 }
 
+/// x / (bias + alpha / size * sum of squares over neighbouring channels)^beta
+static LogicalResult localResponseNorm(NodeContext &c) {
+  Shape shape = c.in(0).shape;
+  int64_t size = c.intAttr("size", 0), rank = shape.size();
+  if (failed(checkFloat(c)))
+    return failure();
+  if (rank < 2 || size < 1 || size > (1 << 20))
+    return c.invalid("size " + Twine(size) + " in shape " + toString(shape));
+  double alpha = c.floatAttr("alpha", 1e-4), beta = c.floatAttr("beta", 0.75);
+  double bias = c.floatAttr("bias", 1);
+  DType type = c.in(0).type, inner = statisticsType(type);
+  Emitter &e = c.emitter;
+  Type element = e.typeOf(inner);
+  Value value = e.cast(c.value(0), type, inner);
+  SmallVector<int64_t> low(rank, 0), high(rank, 0);
+  low[1] = (size - 1) / 2;
+  high[1] = size / 2;
+  MLIRContext *context = e.getBuilder().getContext();
+  SmallVector<AffineExpr> in, out;
+  for (int64_t i = 0; i < rank; ++i) {
+    AffineExpr dim = getAffineDimExpr(i, context);
+    out.push_back(dim);
+    in.push_back(i == 1 ? dim + getAffineDimExpr(rank, context) : dim);
+  }
+  Value zero = e.scalar(element, 0.0);
+  // The second input only gives the loop over neighbours its extent.
+  Value sum = e.loops(
+      {e.pad(value, low, high, zero), e.empty({size}, element)},
+      {AffineMap::get(rank + 1, 0, in, context),
+       AffineMap::get(rank + 1, 0, getAffineDimExpr(rank, context), context)},
+      e.filled(shape, zero), AffineMap::get(rank + 1, 0, out, context),
+      [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+        return s.add(sum, s.mul(args[0], args[0]));
+      });
+  Value result =
+      e.map({value, sum}, shape, e.typeOf(type),
+            [&](Scalar &s, ArrayRef<Value> args) {
+              Value scaled =
+                  s.mul(args[1], s.constant(element, alpha / double(size)));
+              Value base = s.add(scaled, s.constant(element, bias));
+              Value norm = s.pow(base, s.constant(element, beta));
+              return s.cast(s.div(args[0], norm), inner, type);
+            });
+  c.set(0, result, type);
+  return success();
+}
+
 void mlir::dist::frontend::addNormalizationConverters(ConverterTable &table) {
+  table.add("LRN", 1, localResponseNorm);
   table.add("Softmax", 1, softmax<false>);
   table.add("LogSoftmax", 1, softmax<true>);
   table.add("LayerNormalization", 2, layerNorm<true>);

@@ -9,9 +9,10 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
-/// Combines the elements under each window; `value` is padded.
-static Value pool(Emitter &e, Value value, const Windows &w, Value start,
-                  Emitter::Combine combine) {
+/// Combines the elements under each window. `inputs` are padded; `results` are
+/// read once a window.
+static Value pool(Emitter &e, ArrayRef<Value> inputs, ArrayRef<Value> results,
+                  const Windows &w, Value start, Emitter::Combine combine) {
   MLIRContext *context = e.getBuilder().getContext();
   int64_t space = w.kernel.size(), loops = 2 + 2 * space;
   auto dim = [&](int64_t i) { return getAffineDimExpr(i, context); };
@@ -22,15 +23,18 @@ static Value pool(Emitter &e, Value value, const Windows &w, Value start,
     out.push_back(dim(2 + i));
     window.push_back(dim(2 + space + i));
   }
-  Shape shape{shapeOf(value)[0], shapeOf(value)[1]};
+  AffineMap inMap = AffineMap::get(loops, 0, in, context);
+  AffineMap outMap = AffineMap::get(loops, 0, out, context);
+  Shape shape{shapeOf(inputs.front())[0], shapeOf(inputs.front())[1]};
   shape.append(w.output);
+  SmallVector<Value> operands(inputs);
+  SmallVector<AffineMap> maps(inputs.size(), inMap);
+  operands.append(results.begin(), results.end());
+  maps.append(results.size(), outMap);
   // Only its shape is read: it gives the window's loops their extents.
-  Value extents = e.empty(w.kernel, start.getType());
-  return e.loops({value, extents},
-                 {AffineMap::get(loops, 0, in, context),
-                  AffineMap::get(loops, 0, window, context)},
-                 e.filled(shape, start), AffineMap::get(loops, 0, out, context),
-                 combine);
+  operands.push_back(e.empty(w.kernel, start.getType()));
+  maps.push_back(AffineMap::get(loops, 0, window, context));
+  return e.loops(operands, maps, e.filled(shape, start), outMap, combine);
 }
 
 static FailureOr<Windows> poolWindows(NodeContext &c) {
@@ -52,26 +56,123 @@ static FailureOr<Windows> poolWindows(NodeContext &c) {
   return windows;
 }
 
+/// The smallest number of its type: what padding holds for a maximum.
+static Value lowestOf(Emitter &e, DType type) {
+  if (isFloat(type))
+    return e.scalar(e.typeOf(type), -std::numeric_limits<double>::infinity());
+  int64_t bits = 8 * sizeOf(type);
+  return e.scalarInt(e.typeOf(type), isUnsigned(type) || type == DType::Bool
+                                         ? 0
+                                         : -(int64_t(1) << (bits - 1)));
+}
+
+/// Where in the flattened input each window has its maximum, the first of equal
+/// ones.
+static Value poolPositions(NodeContext &c, const Windows &w, Value padded,
+                           Value maxima) {
+  Emitter &e = c.emitter;
+  Shape shape = c.in(0).shape;
+  Type i64 = e.typeOf(DType::I64);
+  bool columns = c.intAttr("storage_order", 0) != 0;
+  SmallVector<int64_t> strides = stridesOf(shape);
+  if (columns) {
+    int64_t stride = 1;
+    for (size_t i = 2; i < shape.size(); ++i) {
+      strides[i] = stride;
+      stride *= shape[i];
+    }
+  }
+  Value positions =
+      e.mapPositions({}, shape, i64, [&](LoopScalar &s, ArrayRef<Value>) {
+        Value sum = s.constantInt(i64, 0);
+        for (auto [dim, stride] : llvm::enumerate(strides))
+          sum =
+              s.add(sum, s.mul(s.positionInt(dim), s.constantInt(i64, stride)));
+        return sum;
+      });
+  Value none = e.scalarInt(i64, std::numeric_limits<int64_t>::max());
+  positions = padSpace(e, positions, w.low, w.high, none);
+  return pool(e, {padded, positions}, maxima, w, none,
+              [&](LoopScalar &s, ArrayRef<Value> in, Value best) {
+                Value found = s.compare(Compare::EQ, in[0], in[2]);
+                return s.select(found, s.min(best, in[1]), best);
+              });
+}
+
 static LogicalResult maxPool(NodeContext &c) {
-  if (c.wants(1))
-    return c.unsupported("MaxPool with positions");
   FailureOr<Windows> windows = poolWindows(c);
   if (failed(windows))
     return failure();
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
-  if (!isFloat(type))
-    return c.unsupported("MaxPool of type " + nameOf(type));
-  Value lowest =
-      e.scalar(e.typeOf(type), -std::numeric_limits<double>::infinity());
+  Value lowest = lowestOf(e, type);
   Value padded = padSpace(e, c.value(0), windows->low, windows->high, lowest);
-  c.set(0,
-        pool(e, padded, *windows, lowest,
-             [](LoopScalar &s, ArrayRef<Value> in, Value best) {
-               return s.max(best, in[0]);
-             }),
-        type);
+  bool plain = isUnsigned(type);
+  Value maxima = pool(e, padded, {}, *windows, lowest,
+                      [&](LoopScalar &s, ArrayRef<Value> in, Value best) {
+                        return s.max(best, in[0], plain);
+                      });
+  c.set(0, maxima, type);
+  if (c.wants(1))
+    c.set(1, poolPositions(c, *windows, padded, maxima), DType::I64);
   return success();
+}
+
+/// (sum of |x|^p)^(1 / p) of what `sum` adds up.
+static LogicalResult lpNormOf(NodeContext &c,
+                              llvm::function_ref<Value(Value)> sum) {
+  DType type = c.in(0).type;
+  int64_t p = c.intAttr("p", 2);
+  if (!isFloat(type) || p < 1)
+    return c.invalid("p = " + Twine(p) + " of type " + nameOf(type));
+  Emitter &e = c.emitter;
+  Type element = e.typeOf(type);
+  auto power = [&](Scalar &s, Value x, double exponent) {
+    if (exponent == 1)
+      return x;
+    if (exponent == 2)
+      return s.mul(x, x);
+    if (exponent == 0.5)
+      return s.apply(Function::Sqrt, x);
+    return s.pow(x, s.constant(element, exponent));
+  };
+  Value powers = e.map(
+      c.value(0), c.in(0).shape, element, [&](Scalar &s, ArrayRef<Value> in) {
+        return power(s, s.apply(Function::Abs, in[0]), double(p));
+      });
+  Value total = sum(powers);
+  Value result =
+      e.map(total, shapeOf(total), element, [&](Scalar &s, ArrayRef<Value> in) {
+        return power(s, in[0], 1 / double(p));
+      });
+  c.set(0, result, type);
+  return success();
+}
+
+static LogicalResult lpPool(NodeContext &c) {
+  FailureOr<Windows> windows = poolWindows(c);
+  if (failed(windows))
+    return failure();
+  Emitter &e = c.emitter;
+  Value zero = e.scalar(e.typeOf(c.in(0).type), 0.0);
+  return lpNormOf(c, [&](Value powers) {
+    return pool(e, padSpace(e, powers, windows->low, windows->high, zero), {},
+                *windows, zero,
+                [](LoopScalar &s, ArrayRef<Value> in, Value sum) {
+                  return s.add(sum, in[0]);
+                });
+  });
+}
+
+static LogicalResult globalLpPool(NodeContext &c) {
+  SmallVector<int64_t> axes;
+  for (int64_t i = 2; i < c.in(0).rank(); ++i)
+    axes.push_back(i);
+  if (axes.empty())
+    return c.invalid("shape " + toString(c.in(0).shape) + " has no space");
+  return lpNormOf(c, [&](Value powers) {
+    return c.emitter.reduce(Reduction::Sum, powers, axes, /*keep=*/true);
+  });
 }
 
 static LogicalResult averagePool(NodeContext &c) {
@@ -86,7 +187,7 @@ static LogicalResult averagePool(NodeContext &c) {
   Type element = e.typeOf(type);
   Value zero = e.scalar(element, 0.0);
   Value sum =
-      pool(e, padSpace(e, c.value(0), windows->low, windows->high, zero),
+      pool(e, padSpace(e, c.value(0), windows->low, windows->high, zero), {},
            *windows, zero, [](LoopScalar &s, ArrayRef<Value> in, Value sum) {
              return s.add(sum, in[0]);
            });
@@ -154,5 +255,7 @@ void mlir::dist::frontend::addPoolConverters(ConverterTable &table) {
   table.add("MaxPool", 1, maxPool);
   table.add("AveragePool", 1, averagePool);
   table.add("GlobalAveragePool", 1, globalPool<false>);
+  table.add("LpPool", 1, lpPool);
+  table.add("GlobalLpPool", 1, globalLpPool);
   table.add("GlobalMaxPool", 1, globalPool<true>);
 }

@@ -130,22 +130,16 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
   return success();
 }
 
-/// The position of the largest (smallest) element, the first or the last of
-/// equal ones: reduce the values, then the positions that have that value. NaN
-/// counts as largest and as smallest.
-template <bool max> static LogicalResult argExtreme(NodeContext &c) {
-  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), c.in(0).rank());
-  if (failed(axis))
-    return failure();
-  bool keep = c.intAttr("keepdims", 1) != 0;
-  bool last = c.intAttr("select_last_index", 0) != 0;
+/// The position of the largest (smallest) element along `axis`, the first or
+/// the last of equal ones: reduce the values, then the positions that have that
+/// value. NaN counts as largest and as smallest.
+static Value extremePosition(NodeContext &c, int64_t axis, bool max, bool last,
+                             bool keep) {
   DType type = c.in(0).type;
-  int64_t size = c.in(0).shape[*axis];
-  if (size == 0)
-    return c.invalid("axis " + Twine(*axis) + " is empty");
+  int64_t size = c.in(0).shape[axis];
   Emitter &e = c.emitter;
   Value value = c.value(0);
-  Value extreme = e.reduce(max ? Reduction::Max : Reduction::Min, value, *axis,
+  Value extreme = e.reduce(max ? Reduction::Max : Reduction::Min, value, axis,
                            /*keep=*/true, isUnsigned(type));
   Type i64 = e.typeOf(DType::I64);
   Value positions =
@@ -154,13 +148,43 @@ template <bool max> static LogicalResult argExtreme(NodeContext &c) {
                        Value found = s.compare(Compare::EQ, in[0], in[1]);
                        if (isFloat(type))
                          found = s.bitOr(found, s.isNaN(in[0]));
-                       return s.select(found, s.positionInt(*axis),
+                       return s.select(found, s.positionInt(axis),
                                        s.constantInt(i64, last ? -1 : size));
                      });
-  c.set(
-      0,
-      e.reduce(last ? Reduction::Max : Reduction::Min, positions, *axis, keep),
-      DType::I64);
+  return e.reduce(last ? Reduction::Max : Reduction::Min, positions, axis,
+                  keep);
+}
+
+template <bool max> static LogicalResult argExtreme(NodeContext &c) {
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), c.in(0).rank());
+  if (failed(axis))
+    return failure();
+  if (c.in(0).shape[*axis] == 0)
+    return c.invalid("axis " + Twine(*axis) + " is empty");
+  c.set(0,
+        extremePosition(c, *axis, max, c.intAttr("select_last_index", 0) != 0,
+                        c.intAttr("keepdims", 1) != 0),
+        DType::I64);
+  return success();
+}
+
+/// 1 at the first of the largest elements along an axis, else 0.
+static LogicalResult hardmax(NodeContext &c) {
+  FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), c.in(0).rank());
+  if (failed(axis))
+    return failure();
+  if (c.in(0).shape[*axis] == 0)
+    return c.invalid("axis " + Twine(*axis) + " is empty");
+  Value largest =
+      extremePosition(c, *axis, /*max=*/true, /*last=*/false, /*keep=*/true);
+  Type element = c.emitter.typeOf(c.in(0).type);
+  Value result = c.emitter.mapPositions(
+      largest, c.in(0).shape, element, [&](LoopScalar &s, ArrayRef<Value> in) {
+        Value found = s.compare(Compare::EQ, in[0], s.positionInt(*axis));
+        return s.select(found, s.constantInt(element, 1),
+                        s.constantInt(element, 0));
+      });
+  c.set(0, result, c.in(0).type);
   return success();
 }
 
@@ -295,6 +319,7 @@ void mlir::dist::frontend::addReductionConverters(ConverterTable &table) {
   table.add("ReduceLogSumExp", 1, reduceOp<Reduce::LogSumExp>);
   table.add("ArgMax", 1, argExtreme<true>);
   table.add("ArgMin", 1, argExtreme<false>);
+  table.add("Hardmax", 1, hardmax);
   table.add("CumSum", 2, cumSum);
   table.add("TopK", 2, topK);
 }

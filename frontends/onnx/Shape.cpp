@@ -128,6 +128,9 @@ static LogicalResult transpose(NodeContext &c) {
     permutation.push_back(i);
   if (std::optional<SmallVector<int64_t>> given = c.intsAttr("perm"))
     permutation = *given;
+  // PyTorch's script exporter writes negative ones as it was given them.
+  for (int64_t &dim : permutation)
+    dim += dim < 0 && dim >= -rank ? rank : 0;
   SmallVector<int64_t> sorted = permutation;
   llvm::sort(sorted);
   bool valid = static_cast<int64_t>(sorted.size()) == rank;

@@ -29,7 +29,7 @@ static constexpr int64_t kMinWork = 2048;
 static bool isSupported(Type in, Type out) {
   if (in.isF32())
     return out.isF32();
-  if (in.isBF16() || in.isF16())
+  if (in.isBF16())
     return out == in || out.isF32();
   return false;
 }
