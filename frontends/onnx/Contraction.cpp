@@ -11,18 +11,15 @@ using namespace mlir::dist::frontend;
 
 using Labels = SmallVector<int64_t>;
 
-/// NumPy's matmul: the last two dimensions are multiplied, those before are
-/// broadcast, and a vector is a row or a column.
-static LogicalResult matMul(NodeContext &c) {
-  const Tensor &a = c.in(0), &b = c.in(1);
-  if (a.type != b.type || a.type == DType::Bool)
-    return c.invalid("operands of types " + nameOf(a.type) + " and " +
-                     nameOf(b.type));
-  if (a.rank() == 0 || b.rank() == 0)
-    return c.invalid("a scalar operand");
+FailureOr<Value> mlir::dist::frontend::emitMatMul(NodeContext &c, Value a,
+                                                  Value b) {
+  Shape aShape = shapeOf(a), bShape = shapeOf(b);
+  if (aShape.empty() || bShape.empty()) {
+    (void)c.invalid("a scalar operand");
+    return failure();
+  }
   // Labels: k = 0, m = 1, n = 2, batch dimensions from the right 3, 4, ….
-  auto labelsOf = [](const Tensor &tensor, bool left) {
-    int64_t rank = tensor.rank();
+  auto labelsOf = [](int64_t rank, bool left) {
     Labels labels;
     for (int64_t i = 0; i < rank - 2; ++i)
       labels.push_back(3 + rank - 3 - i);
@@ -32,31 +29,46 @@ static LogicalResult matMul(NodeContext &c) {
       labels.push_back(0);
     return labels;
   };
-  Labels left = labelsOf(a, true), right = labelsOf(b, false);
-  int64_t k = b.rank() == 1 ? b.shape[0] : b.shape[b.rank() - 2];
-  ArrayRef<int64_t> aBatch(a.shape), bBatch(b.shape);
+  int64_t aRank = aShape.size(), bRank = bShape.size();
+  int64_t k = bRank == 1 ? bShape[0] : bShape[bRank - 2];
+  ArrayRef<int64_t> aBatch(aShape), bBatch(bShape);
   aBatch = aBatch.drop_back(std::min<size_t>(2, aBatch.size()));
   bBatch = bBatch.drop_back(std::min<size_t>(2, bBatch.size()));
   std::optional<Shape> batch = broadcastShapes(aBatch, bBatch);
-  if (a.shape.back() != k || !batch)
-    return c.invalid("shapes " + toString(a.shape) + " and " +
-                     toString(b.shape) + " cannot be multiplied");
+  if (aShape.back() != k || !batch) {
+    (void)c.invalid("shapes " + toString(aShape) + " and " + toString(bShape) +
+                    " cannot be multiplied");
+    return failure();
+  }
   Labels result;
   Shape shape = *batch;
   for (int64_t i = batch->size() - 1; i >= 0; --i)
     result.push_back(3 + i);
-  if (a.rank() >= 2) {
+  if (aRank >= 2) {
     result.push_back(1);
-    shape.push_back(a.shape[a.rank() - 2]);
+    shape.push_back(aShape[aRank - 2]);
   }
-  if (b.rank() >= 2) {
+  if (bRank >= 2) {
     result.push_back(2);
-    shape.push_back(b.shape.back());
+    shape.push_back(bShape.back());
   }
-  if (!countElements(shape))
-    return c.invalid("a product of shape " + toString(shape));
-  c.set(0, c.emitter.contract(c.value(0), left, c.value(1), right, result),
-        a.type);
+  if (!countElements(shape)) {
+    (void)c.invalid("a product of shape " + toString(shape));
+    return failure();
+  }
+  return c.emitter.contract(a, labelsOf(aRank, true), b, labelsOf(bRank, false),
+                            result);
+}
+
+static LogicalResult matMul(NodeContext &c) {
+  const Tensor &a = c.in(0), &b = c.in(1);
+  if (a.type != b.type || a.type == DType::Bool)
+    return c.invalid("operands of types " + nameOf(a.type) + " and " +
+                     nameOf(b.type));
+  FailureOr<Value> product = emitMatMul(c, c.value(0), c.value(1));
+  if (failed(product))
+    return failure();
+  c.set(0, *product, a.type);
   return success();
 }
 

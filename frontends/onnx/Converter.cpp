@@ -199,6 +199,10 @@ ConverterTable::ConverterTable() {
   addResizeConverters(*this);
   addAttentionConverters(*this);
   addSpectralConverters(*this);
+  addRecurrentConverters(*this);
+  addQuantizationConverters(*this);
+  addSamplingConverters(*this);
+  addBranchConverters(*this);
   addSequenceConverters(*this);
 }
 

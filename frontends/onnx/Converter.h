@@ -132,6 +132,10 @@ private:
 /// softmax (or its logarithm) along `axis`, in the type of `value`.
 Value emitSoftmax(Emitter &emitter, Value value, int64_t axis, bool logarithm);
 
+/// NumPy's matmul: the last two dimensions are multiplied, those before are
+/// broadcast, and a vector is a row or a column.
+FailureOr<Value> emitMatMul(NodeContext &c, Value a, Value b);
+
 void addElementwiseConverters(ConverterTable &table);
 void addActivationConverters(ConverterTable &table);
 void addShapeConverters(ConverterTable &table);
@@ -146,6 +150,10 @@ void addPoolConverters(ConverterTable &table);
 void addResizeConverters(ConverterTable &table);
 void addAttentionConverters(ConverterTable &table);
 void addSpectralConverters(ConverterTable &table);
+void addRecurrentConverters(ConverterTable &table);
+void addQuantizationConverters(ConverterTable &table);
+void addSamplingConverters(ConverterTable &table);
+void addBranchConverters(ConverterTable &table);
 void addSequenceConverters(ConverterTable &table);
 
 /// Whether a tensor of this size is worth computing while importing; PyTorch's

@@ -2,6 +2,7 @@
 
 #include "Import.h"
 
+#include "Bindings.h"
 #include "Converter.h"
 #include "Scopes.h"
 
@@ -37,8 +38,6 @@ private:
                                    llvm::Twine(text));
   }
 
-  llvm::Error checkBindings();
-  llvm::Expected<Shape> inputShape(const ValueInfo &input);
   llvm::Error addInputs();
   void findLive();
   bool isLive(const Node &node) const {
@@ -47,6 +46,7 @@ private:
     });
   }
   llvm::Error convertNodes();
+  bool isTaken(const Node &node);
   llvm::Error convertNode(const Node &node);
   llvm::Expected<Tensor *> read(const std::string &name, const Node &node);
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
@@ -73,6 +73,8 @@ private:
   llvm::StringMap<std::unique_ptr<Tensor>> values;
   /// What an operator that is not supported would have made.
   llvm::StringSet<> lost;
+  /// What a branch that is not taken would have made.
+  llvm::StringSet<> skipped;
   llvm::StringSet<> live;
   /// Parameters by argument, after the inputs.
   SmallVector<size_t> argumentParameters;
@@ -99,62 +101,6 @@ Location Importer::locationOf(llvm::StringRef name, unsigned line) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// A dimension by place, as --bind takes it.
-static std::string placeOf(const ValueInfo &input, size_t dim) {
-  return input.name + "[" + std::to_string(dim) + "]";
-}
-
-llvm::Error Importer::checkBindings() {
-  llvm::StringSet<> known;
-  std::string names;
-  for (const ValueInfo &input : model.inputs)
-    for (auto [i, dim] : llvm::enumerate(input.dims)) {
-      if (dim.size >= 0)
-        continue;
-      known.insert(placeOf(input, i));
-      std::string name = dim.name.empty() ? placeOf(input, i) : dim.name;
-      if (known.insert(name).second || dim.name.empty())
-        names += (names.empty() ? "" : ", ") + name;
-    }
-  for (const auto &[name, size] : options.bindings) {
-    if (!known.contains(name))
-      return error("--bind ", name, "=", std::to_string(size),
-                   ": no input has a dynamic dimension '", name, "'; ",
-                   names.empty() ? "all are static"
-                                 : "the dynamic ones are " + names);
-    if (size < 0)
-      return error("--bind ", name, "=", std::to_string(size),
-                   ": a size is not negative");
-  }
-  return llvm::Error::success();
-}
-
-llvm::Expected<Shape> Importer::inputShape(const ValueInfo &input) {
-  Shape shape;
-  for (auto [i, dim] : llvm::enumerate(input.dims)) {
-    int64_t size = dim.size;
-    std::string place = placeOf(input, i);
-    if (size < 0) {
-      auto bound = options.bindings.find(place);
-      if (bound == options.bindings.end())
-        bound = options.bindings.find(dim.name);
-      if (bound == options.bindings.end()) {
-        std::string name = dim.name.empty() ? place : dim.name;
-        return error("input '", input.name, "' has the dynamic dimension ",
-                     std::to_string(i),
-                     dim.name.empty() ? "" : " '" + dim.name + "'",
-                     "; give it a size: --bind ", name, "=N");
-      }
-      size = bound->second;
-    }
-    shape.push_back(size);
-  }
-  if (!countElements(shape))
-    return error("input '", input.name, "' has an impossible shape ",
-                 toString(shape));
-  return shape;
-}
-
 llvm::Error Importer::addInputs() {
   for (const ValueInfo &input : model.inputs) {
     if (!input.isTensor || !input.ranked || sizeOf(input.type) == 0)
@@ -163,7 +109,7 @@ llvm::Error Importer::addInputs() {
                                         (input.ranked ? "" : ", without shape")
                                   : std::string("no tensor"),
                    ", which is not supported");
-    llvm::Expected<Shape> shape = inputShape(input);
+    llvm::Expected<Shape> shape = inputShape(model, input, options);
     if (!shape)
       return shape.takeError();
     auto tensor = std::make_unique<Tensor>();
@@ -230,9 +176,8 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
     tensor->shape = shapeOf(tensor->value);
     std::string key =
         name + std::string(1, '\0') + std::to_string(node.ordinal);
-    Tensor *result = tensor.get();
-    values[key] = std::move(tensor);
-    return result;
+    // A node may read it twice, and keeps what it has read first.
+    return values.try_emplace(key, std::move(tensor)).first->second.get();
   }
   if (const HostTensor *constant = parameters.constant(name)) {
     auto tensor = std::make_unique<Tensor>();
@@ -294,7 +239,7 @@ llvm::Error Importer::convertNode(const Node &node) {
   emitter.setLocation(locationOf(node.label(), node.ordinal), scopes[node]);
   std::vector<Tensor *> inputs;
   for (const std::string &input : node.inputs) {
-    if (input.empty()) {
+    if (input.empty() || skipped.contains(input)) {
       inputs.push_back(nullptr);
       continue;
     }
@@ -347,10 +292,27 @@ llvm::Error Importer::convertNode(const Node &node) {
   return llvm::Error::success();
 }
 
+/// Whether the node stands in no branch that is known not to be taken.
+bool Importer::isTaken(const Node &node) {
+  return llvm::none_of(node.guards, [&](const Guard &guard) {
+    const HostTensor *known = parameters.constant(guard.condition);
+    if (auto it = values.find(guard.condition); it != values.end())
+      known = it->second->known ? &*it->second->known : nullptr;
+    return skipped.contains(guard.condition) ||
+           (known && known->size() == 1 &&
+            (known->getInt(0) != 0) != guard.wanted);
+  });
+}
+
 llvm::Error Importer::convertNodes() {
   for (const Node &node : model.nodes) {
     if (parameters.isAlias(node) || !isLive(node))
       continue;
+    if (!isTaken(node)) {
+      for (const std::string &output : node.outputs)
+        skipped.insert(output);
+      continue;
+    }
     if (llvm::Error failure = convertNode(node))
       return failure;
   }
@@ -444,7 +406,7 @@ llvm::Expected<ImportedModel> Importer::run() {
                  ", but this importer knows ", std::to_string(kFirstOpset),
                  " to ", std::to_string(kLastOpset),
                  "; export it with opset_version between these");
-  if (llvm::Error failure = checkBindings())
+  if (llvm::Error failure = checkBindings(model, options))
     return std::move(failure);
   for (const ValueInfo &value : model.values)
     declared[value.name] = &value;

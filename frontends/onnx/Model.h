@@ -31,6 +31,13 @@ struct AttributeValue {
   std::vector<std::string> strings;
 };
 
+/// A node in a branch of an If is there only if the value `condition` is
+/// `wanted`.
+struct Guard {
+  std::string condition;
+  bool wanted = true;
+};
+
 struct Node {
   /// Position in the file, from 1, for locations.
   int64_t ordinal = 0;
@@ -40,6 +47,8 @@ struct Node {
   /// Empty strings stand for optional inputs and outputs left out.
   std::vector<std::string> inputs, outputs;
   llvm::StringMap<AttributeValue> attributes;
+  /// Of the branches that it stands in, the outermost first.
+  std::vector<Guard> guards;
   /// The exporter's remarks: pkg.torch.onnx.name_scopes, fx_node, ….
   llvm::StringMap<std::string> metadata;
 
@@ -73,7 +82,9 @@ struct Model {
   std::string file;
   int64_t opset = 0;
   std::string producer;
-  /// In the order of execution.
+  /// In the order of execution. The nodes of an If's branches come before it,
+  /// and their results are its inputs after the condition: first those of
+  /// `then`, then those of `else`.
   std::vector<Node> nodes;
   /// Without those that are initialisers.
   std::vector<ValueInfo> inputs;

@@ -22,6 +22,21 @@ using namespace llvm;
 
 namespace {
 
+/// Where nodes stand: in the graph itself, or in a branch of an If.
+struct Block {
+  const Block *outer = nullptr;
+  std::vector<Guard> guards;
+  /// Names that it defines, made unique.
+  StringMap<std::string> names;
+
+  std::string rename(const std::string &name) const {
+    for (const Block *block = this; block; block = block->outer)
+      if (auto it = block->names.find(name); it != block->names.end())
+        return it->second;
+    return name;
+  }
+};
+
 /// Reads one file; every member returns an error that names file and place.
 class Reader {
 public:
@@ -36,7 +51,9 @@ private:
   }
 
   Error readGraph(const ::onnx::GraphProto &graph);
-  Error readNode(const ::onnx::NodeProto &proto, int64_t ordinal);
+  Error readNode(const ::onnx::NodeProto &proto, const Block &block);
+  Error readBranches(const ::onnx::NodeProto &proto, Node &node,
+                     const Block &block);
   Expected<AttributeValue> readAttribute(const ::onnx::AttributeProto &proto,
                                          StringRef owner);
   Expected<HostTensor> readTensor(const ::onnx::TensorProto &proto,
@@ -139,22 +156,69 @@ Error Reader::readGraph(const ::onnx::GraphProto &graph) {
     return failure;
   if (Error failure = readInfos(graph.value_info(), model.values, false))
     return failure;
-  int64_t ordinal = 0;
   for (const ::onnx::NodeProto &node : graph.node())
-    if (Error failure = readNode(node, ++ordinal))
+    if (Error failure = readNode(node, Block()))
       return failure;
   return Error::success();
 }
 
-Error Reader::readNode(const ::onnx::NodeProto &proto, int64_t ordinal) {
+/// Puts the nodes of both branches of an If before it.
+Error Reader::readBranches(const ::onnx::NodeProto &proto, Node &node,
+                           const Block &block) {
+  if (node.inputs.size() != 1)
+    return error("node '", node.label().str(), "' (If) has ",
+                 std::to_string(node.inputs.size()), " inputs instead of 1");
+  for (StringRef name : {"then_branch", "else_branch"}) {
+    const ::onnx::GraphProto *graph = nullptr;
+    for (const ::onnx::AttributeProto &attribute : proto.attribute())
+      if (attribute.name() == name && attribute.has_g())
+        graph = &attribute.g();
+    if (!graph || graph->input_size() > 0 ||
+        graph->output_size() != static_cast<int>(node.outputs.size()))
+      return error("node '", node.label().str(), "' (If) has no ", name.str(),
+                   " with ", std::to_string(node.outputs.size()),
+                   " results and without inputs");
+    Block inner{&block, block.guards, {}};
+    inner.guards.push_back({node.inputs[0], name == "then_branch"});
+    std::string prefix = node.outputs[0] + "/" + name.str() + "/";
+    for (const ::onnx::NodeProto &next : graph->node())
+      for (const std::string &output : next.output())
+        if (!output.empty())
+          inner.names[output] = prefix + output;
+    for (const ::onnx::TensorProto &tensor : graph->initializer()) {
+      inner.names[tensor.name()] = prefix + tensor.name();
+      Expected<HostTensor> value =
+          readTensor(tensor, "initialiser '" + prefix + tensor.name() + "'");
+      if (!value)
+        return value.takeError();
+      model.initializers.emplace_back(prefix + tensor.name(),
+                                      std::move(*value));
+    }
+    for (const ::onnx::NodeProto &next : graph->node())
+      if (Error failure = readNode(next, inner))
+        return failure;
+    for (const ::onnx::ValueInfoProto &output : graph->output())
+      node.inputs.push_back(inner.rename(output.name()));
+  }
+  return Error::success();
+}
+
+Error Reader::readNode(const ::onnx::NodeProto &proto, const Block &block) {
+  // A limit for the recursion; models have one or two levels.
+  if (block.guards.size() > 32)
+    return error("has more than 32 branches within one another");
   Node node;
-  node.ordinal = ordinal;
   node.op = proto.op_type();
   node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   node.name = proto.name();
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
-  std::string what = "node " + std::to_string(ordinal) + " '" +
+  for (std::string &input : node.inputs)
+    input = block.rename(input);
+  for (std::string &output : node.outputs)
+    output = block.rename(output);
+  node.guards = block.guards;
+  std::string what = "node " + std::to_string(model.nodes.size() + 1) + " '" +
                      node.label().str() + "' (" + node.opName() + ")";
   if (node.op.empty())
     return error(what, " has no operator");
@@ -169,6 +233,10 @@ Error Reader::readNode(const ::onnx::NodeProto &proto, int64_t ordinal) {
       return error(what, " has two attributes '", attribute.name(), "'");
   }
   readMetadata(proto.unknown_fields(), 9, node.metadata);
+  if (node.op == "If" && node.domain.empty())
+    if (Error failure = readBranches(proto, node, block))
+      return failure;
+  node.ordinal = model.nodes.size() + 1;
   model.nodes.push_back(std::move(node));
   return Error::success();
 }
