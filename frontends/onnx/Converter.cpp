@@ -48,16 +48,28 @@ Value NodeContext::operand(size_t i) {
   return value(i);
 }
 
+const HostTensor *NodeContext::data(size_t i) const {
+  if (!has(i))
+    return nullptr;
+  const Tensor &tensor = *inputs[i];
+  if (tensor.known)
+    return &*tensor.known;
+  return tensor.recorded.get();
+}
+
 std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
-  if (!has(i) || !inputs[i]->known || isFloat(inputs[i]->type))
+  const HostTensor *tensor = data(i);
+  if (!tensor || isFloat(tensor->getType()))
     return std::nullopt;
-  return inputs[i]->known->getInts();
+  return tensor->getInts();
 }
 
 std::optional<double> NodeContext::number(size_t i) {
-  if (!has(i) || !inputs[i]->known || inputs[i]->known->size() != 1)
+  const HostTensor *tensor = data(i);
+  if (!tensor || tensor->size() != 1 ||
+      (isFloat(tensor->getType()) && !inputs[i]->known))
     return std::nullopt;
-  return inputs[i]->known->getFloat(0);
+  return tensor->getFloat(0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,9 @@ struct Tensor {
   Shape shape;
   /// Known now; else `value` is.
   std::optional<HostTensor> known;
+  /// A parameter's data: it stays a value of the program, but may also say how
+  /// many and where (the scales of a Resize).
+  std::shared_ptr<const HostTensor> recorded;
   /// The SSA value; made on demand of known tensors.
   Value value;
   /// A sequence of tensors (SplitToSequence); the rest is unset.
@@ -50,9 +53,11 @@ public:
   Value value(size_t i);
   /// As a scalar where a single number is known, else as a tensor.
   Value operand(size_t i);
-  /// The integers of a known input.
+  /// The data of an input that is known or a parameter, or null.
+  const HostTensor *data(size_t i) const;
+  /// The integers of such an input.
   std::optional<SmallVector<int64_t>> ints(size_t i);
-  /// The single number of a known input.
+  /// The single number of a known input, or of a parameter of integers.
   std::optional<double> number(size_t i);
 
   /// Attributes; one of another kind than asked for is an error.

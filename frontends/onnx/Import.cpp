@@ -174,6 +174,10 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
     tensor->value =
         use->transposed ? emitter.transpose(argument, {1, 0}) : argument;
     tensor->shape = shapeOf(tensor->value);
+    // In the layout that the node reads; nobody asks for a matrix.
+    const Parameter &entry = parameters.list()[use->parameter];
+    if (tensor->shape.size() < 2 && !entry.transposed)
+      tensor->recorded = std::make_shared<HostTensor>(entry.data);
     std::string key =
         name + std::string(1, '\0') + std::to_string(node.ordinal);
     // A node may read it twice, and keeps what it has read first.

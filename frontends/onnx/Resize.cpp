@@ -75,9 +75,9 @@ static LogicalResult resize(NodeContext &c) {
   size_t source = known(3) ? 3 : 2;
   if (!known(source))
     return c.invalid("neither scales nor sizes");
-  if (!c.in(source).known)
+  if (!c.data(source))
     return c.unsupported("Resize to a size computed at run time");
-  const HostTensor &numbers = *c.in(source).known;
+  const HostTensor &numbers = *c.data(source);
   if (numbers.size() != static_cast<int64_t>(list.size()))
     return c.invalid(Twine(numbers.size()) + " sizes or scales for " +
                      Twine(list.size()) + " axes");
