@@ -15,6 +15,23 @@ using namespace mlir::dist;
 // Merging
 //===----------------------------------------------------------------------===//
 
+/// The sharding that says both: one of them is whole, or continues the other
+/// with further axes, as `{"tp", "dp"}` does `{"tp"}`. Null if they contradict
+/// each other.
+static DimShardingAttr mergeDims(DimShardingAttr a, DimShardingAttr b) {
+  if (a.isReplicated() || a.getSubDims() == b.getSubDims())
+    return b;
+  if (b.isReplicated())
+    return a;
+  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
+    return {};
+  SmallVector<AxisRefAttr> first = a.getAllAxes(), second = b.getAllAxes();
+  size_t common = std::min(first.size(), second.size());
+  if (ArrayRef(first).take_front(common) != ArrayRef(second).take_front(common))
+    return {};
+  return first.size() > second.size() ? a : b;
+}
+
 /// Both placements at once: each dimension as the one that shards it says. Null
 /// and a reason where they contradict each other.
 static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
@@ -29,12 +46,12 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   for (auto [number, pair] :
        llvm::enumerate(llvm::zip_equal(a.getDims(), b.getDims()))) {
     auto [first, second] = pair;
-    if (!first.isReplicated() && !second.isReplicated() &&
-        first.getSubDims() != second.getSubDims()) {
-      why << "both shard dimension " << number;
+    DimShardingAttr one = mergeDims(first, second);
+    if (!one) {
+      why << "both shard dimension " << number
+          << ", and neither continues the other with further axes";
       return {};
     }
-    DimShardingAttr one = first.isReplicated() ? second : first;
     dims.push_back(DimShardingAttr::get(
         context, one.getSubDims(), first.getIsOpen() && second.getIsOpen()));
     for (AxisRefAttr axis : one.getAllAxes()) {
@@ -84,10 +101,21 @@ LogicalResult DirectiveApplier::place(ShardOp directive,
     sharding = both;
   }
   placer = directive;
-  if (tensor.isResult)
+  auto get = [&](StringRef name) {
+    return tensor.isResult ? function.getResultAttr(i, name)
+                           : function.getArgAttr(i, name);
+  };
+  std::string cause = describeDirective(directive);
+  if (auto before = llvm::dyn_cast_or_null<StringAttr>(get(kCauseAttr)))
+    cause = before.str() + "; " + cause;
+  auto causeAttr = StringAttr::get(function.getContext(), cause);
+  if (tensor.isResult) {
     function.setResultAttr(i, kShardingAttr, sharding);
-  else
+    function.setResultAttr(i, kCauseAttr, causeAttr);
+  } else {
     function.setArgAttr(i, kShardingAttr, sharding);
+    function.setArgAttr(i, kCauseAttr, causeAttr);
+  }
   return success();
 }
 

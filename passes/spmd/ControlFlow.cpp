@@ -196,6 +196,10 @@ LogicalResult ReshardInserter::visitReturn(Operation *op,
       if (auto given =
               function.getResultAttrOfType<StringAttr>(number, kOutputAttr))
         name = "output '" + given.str() + "'";
+      if (auto cause = dyn_cast_or_null<StringAttr>(
+              function.getResultAttr(number, kCauseAttr));
+          cause && isAsked)
+        return cause.str();
       return (isAsked ? "the sharding of " : "completes ") + name;
     }));
     function.setResultAttr(number, kShardingAttr, wanted);

@@ -129,6 +129,8 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
     unsigned index = analysis.getIndex(value);
     for (auto [dim, list] : llvm::enumerate(tensor.dims)) {
       DimShardingAttr whole = sharding.getDims()[dim];
+      if (isOperand && index != kNone && !analysis.getStoredAxes(index).empty())
+        whole = analysis.getSpoken(index, dim);
       if (whole == none || list.empty())
         continue;
       SmallVector<DimShardingAttr, 2> parts{whole};

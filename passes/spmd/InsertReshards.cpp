@@ -197,6 +197,14 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
                printAxes(now.getPartialAxes()) + " that " +
                (source ? describeOp(source) : "an argument") +
                " left pending, for " + describeOp(op);
+      } else if (ArrayRef<AxisRefAttr> stored = getStoredAxes(value);
+                 !stored.empty()) {
+        for (const auto &state : analysis.getDims(analysis.getIndex(value)))
+          if (cause == kNone && anyOverlap(stored, state.sharding.getAllAxes()))
+            cause = state.cause;
+        text = "gathers operand " + std::to_string(number) +
+               ", a parameter only stored over " + printAxes(stored) +
+               ", for " + describeOp(op);
       } else {
         SmallVector<AxisRefAttr> axes;
         for (DimShardingAttr dim : now ? now.getDims() : wanted.getDims())

@@ -188,6 +188,8 @@ LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
                                        : DictionaryAttr::get(context));
       list.set(kGlobalTypeAttr, TypeAttr::get(type));
       list.set(kShardingAttr, sharding);
+      list.erase(kStoredAttr);
+      list.erase(kCauseAttr);
       attrs[number] = list.getDictionary(context);
       argument.setType(layout.localType(type, sharding));
     }
@@ -202,6 +204,7 @@ LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
     results.push_back(value.getType());
     if (auto type = dyn_cast<RankedTensorType>(globals[number]))
       function.setResultAttr(number, kGlobalTypeAttr, TypeAttr::get(type));
+    function.removeResultAttr(number, StringAttr::get(context, kCauseAttr));
   }
   function.setType(FunctionType::get(context, arguments, results));
   return success();

@@ -83,6 +83,17 @@ public:
   /// Whether the user fixed the value's placement inside the program.
   bool isPinned(unsigned value) const { return pinned[value]; }
 
+  /// Axes over which a parameter is only stored in parts and gathered for use
+  /// (ZeRO-3, Rajbhandari et al. 2020): those that shard an input, too, and
+  /// that no constraint beside the parameter's use asks for.
+  ArrayRef<AxisRefAttr> getStoredAxes(unsigned value) const {
+    auto found = stored.find(value);
+    return found == stored.end() ? ArrayRef<AxisRefAttr>() : found->second;
+  }
+  /// What the sharding of a dimension says about the ops that use the value:
+  /// all of it, but for stored axes.
+  DimShardingAttr getSpoken(unsigned value, unsigned dim) const;
+
   /// The rule of an op with tensors; ops that look alike share one.
   const ShardingRule *getRule(Operation *op);
   /// Values tied by a node, operands before results.
@@ -110,6 +121,7 @@ private:
   void addNode(Operation *op, const ShardingRule *rule,
                ArrayRef<unsigned> tensors, uint8_t level);
   LogicalResult seed(Operation *module);
+  void findStoredParameters(Operation *module);
   LogicalResult seedValue(unsigned value, ShardingAttr sharding, unsigned cause,
                           Operation *at);
   void buildUses();
@@ -134,6 +146,7 @@ private:
   std::vector<unsigned> firstDim{0};
   std::vector<DimState> dims;
   std::vector<bool> pinned;
+  llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> stored;
   /// What getSharding() made once nothing changes any more.
   mutable std::vector<ShardingAttr> settled;
   std::vector<Node> nodes;

@@ -65,12 +65,15 @@ void PlacementAnalysis::visit(unsigned index,
       const DimState &state = states[dim];
       if (state.sharding == none || list.empty())
         continue;
-      SmallVector<DimShardingAttr, 2> parts{state.sharding};
+      DimShardingAttr spoken = getSpoken(value, dim);
+      if (spoken == none)
+        continue;
+      SmallVector<DimShardingAttr, 2> parts{spoken};
       if (list.size() > 1) {
         SmallVector<int64_t, 2> sizes;
         for (unsigned factor : list)
           sizes.push_back(rule.factors[factor].size);
-        layout->split(state.sharding, sizes, parts);
+        layout->split(spoken, sizes, parts);
       }
       int64_t bytes = getWholeBytes(values[value].getType());
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
@@ -529,6 +532,10 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
             DictionaryAttr &dict = attrs[argument.getArgNumber()];
             NamedAttrList list(dict ? dict : DictionaryAttr::get(context));
             list.set(kShardingAttr, analysis.getSharding(value));
+            if (auto axes = analysis.getStoredAxes(value); !axes.empty())
+              list.set(kStoredAttr,
+                       ArrayAttr::get(context, SmallVector<Attribute>(
+                                                   axes.begin(), axes.end())));
             dict = list.getDictionary(context);
           }
         function.setAllArgAttrs(attrs);

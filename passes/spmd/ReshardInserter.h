@@ -69,6 +69,11 @@ private:
                                   bool isNow);
   void replicateCaptures(Operation *op);
 
+  ArrayRef<AxisRefAttr> getStoredAxes(Value value) const {
+    unsigned index = analysis.getIndex(value);
+    return index == kNone ? ArrayRef<AxisRefAttr>()
+                          : analysis.getStoredAxes(index);
+  }
   void chooseFactors(Operation *op, const ShardingRule &rule,
                      SmallVectorImpl<DimShardingAttr> &factors,
                      SmallVectorImpl<unsigned> &causes);

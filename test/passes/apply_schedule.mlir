@@ -12,11 +12,11 @@
 // CHECK: dist.mesh @m ["dp" = 2, "tp" = 4]
 // CHECK-NOT: dist.schedule
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x16x32xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"dp"}, {?}, {?}]>}
-// CHECK-SAME: %[[W1:[a-z0-9]+]]: tensor<32x64xf32> {dist.parameter = "h.0.fc.weight", dist.sharding = #dist.sharding<@m, [{"dp"}, {"tp"}]>}
-// CHECK-SAME: %[[W2:[a-z0-9]+]]: tensor<64x32xf32> {dist.parameter = "h.0.proj.weight", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>}
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x16x32xf32> {dist.cause = "{{.*}}dist.shard input {{.*}}", dist.input = "x", dist.sharding = #dist.sharding<@m, [{"dp"}, {?}, {?}]>}
+// CHECK-SAME: %[[W1:[a-z0-9]+]]: tensor<32x64xf32> {dist.cause = "{{.*}}", dist.parameter = "h.0.fc.weight", dist.sharding = #dist.sharding<@m, [{"dp"}, {"tp"}]>}
+// CHECK-SAME: %[[W2:[a-z0-9]+]]: tensor<64x32xf32> {dist.cause = "{{.*}}", dist.parameter = "h.0.proj.weight", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>}
 // CHECK-SAME: %[[B2:[a-z0-9]+]]: tensor<32xf32> {dist.parameter = "h.0.proj.bias"})
-// CHECK-SAME: -> (tensor<2x16x32xf32> {dist.output = "y", dist.sharding = #dist.sharding<@m, [{"dp"}, {}, {}]>}
+// CHECK-SAME: -> (tensor<2x16x32xf32> {dist.cause = "{{.*}}", dist.output = "y", dist.sharding = #dist.sharding<@m, [{"dp"}, {}, {}]>}
 // The input of both modules is gathered once, for these two only.
 // CHECK: %[[GATHERED:.*]] = dist.sync %[[X]] fwd_pre all_gather dim 1 over "tp"
 // CHECK-SAME: cause "{{.*}}:[[#]]: dist.sync \"h.*.{fc,gate}\" fwd_pre all_gather dim 1 over \"tp\""
@@ -87,7 +87,7 @@ func.func @main(
 // Fused q|k|v: three groups; the weight is stored [out, in] and transposed.
 
 // CHECK-LABEL: func.func @fused
-// CHECK-SAME: tensor<96x32xf32> {dist.parameter = "attn.weight", dist.sharding = #dist.sharding<@m, [{"tp"} groups 3, {?}]>}
+// CHECK-SAME: tensor<96x32xf32> {dist.cause = "{{.*}}", dist.parameter = "attn.weight", dist.sharding = #dist.sharding<@m, [{"tp"} groups 3, {?}]>}
 // CHECK: linalg.matmul
 // CHECK-NEXT: dist.sharding_constraint {{.*}} <@m, [{?}, {"tp"} groups 3]>
 dist.mesh @m ["tp" = 4]
@@ -113,7 +113,7 @@ func.func @fused(%x: tensor<8x32xf32>,
 #w = affine_map<(b, t, h, d, k) -> (k, t, h, d)>
 #y = affine_map<(b, t, h, d, k) -> (b, t, h, d)>
 // CHECK-LABEL: func.func @reshaped
-// CHECK-SAME: tensor<32x96xf32> {dist.parameter = "attn.weight", dist.sharding = #dist.sharding<@m, [{?}, {"tp"} groups 3]>}
+// CHECK-SAME: tensor<32x96xf32> {dist.cause = "{{.*}}", dist.parameter = "attn.weight", dist.sharding = #dist.sharding<@m, [{?}, {"tp"} groups 3]>}
 // CHECK: linalg.contract
 // CHECK-NEXT: dist.sharding_constraint {{.*}} <@m, [{?}, {?}, {"tp"}, {?}]>
 dist.mesh @m ["tp" = 4]

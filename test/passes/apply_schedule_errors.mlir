@@ -161,7 +161,7 @@ dist.mesh @m ["dp" = 2, "tp" = 4]
 dist.schedule @s on @m {
   // expected-note@below {{placed here}}
   dist.shard parameter "fc.w" [{"tp"}, {}]
-  // expected-error@below {{places argument 1 ("fc.w") as #dist.sharding<@m, [{"dp"}, {}]>, but it is placed as #dist.sharding<@m, [{"tp"}, {}]> already: both shard dimension 0}}
+  // expected-error@below {{places argument 1 ("fc.w") as #dist.sharding<@m, [{"dp"}, {}]>, but it is placed as #dist.sharding<@m, [{"tp"}, {}]> already: both shard dimension 0, and neither continues the other with further axes}}
   dist.shard parameter "fc.*" [{"dp"}, {}]
 }
 func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x96xf32> {dist.parameter = "fc.w"}) {

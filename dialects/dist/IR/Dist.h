@@ -37,6 +37,11 @@ inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 inline constexpr llvm::StringLiteral kScopeAttr = "dist.scope";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
+/// On an argument with a sharding: who asked for it, for explanations.
+inline constexpr llvm::StringLiteral kCauseAttr = "dist.cause";
+/// On a parameter: mesh axes over which it is only stored in parts, and
+/// gathered for use (an array as in `sharding`; level 2).
+inline constexpr llvm::StringLiteral kStoredAttr = "dist.stored";
 
 /// The mesh that `mesh` names, or, where `mesh` is null, the only one that
 /// stands before the functions of `op`'s module; null where there is none or

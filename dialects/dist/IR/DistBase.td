@@ -40,6 +40,8 @@ def Dist_Dialect : Dialect {
     | argument, result | `dist.global_type` | type of the whole tensor (level 3) |
     | op | `dist.scope` | string: path of the module it came from |
     | op | `dist.shardings` | array of `#dist.sharding`, one a result (level 2) |
+    | argument, result | `dist.cause` | string: the directive that placed it (levels 1 and 2) |
+    | argument | `dist.stored` | array of mesh axes: over these a parameter is only stored in parts, and gathered for use (level 2) |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

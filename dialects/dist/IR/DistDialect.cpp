@@ -88,7 +88,8 @@ static LogicalResult verifySharding(Operation *op, Attribute attr, Type type,
 static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
                                      Type type, StringRef what) {
   StringRef name = attr.getName();
-  if (name == kParameterAttr || name == kInputAttr || name == kOutputAttr) {
+  if (name == kParameterAttr || name == kInputAttr || name == kOutputAttr ||
+      name == kCauseAttr) {
     if (!isa<StringAttr>(attr.getValue()))
       return op->emitOpError()
              << "'" << name << "' of " << what << " must be a string, but is "
@@ -105,6 +106,14 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
   }
   if (name == kShardingAttr)
     return verifySharding(op, attr.getValue(), type, what);
+  if (name == kStoredAttr) {
+    auto axes = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!axes || !llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be an array of mesh axes, but is " << attr.getValue();
+    return success();
+  }
   return op->emitOpError() << "unknown attribute '" << name << "' on " << what;
 }
 
