@@ -110,6 +110,32 @@ func.func @sub_axes(%a: tensor<8x32xf32> {dist.sharding = #dist.sharding<@m, [{}
   return %0 : tensor<8x2x2x8xf32>
 }
 
+// A gathered and then sliced sequence: neither is done.
+// CHECK-LABEL: @gathered_then_sliced
+// CHECK-NEXT: %[[N:.*]] = arith.negf %arg0 : tensor<2x4xf32>
+// CHECK-NEXT: return %[[N]]
+func.func @gathered_then_sliced(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = dist.sharding_constraint %a <@m, [{}, {}]> : tensor<8x4xf32>
+  %1 = dist.sharding_constraint %0 <@m, [{"x"}, {}]> : tensor<8x4xf32>
+  %2 = arith.negf %1 : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// What one user gathers, another takes a slice of; what is scattered for one is
+// gathered, not reduced again, for the other.
+// CHECK-LABEL: @nearest_copy
+// CHECK: dist.reduce_scatter
+// CHECK-NOT: dist.all_reduce
+// CHECK: dist.all_gather
+// CHECK-NOT: dist.all_reduce
+func.func @nearest_copy(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
+                        %w: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>})
+    -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<8x16xf32>, tensor<16x8xf32>) outs(%z : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %y, %y : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
 // -----
 
 dist.mesh @m ["tp" = 1]
