@@ -35,11 +35,12 @@ TRANSFORMER_RUNS = [
     ("tp", 1), ("tp", 2), ("tp", 4),
     ("sp", 2), ("sp", 4),
     ("tp_full", 2), ("tp_full", 4),
+    ("fsdp", 2),
 ]
+ULYSSES_RUNS = [("ulysses", 2), ("ulysses", 4)]
 
-# What one layer communicates, forward: operation -> how often. Whichever way it
-# is done, an all_reduce or a pair sends 2(p-1)/p of the layer's activation.
-IN_A_LAYER = {
+# Schedules that complete sums of a layer's activation: operation -> how often.
+SUMS_IN_A_LAYER = {
     "tp": {"all_reduce": 2},
     "tp_full": {"all_reduce": 2},
     "sp": {"reduce_scatter": 2, "all_gather": 2},
@@ -50,16 +51,34 @@ IN_A_LAYER = {
 class Model:
     """An example: the (schedule, ranks) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation):
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=()):
         self.runs, self.tolerance, self.layers = runs, tolerance, layers
         self.scope = re.compile(scope)  # of the ops of layer N, which group 1 names
         self.activation_bytes = math.prod(activation) * 4
+        # What goes from sequence to heads and back: parts of the activation (q, k, v, output).
+        self.heads = heads
+
+    def closed_form(self, schedule, ranks, layer, parameters):
+        """What a layer communicates, forward: {operation: [count, bytes a rank sends]}. `parameters`: {name: bytes}."""
+        if schedule == "fsdp":  # each parameter is gathered once
+            sizes = [size for name, size in parameters.items() if (m := self.scope.match(name)) and m[1] == layer]
+            return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
+        if schedule == "ulysses":  # each rank sends all but one part of what it holds
+            held = sum(int(self.activation_bytes * part) for part in self.heads) // ranks
+            return {"all_to_all": [len(self.heads), held * (ranks - 1) // ranks]}
+        # An all_reduce, or a pair, sends 2(p-1)/p of the activation.
+        return {
+            op: [count, count * self.activation_bytes * (2 if op == "all_reduce" else 1) * (ranks - 1) // ranks]
+            for op, count in SUMS_IN_A_LAYER[schedule].items()
+        }
 
 
 MODELS = {
     "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
-    "bert": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)(?:\.|$)", (2, 16, 64)),
-    "llama": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64)),
+    "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)(?:\.|$)", (2, 16, 64),
+                  heads=(1, 1, 1, 1)),
+    "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                   heads=(1, 0.5, 0.5, 1)),
     # Chen et al. 2023: the whole model is the layer.
     "slapo": Model([("slapo", 2)], 1e-5, ["fc"], r"(fc)[12]", (3, 16, 30)),
 }
@@ -131,7 +150,7 @@ class ModelTest:
         yield "unscheduled.outputs", lambda: self.check_outputs("one", [])
         for schedule, ranks in self.facts.runs:
             name = f"{schedule}@{ranks}"
-            options = ["--schedule", os.path.join(self.folder, f"{schedule}.mlir"), "--mesh", f"tp={ranks}"]
+            options = ["--schedule", os.path.join(self.folder, f"{schedule}.mlir"), "--mesh", f"{self.axis_of(schedule)}={ranks}"]
             yield f"{name}.outputs", lambda n=name, o=options: self.check_outputs(n, o)
             yield f"{name}.f64", lambda o=options, r=ranks: self.check_f64(o, r)
             yield f"{name}.collectives", lambda s=schedule, r=ranks: self.check_collectives(s, r)
@@ -179,8 +198,9 @@ class ModelTest:
         sized = self.schedule_for(schedule, ranks)
         call("dist-opt", self.module, f"--dist-apply-schedule=file={sized}", "--dist-spmd", "-o", spmd)
         report = json.loads(call("dist-report", spmd, "--json"))
-        if report["mesh"]["axes"] != {"tp": ranks}:
-            raise Failure(f"the mesh is {report['mesh']}, not tp={ranks}")
+        axis = self.axis_of(schedule)
+        if report["mesh"]["axes"] != {axis: ranks}:
+            raise Failure(f"the mesh is {report['mesh']}, not {axis}={ranks}")
         (function,) = report["functions"]
         collectives = function["collectives"]
         listing = "\n".join(json.dumps(c) for c in collectives)
@@ -197,11 +217,9 @@ class ModelTest:
                 entry = by_layer[match[1]].setdefault(collective["op"], [0, 0])
                 entry[0] += collective["count"]
                 entry[1] += collective["bytes_sent_per_rank"] * collective["count"]
-        expected = {
-            op: [count, count * self.facts.activation_bytes * (2 if op == "all_reduce" else 1) * (ranks - 1) // ranks]
-            for op, count in IN_A_LAYER[schedule].items()
-        }
+        parameters = self.parameter_bytes()
         for layer, found in by_layer.items():
+            expected = self.facts.closed_form(schedule, ranks, layer, parameters)
             if found != expected:
                 raise Failure(f"layer {layer} has {found}, expected {expected} (count, bytes per rank):\n{listing}")
         # The totals say the same as the list.
@@ -213,12 +231,24 @@ class ModelTest:
         if function["totals"] != totals:
             raise Failure(f"totals {function['totals']} are not the sums of the list, {totals}")
 
+    def parameter_bytes(self):
+        """{name: bytes} of the program's f32 parameters, as the import wrote them."""
+        with open(self.module, encoding="utf-8") as file:
+            found = re.findall(r'tensor<([0-9x]*)xf32> \{dist\.parameter = "([^"]+)"', file.read())
+        return {name: 4 * math.prod(map(int, shape.split("x"))) for shape, name in found}
+
+    def axis_of(self, schedule):
+        """The one axis of the mesh that a schedule declares."""
+        with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
+            (axis,) = re.findall(r'dist\.mesh @\w+ \["(\w+)" = \d+\]', file.read())
+        return axis
+
     def schedule_for(self, schedule, ranks):
         """The schedule with its mesh resized: dist-opt takes a schedule as it is."""
         with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
-            text, changed = re.subn(r'(dist\.mesh @\w+ \["tp" = )\d+', rf"\g<1>{ranks}", file.read())
+            text, changed = re.subn(r'(dist\.mesh @\w+ \["\w+" = )\d+', rf"\g<1>{ranks}", file.read())
         if changed != 1:
-            raise Failure(f"{schedule}.mlir declares no mesh of one axis \"tp\"")
+            raise Failure(f"{schedule}.mlir declares no mesh of one axis")
         path = self.path(f"{schedule}.{ranks}.mlir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
