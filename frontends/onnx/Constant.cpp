@@ -78,8 +78,7 @@ static LogicalResult range(NodeContext &c) {
       if (isFloat(type))
         values.setFloat(i, *start + i * *delta);
       else
-        values.setInt(i,
-                      c.in(0).known->getInt(0) + i * c.in(2).known->getInt(0));
+        values.setInt(i, c.data(0)->getInt(0) + i * c.data(2)->getInt(0));
     }
     c.set(0, values);
     return success();

@@ -195,6 +195,30 @@ static void sumAway(NodeContext &c, Term &term,
           kept};
 }
 
+/// The elements whose positions along dimensions of one label are equal.
+static Term takeDiagonals(NodeContext &c, Term term) {
+  llvm::SmallSetVector<int64_t, 8> unique(term.labels.begin(),
+                                          term.labels.end());
+  if (unique.size() == term.labels.size())
+    return term;
+  Emitter &e = c.emitter;
+  MLIRContext *context = e.getBuilder().getContext();
+  Shape from = shapeOf(term.value), shape(unique.size(), 0);
+  SmallVector<AffineExpr> in;
+  for (auto [dim, label] : llvm::enumerate(term.labels)) {
+    size_t loop = llvm::find(unique, label) - unique.begin();
+    in.push_back(getAffineDimExpr(loop, context));
+    shape[loop] = from[dim];
+  }
+  Type element = cast<RankedTensorType>(term.value.getType()).getElementType();
+  Value diagonal = e.loops(
+      term.value, AffineMap::get(unique.size(), 0, in, context),
+      e.empty(shape, element),
+      AffineMap::getMultiDimIdentityMap(unique.size(), context),
+      [](LoopScalar &, ArrayRef<Value> args, Value) { return args[0]; });
+  return {diagonal, Labels(unique.begin(), unique.end())};
+}
+
 static LogicalResult einsum(NodeContext &c) {
   StringRef equation = c.stringAttr("equation", "");
   SmallVector<Labels> inputs;
@@ -207,21 +231,21 @@ static LogicalResult einsum(NodeContext &c) {
   std::map<int64_t, int64_t> sizes;
   std::vector<Term> terms;
   for (auto [i, labels] : llvm::enumerate(inputs)) {
-    llvm::SmallSetVector<int64_t, 8> unique(labels.begin(), labels.end());
-    if (unique.size() != labels.size())
-      return c.unsupported("Einsum with a diagonal: '" + equation + "'");
     if (c.in(i).type != type)
       return c.invalid("operands of types " + nameOf(type) + " and " +
                        nameOf(c.in(i).type));
     for (auto [label, dim] : llvm::zip(labels, c.in(i).shape)) {
       int64_t &size = sizes.try_emplace(label, 1).first->second;
-      if (size != dim && size != 1 && dim != 1)
+      bool repeats =
+          llvm::count(labels, label) > 1 &&
+          c.in(i).shape[llvm::find(labels, label) - labels.begin()] != dim;
+      if (repeats || (size != dim && size != 1 && dim != 1))
         return c.invalid("equation '" + equation + "': sizes " + Twine(size) +
                          " and " + Twine(dim) + " for one label");
       if (dim != 1)
         size = dim;
     }
-    terms.push_back({c.value(i), labels});
+    terms.push_back(takeDiagonals(c, {c.value(i), labels}));
   }
   Shape shape;
   llvm::SmallSetVector<int64_t, 8> unique(output.begin(), output.end());

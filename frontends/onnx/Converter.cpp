@@ -66,8 +66,7 @@ std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
 
 std::optional<double> NodeContext::number(size_t i) {
   const HostTensor *tensor = data(i);
-  if (!tensor || tensor->size() != 1 ||
-      (isFloat(tensor->getType()) && !inputs[i]->known))
+  if (!tensor || tensor->size() != 1)
     return std::nullopt;
   return tensor->getFloat(0);
 }

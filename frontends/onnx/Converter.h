@@ -57,7 +57,7 @@ public:
   const HostTensor *data(size_t i) const;
   /// The integers of such an input.
   std::optional<SmallVector<int64_t>> ints(size_t i);
-  /// The single number of a known input, or of a parameter of integers.
+  /// The single number of such an input.
   std::optional<double> number(size_t i);
 
   /// Attributes; one of another kind than asked for is an error.

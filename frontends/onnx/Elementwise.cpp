@@ -100,12 +100,11 @@ static LogicalResult power(NodeContext &c) {
   if (failed(takesInputs(c, 2)))
     return failure();
   DType base = c.in(0).type, exponent = c.in(1).type;
-  std::optional<double> known = c.number(1);
-  if (!known && c.in(1).known && c.in(1).known->isSplat())
+  std::optional<double> known;
+  if (c.in(1).known && c.in(1).known->isSplat())
     known = c.in(1).known->getFloat(0);
-  if (!isFloat(base) && (isFloat(exponent) || isUnsigned(base)) &&
-      !(known && *known >= 0 && *known == std::floor(*known)))
-    return c.unsupported("an integer to a fractional power");
+  if (!isFloat(base) && (sizeOf(base) == 0 || isUnsigned(base)) && !known)
+    return c.unsupported("Pow of type " + nameOf(base));
   return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
     // The exponents that models use, as PyTorch computes them.
     if (known == 1.0)
@@ -118,6 +117,11 @@ static LogicalResult power(NodeContext &c) {
       return s.apply(Function::Sqrt, in[0]);
     if (known == -1.0 && isFloat(base))
       return s.div(s.constant(in[0].getType(), 1), in[0]);
+    if (!isFloat(base) && isFloat(exponent)) {
+      Value power = s.pow(s.cast(in[0], base, DType::F64),
+                          s.cast(in[1], exponent, DType::F64));
+      return s.cast(power, DType::F64, base);
+    }
     return s.pow(in[0], s.cast(in[1], exponent, base));
   });
 }

@@ -98,7 +98,19 @@ Value Scalar::neg(Value a) {
 Value Scalar::pow(Value a, Value b) {
   if (isFloatValue(a))
     return math::PowFOp::create(builder, loc, a, b);
-  return math::IPowIOp::create(builder, loc, a, b);
+  // By squaring, a bit of the exponent at a time: no code is generated for
+  // math.ipowi. Only 1 and -1 have a whole number as their negative power.
+  Type type = a.getType();
+  Value zero = constantInt(type, 0), one = constantInt(type, 1);
+  Value result = one, square = a, bits = b;
+  for (unsigned bit = 0; bit + 1 < type.getIntOrFloatBitWidth(); ++bit) {
+    Value isSet = compare(Compare::NE, bitAnd(bits, one), zero);
+    result = select(isSet, mul(result, square), result);
+    square = mul(square, square);
+    bits = shiftRight(bits, one, /*isUnsigned=*/false);
+  }
+  Value inverse = select(compare(Compare::EQ, mul(a, a), one), result, zero);
+  return select(compare(Compare::LT, b, zero), inverse, result);
 }
 
 Value Scalar::apply(Function function, Value a) {

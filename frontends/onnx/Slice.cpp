@@ -206,9 +206,9 @@ static LogicalResult pad(NodeContext &c) {
       if (c.in(2).type != data.type || countElements(c.in(2).shape) != 1)
         return c.invalid("the padding value must be one number of type " +
                          nameOf(data.type));
-      if (!c.in(2).known)
+      if (!c.data(2))
         return c.unsupported("Pad with a value computed at run time");
-      with = c.emitter.scalar(*c.in(2).known);
+      with = c.emitter.scalar(*c.data(2));
     }
     c.set(0, c.emitter.pad(c.valueOf(data), low, high, with), data.type);
     return success();

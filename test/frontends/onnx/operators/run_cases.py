@@ -1,0 +1,249 @@
+#!/usr/bin/python3
+"""Runs single operators through dist-import and dist-run: see make_cases.py for where cases/*.json come from.
+
+    run_cases.py FAMILY.json... [--only REGEX]
+
+Each case runs twice: with its inputs as the model's inputs, and as constants of the model, which the importer may
+compute with itself. Many cases share one model, to be quick; when that model is rejected, or its run fails, each case
+runs alone. Programs come from tools/ below the current folder.
+"""
+
+import argparse
+import array
+import ast
+import collections
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
+import xunit  # noqa: E402
+
+TOOLS = os.path.abspath("tools")
+
+# name: number in TensorProto.DataType, letter of array, type in an .npy file
+TYPES = {"f32": (1, "f", "<f4"), "u8": (2, "B", "|u1"), "i8": (3, "b", "|i1"), "u16": (4, "H", "<u2"),
+         "i16": (5, "h", "<i2"), "i32": (6, "i", "<i4"), "i64": (7, "q", "<i8"), "bool": (9, "B", "|b1"),
+         "f16": (10, "e", "<f2"), "f64": (11, "d", "<f8")}
+UNSIGNED = {"u8": "i64", "u16": "i64"}
+
+
+class Failure(Exception):
+    """A case that failed, and why."""
+
+
+# Protobuf's wire format, as far as a model of onnx.proto needs it.
+
+
+def varint(value):
+    value %= 1 << 64
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def text(field, value):
+    data = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def real(field, value):
+    return varint(field << 3 | 5) + struct.pack("<f", value)
+
+
+def raw_data(tensor):
+    letter = TYPES[tensor["type"]][1]
+    values = [float(x) for x in tensor["data"]] if letter in "fde" else tensor["data"]
+    return struct.pack(f"<{len(values)}{letter}", *values)
+
+
+def tensor_proto(tensor, name=""):
+    dims = b"".join(number(1, size) for size in tensor["shape"])
+    return dims + number(2, TYPES[tensor["type"]][0]) + text(8, name) + text(9, raw_data(tensor))
+
+
+def attribute_proto(name, value):
+    body = text(1, name)
+    if isinstance(value, dict):
+        return body + text(5, tensor_proto(value)) + number(20, 4)
+    if isinstance(value, str):
+        return body + text(4, value) + number(20, 3)
+    if isinstance(value, float):
+        return body + real(2, value) + number(20, 1)
+    if isinstance(value, int):
+        return body + number(3, value) + number(20, 2)
+    if value and isinstance(value[0], str):
+        return body + b"".join(text(9, v) for v in value) + number(20, 8)
+    if value and isinstance(value[0], float):
+        return body + b"".join(real(7, v) for v in value) + number(20, 6)
+    return body + b"".join(number(8, v) for v in value) + number(20, 7)
+
+
+def node_proto(op, inputs, outputs, name, attributes):
+    return (b"".join(text(1, i) for i in inputs) + b"".join(text(2, o) for o in outputs) + text(3, name) + text(4, op)
+            + b"".join(text(5, attribute_proto(k, v)) for k, v in attributes.items()))
+
+
+def value_info(name, kind, shape):
+    dims = b"".join(text(1, number(1, size)) for size in shape)
+    return text(1, name) + text(2, text(1, number(1, TYPES[kind][0]) + text(2, dims)))
+
+
+class Model:
+    """A model of several cases, and the inputs and outputs that it is run with."""
+
+    def __init__(self, opset, folded):
+        self.opset, self.folded = opset, folded
+        self.body, self.inputs, self.outputs = b"", {}, {}
+
+    def add(self, case):
+        names = []
+        for index, value in enumerate(case["inputs"]):
+            name = f"{case['name']}.in{index}" if value is not None else ""
+            names.append(name)
+            if value is None:
+                continue
+            if self.folded or index in case["known"]:
+                # A constant: an initialiser of numbers would be a parameter.
+                self.body += text(1, node_proto("Constant", [], [name], name, {"value": value}))
+                continue
+            if value["type"] in UNSIGNED:  # programs take signed integers
+                names[-1] += ".cast"
+                cast = {"to": TYPES[value["type"]][0]}
+                self.body += text(1, node_proto("Cast", [name], [names[-1]], names[-1], cast))
+                value = dict(value, type=UNSIGNED[value["type"]])
+            self.inputs[name] = value
+            self.body += text(11, value_info(name, value["type"], value["shape"]))
+        results, casts = [], b""
+        for index, value in enumerate(case["outputs"]):
+            name = f"{case['name']}.out{index}"
+            results.append(name)
+            if value["type"] in UNSIGNED:
+                results[-1] += ".uncast"
+                kind = UNSIGNED[value["type"]]
+                casts += text(1, node_proto("Cast", [results[-1]], [name], name, {"to": TYPES[kind][0]}))
+                value = dict(value, type=kind)
+            self.outputs[name] = value
+            self.body += text(12, value_info(name, value["type"], value["shape"]))
+        self.body += text(1, node_proto(case["op"], names, results, case["name"], case["attributes"])) + casts
+
+    def run(self, folder):
+        """The results by name."""
+        path = os.path.join(folder, "case.onnx")
+        with open(path, "wb") as file:
+            file.write(number(1, 10) + text(7, self.body) + text(8, text(1, "") + number(2, self.opset)))
+        module, results = os.path.join(folder, "case.mlir"), os.path.join(folder, "results")
+        call("dist-import", path, "-o", module)
+        options = []
+        for index, (name, value) in enumerate(self.inputs.items()):
+            options += ["--input", f"{name}={write_npy(os.path.join(folder, f'{index}.npy'), value)}"]
+        call("dist-run", module, *options, "--output", results)
+        return {name: read_npy(os.path.join(results, name + ".npy")) for name in self.outputs}
+
+
+def call(program, *arguments):
+    run = subprocess.run([os.path.join(TOOLS, program), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, check=False)
+    if run.returncode:
+        raise Failure(f"{program}: exit status {run.returncode}\n{run.stdout[-3000:]}")
+
+
+def write_npy(path, tensor):
+    header = f"{{'descr': '{TYPES[tensor['type']][2]}', 'fortran_order': False, 'shape': {tuple(tensor['shape'])}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + raw_data(tensor))
+    return path
+
+
+def read_npy(path):
+    """(type, shape, values)"""
+    with open(path, "rb") as file:
+        magic = file.read(8)
+        header = ast.literal_eval(file.read(int.from_bytes(file.read(2 if magic[6] == 1 else 4), "little")).decode())
+        data = file.read()
+    name = next(name for name, (_, _, descr) in TYPES.items() if descr == header["descr"])
+    letter = TYPES[name][1]
+    if letter == "e":
+        values = list(struct.unpack(f"<{len(data) // 2}e", data))
+    else:
+        values = array.array(letter)
+        values.frombytes(data)
+    return name, list(header["shape"]), values
+
+
+def compare(case, results):
+    for index, _ in enumerate(case["outputs"]):
+        name = f"{case['name']}.out{index}"
+        expected = case["outputs"][index]
+        kind, shape, values = results[name]
+        wanted_kind = UNSIGNED.get(expected["type"], expected["type"])
+        if (kind, shape) != (wanted_kind, expected["shape"]):
+            raise Failure(f"{name} is {kind} {shape}, not {wanted_kind} {expected['shape']}")
+        tolerance = case.get("tolerance", {"f32": 2e-5, "f16": 2e-3, "f64": 1e-10}.get(kind, 0))
+        for at, (got, want) in enumerate(zip(values, map(float, expected["data"]))):
+            same = got == want or (got != got and want != want)
+            if not same and not abs(got - want) <= tolerance * (1 + abs(want)):
+                raise Failure(f"{name}: element {at} of shape {shape} is {got!r}, expected {want!r}\n{json.dumps(case)}")
+
+
+def run_together(cases, opset, folded, folder):
+    """Problems by case; all cases in one model if that works."""
+    model = Model(opset, folded)
+    for case in cases:
+        model.add(case)
+    try:
+        results = model.run(folder)
+    except Failure as failure:
+        if len(cases) == 1:
+            return {cases[0]["name"]: str(failure)}
+        half = len(cases) // 2
+        return {**run_together(cases[:half], opset, folded, folder), **run_together(cases[half:], opset, folded, folder)}
+    problems = {}
+    for case in cases:
+        try:
+            compare(case, results)
+        except Failure as failure:
+            problems[case["name"]] = str(failure)
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("families", nargs="+")
+    parser.add_argument("--only", default="", help="regular expression on names of cases")
+    arguments = parser.parse_args()
+    outcomes = []
+    for path in arguments.families:
+        with open(path, encoding="utf-8") as file:
+            cases = [case for case in json.load(file) if re.search(arguments.only, case["name"])]
+        by_opset = collections.defaultdict(list)
+        for case in cases:
+            by_opset[case["opset"]].append(case)
+        for opset, group in sorted(by_opset.items()):
+            for folded in (False, True):
+                with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+                    problems = run_together(group, opset, folded, folder)
+                for case in group:
+                    name = f"{case['name']}.{'constants' if folded else 'inputs'}"
+                    problem = problems.get(case["name"])
+                    outcomes.append((name, 0.0, problem))
+                    if problem:
+                        print("FAILED", name, problem, flush=True)
+    suite = "operators." + "_".join(os.path.basename(path).removesuffix(".json") for path in arguments.families)
+    return xunit.finish(suite, outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
