@@ -23,6 +23,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUBUFFERIZE
@@ -117,6 +119,43 @@ static void reuseInputs(func::FuncOp function) {
   });
 }
 
+/// The empty tensor in whose place `value` is computed, if there is one.
+static tensor::EmptyOp findDestination(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      return empty;
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+      value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
+    else if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+      value = loop.getTiedLoopInit(cast<OpResult>(value))->get();
+    else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+                 tensor::ExtractSliceOp>(op))
+      value = op->getOperand(0);
+    else
+      break;
+  }
+  return nullptr;
+}
+
+/// Results that begin as one (two concatenations with equal first parts) would
+/// be computed in one buffer: all but the first get a copy.
+static void separateResults(func::ReturnOp terminator) {
+  llvm::SmallDenseMap<Operation *, Value> taken;
+  OpBuilder builder(terminator);
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Value value = operand.get();
+    tensor::EmptyOp destination = findDestination(value);
+    if (!destination ||
+        taken.try_emplace(destination, value).first->second == value)
+      continue;
+    operand.set(AllocTensorOp::create(
+        builder, terminator.getLoc(), cast<RankedTensorType>(value.getType()),
+        /*dynamicSizes=*/ValueRange(), /*copy=*/value));
+  }
+}
+
 /// Adds a buffer argument for each result and writes the results there.
 static LogicalResult passDestinations(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -125,6 +164,7 @@ static LogicalResult passDestinations(func::FuncOp function) {
            << " blocks; only structured control flow can be lowered";
   auto terminator =
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  separateResults(terminator);
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)

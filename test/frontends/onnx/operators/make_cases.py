@@ -28,6 +28,7 @@ DIFFERENT = {
     "lstm_lengths": ("onnxruntime", "the reference does not look at the lengths"),
     "lpnormalization_l1": ("onnxruntime", "the reference sums the numbers, not their magnitudes"),
     "lrn_default": ("onnxruntime", "the reference normalises the first channel only"),
+    "lrn_numbers": ("onnxruntime", "the reference normalises the first channel only"),
     "lppool_ceil": ("onnxruntime", "the reference repeats numbers in the window that the input ends in"),
     "gridsample_cubic_border_0": ("onnxruntime", "the reference clamps the position, onnxruntime and PyTorch each tap"),
     "gridsample_cubic_border_1": ("onnxruntime", "the reference clamps the position, onnxruntime and PyTorch each tap"),
@@ -316,6 +317,7 @@ def contractions():
         case("MatMul", [f(*left), f(*right)], name)
     case("MatMul", [i(2, 3), i(3, 2)], "i64")
     case("MatMul", [f(2, 3, dtype=np.float64), f(3, 2, dtype=np.float64)], "f64")
+    case("MatMul", [f(8, 16, dtype=np.float16), f(16, 16, dtype=np.float16)], "f16")
     case("Gemm", [f(2, 3), f(3, 4)], "plain")
     case("Gemm", [f(2, 3), f(3, 4), f(4)], "bias")
     case("Gemm", [f(3, 2), f(4, 3), f(2, 1)], "all", transA=1, transB=1, alpha=0.5, beta=2.0)
