@@ -24,7 +24,6 @@ static llvm::cl::OptionCategory category("dist-import options");
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional,
                                         llvm::cl::desc("MODEL.onnx"),
-                                        llvm::cl::Required,
                                         llvm::cl::cat(category));
 
 static llvm::cl::opt<std::string>
@@ -49,6 +48,27 @@ static llvm::cl::opt<bool> locations(
     llvm::cl::desc("Write each op's place in the model file (default: true)"),
     llvm::cl::init(true), llvm::cl::cat(category));
 
+static llvm::cl::opt<bool>
+    operators("operators",
+              llvm::cl::desc("List the operators that can be imported"),
+              llvm::cl::cat(category));
+
+/// In lines of up to 100 columns.
+static int listOperators() {
+  std::vector<std::string> names = frontend::supportedOperators();
+  auto [first, last] = frontend::supportedOpsets();
+  llvm::outs() << names.size() << " operators, opsets " << first << " to "
+               << last << ":";
+  size_t column = 100;
+  for (const std::string &name : names) {
+    bool wraps = column + 1 + name.size() > 100;
+    llvm::outs() << (wraps ? "\n" : " ") << name;
+    column = (wraps ? 0 : column + 1) + name.size();
+  }
+  llvm::outs() << "\n";
+  return 0;
+}
+
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "dist-import") << message << "\n";
   return 1;
@@ -60,6 +80,10 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "Imports an exported model as linalg on tensors\n");
 
+  if (operators)
+    return listOperators();
+  if (input.empty())
+    return fail("a model is needed: dist-import MODEL.onnx -o OUT.mlir");
   frontend::ImportOptions options;
   for (const std::string &binding : bind) {
     auto [name, number] = llvm::StringRef(binding).rsplit('=');
@@ -101,15 +125,16 @@ int main(int argc, char **argv) {
   if (!imported)
     return fail(llvm::toString(imported.takeError()));
 
-  // The weights first: a program is of no use without them.
-  if (!weightsPath.empty() && !imported->parameters.empty())
-    if (llvm::Error failure =
-            frontend::writeSafetensors(weightsPath, imported->parameters))
-      return fail(llvm::toString(std::move(failure)));
+  // Removed again unless all goes well. A program is of no use without its
+  // weights, so that they come first.
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_Text);
   if (code)
     return fail(output + ": cannot be written: " + code.message());
+  if (!weightsPath.empty() && !imported->parameters.empty())
+    if (llvm::Error failure =
+            frontend::writeSafetensors(weightsPath, imported->parameters))
+      return fail(llvm::toString(std::move(failure)));
   OpPrintingFlags flags;
   flags.enableDebugInfo(locations);
   imported->module->print(file.os(), flags);

@@ -205,6 +205,7 @@ ConverterTable::ConverterTable() {
   addReductionConverters(*this);
   addNormalizationConverters(*this);
   addIndexingConverters(*this);
+  addMaskConverters(*this);
   addConvolutionConverters(*this);
   addPoolConverters(*this);
   addResizeConverters(*this);
@@ -220,6 +221,14 @@ ConverterTable::ConverterTable() {
 const Converter *ConverterTable::find(StringRef op) const {
   auto it = converters.find(op);
   return it == converters.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> ConverterTable::names() const {
+  std::vector<std::string> names;
+  for (StringRef name : converters.keys())
+    names.push_back(name.str());
+  llvm::sort(names);
+  return names;
 }
 
 void ConverterTable::add(StringRef op, unsigned required, Convert convert,

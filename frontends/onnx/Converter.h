@@ -127,6 +127,8 @@ public:
   /// Every operator of the standard domain that is converted.
   ConverterTable();
   const Converter *find(StringRef op) const;
+  /// All of them, sorted.
+  std::vector<std::string> names() const;
   void add(StringRef op, unsigned required, Convert convert,
            bool takesSequences = false);
 
@@ -150,6 +152,7 @@ void addContractionConverters(ConverterTable &table);
 void addReductionConverters(ConverterTable &table);
 void addNormalizationConverters(ConverterTable &table);
 void addIndexingConverters(ConverterTable &table);
+void addMaskConverters(ConverterTable &table);
 void addConvolutionConverters(ConverterTable &table);
 void addPoolConverters(ConverterTable &table);
 void addResizeConverters(ConverterTable &table);

@@ -79,6 +79,15 @@ std::string mlir::dist::frontend::nameOf(DType type) {
   case DType::Undefined:
     return "undefined";
   }
+  // Those that no program can hold, for messages.
+  static const std::pair<int, const char *> others[] = {
+      {14, "complex64"},      {15, "complex128"}, {17, "float8e4m3fn"},
+      {18, "float8e4m3fnuz"}, {19, "float8e5m2"}, {20, "float8e5m2fnuz"},
+      {21, "uint4"},          {22, "int4"},       {23, "float4e2m1"},
+      {24, "float8e8m0"},     {25, "uint2"},      {26, "int2"}};
+  for (auto [number, name] : others)
+    if (number == static_cast<int>(type))
+      return name;
   return "type number " + std::to_string(static_cast<int>(type));
 }
 

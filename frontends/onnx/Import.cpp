@@ -222,14 +222,12 @@ llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
 llvm::Error Importer::convertNode(const Node &node) {
   const Converter *converter =
       node.domain.empty() ? converters.find(node.op) : nullptr;
-  // NonZero has no static shape, unless what it looks at is known.
-  bool foldable = node.domain.empty() && node.op == "NonZero";
   auto lose = [&] {
     for (const std::string &output : node.outputs)
       lost.insert(output);
     return llvm::Error::success();
   };
-  if (!converter && !foldable) {
+  if (!converter) {
     noteUnsupported(node, node.opName());
     return lose();
   }
@@ -252,11 +250,10 @@ llvm::Error Importer::convertNode(const Node &node) {
       return tensor.takeError();
     inputs.push_back(*tensor);
   }
-  unsigned required = converter ? converter->required : 1;
   for (auto [i, input] : llvm::enumerate(inputs))
-    if (input && input->isSequence && !(converter && converter->takesSequences))
+    if (input && input->isSequence && !converter->takesSequences)
       return error(what, "input ", std::to_string(i), " is a sequence");
-  for (unsigned i = 0; i < required; ++i)
+  for (unsigned i = 0; i < converter->required; ++i)
     if (i >= inputs.size() || !inputs[i])
       return error(what, "input ", std::to_string(i), " is missing");
 
@@ -265,12 +262,8 @@ llvm::Error Importer::convertNode(const Node &node) {
   bool folded = false;
   for (const Tensor &tensor : context.getResults())
     folded |= tensor.type != DType::Undefined;
-  if (succeeded(result) && !folded) {
-    if (converter)
-      result = converter->convert(context);
-    else
-      result = context.unsupported(node.op + " of data computed at run time");
-  }
+  if (succeeded(result) && !folded)
+    result = converter->convert(context);
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
@@ -359,6 +352,13 @@ llvm::Error Importer::addOutputs() {
                    "' is a sequence, which is not supported");
     if (llvm::Error failure = checkResult(end, output.name, **tensor))
       return failure;
+    // Programs' integers have no sign of their own: it would be written as
+    // if it had one.
+    if (isUnsigned((*tensor)->type))
+      return error("output '", output.name, "' is of type ",
+                   nameOf((*tensor)->type),
+                   ", which is not supported; end the model in a Cast to a "
+                   "signed type");
     if (!(*tensor)->value)
       (*tensor)->value = emitter.constant(*(*tensor)->known);
     results.push_back((*tensor)->value);
@@ -441,6 +441,14 @@ llvm::Expected<ImportedModel> Importer::run() {
     return error("the imported program is malformed (see above); this is an "
                  "error in dist-import");
   return std::move(result);
+}
+
+std::vector<std::string> mlir::dist::frontend::supportedOperators() {
+  return ConverterTable().names();
+}
+
+std::pair<int64_t, int64_t> mlir::dist::frontend::supportedOpsets() {
+  return {kFirstOpset, kLastOpset};
 }
 
 llvm::Expected<ImportedModel>

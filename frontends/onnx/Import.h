@@ -37,6 +37,11 @@ llvm::Expected<ImportedModel> importModel(const Model &model,
                                           MLIRContext &context,
                                           const ImportOptions &options);
 
+/// The operators of ONNX's standard domain that can be imported, sorted.
+std::vector<std::string> supportedOperators();
+/// The first and the last opset that a file may be of.
+std::pair<int64_t, int64_t> supportedOpsets();
+
 } // namespace mlir::dist::frontend
 
 #endif // DIST_FRONTENDS_ONNX_IMPORT_H

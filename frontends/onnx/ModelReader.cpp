@@ -300,7 +300,8 @@ Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
   int64_t size = sizeOf(type);
   if (size == 0)
     return error(what, " has element type ", nameOf(type),
-                 ", which is not supported");
+                 ", which is not supported; export it as bool, as a floating "
+                 "point type of 16 to 64 bits or an integer of 8 to 64");
   int64_t bytes = *count * size;
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL)
     return readExternal(proto, what, type, shape, bytes);

@@ -75,15 +75,17 @@ FailureOr<Windows> mlir::dist::frontend::readWindows(NodeContext &c,
       return failure();
     }
     int64_t room = space[i] + w.low[i] + w.high[i] - extent;
-    if (room < 0) {
+    // With ceil_mode a window may be larger than what it lies over.
+    int64_t rounded = room + (ceil ? stride - 1 : 0);
+    if (rounded < 0) {
       (void)c.invalid("a window of " + Twine(extent) +
                       " over a padded dimension of " + Twine(room + extent));
       return failure();
     }
-    int64_t positions = room / stride + 1;
-    // One more, if it starts within the input or the padding before it.
-    if (ceil && room % stride != 0 && positions * stride < space[i] + w.low[i])
-      ++positions;
+    int64_t positions = rounded / stride + 1;
+    // The last one must start within the input or the padding before it.
+    if (ceil && (positions - 1) * stride >= space[i] + w.low[i])
+      --positions;
     w.high[i] = std::max(w.high[i], (positions - 1) * stride + extent -
                                         space[i] - w.low[i]);
     w.output.push_back(positions);
