@@ -2,9 +2,10 @@
 //------------------===//
 //
 // Dijkstra's algorithm over placements. Axes are cut into atoms, the parts that
-// either placement names, so that a move is always of whole atoms. Every move
-// but a gather brings some sub-dimension closer to the goal, which keeps the
-// number of states small: it depends on the number of axes, not of devices.
+// either placement names, so that a move is always of whole atoms; other axes
+// are left alone. First every move but a gather must bring some sub-dimension
+// closer to the goal; where atoms are few, all moves follow, as far as they may
+// still be cheaper. So the work depends on the number of axes, not of devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +33,19 @@ public:
   Search(const MeshLayout &layout, const ReshardProblem &problem,
          int64_t elementBytes)
       : layout(layout), elementBytes(elementBytes) {
+    auto note = [&](ArrayRef<AxisRefAttr> axes) {
+      for (AxisRefAttr axis : axes)
+        if (!llvm::is_contained(atoms, axis))
+          atoms.push_back(axis);
+    };
     for (auto [dim, pieces] : llvm::enumerate(problem.from))
       for (auto [index, piece] : llvm::enumerate(pieces)) {
         places.push_back({static_cast<int64_t>(dim),
                           static_cast<int64_t>(index), piece.size});
         start.lists.push_back(piece.axes);
         goal.lists.push_back(problem.to[dim][index].axes);
+        note(start.lists.back());
+        note(goal.lists.back());
       }
     rank = problem.from.size();
     start.partial.assign(problem.partialFrom.begin(),
@@ -45,19 +53,21 @@ public:
     goal.partial.assign(problem.partialTo.begin(), problem.partialTo.end());
     sortAxes(start.partial);
     sortAxes(goal.partial);
-    for (const Axes &list : goal.lists)
-      needed.append(list.begin(), list.end());
+    note(start.partial);
+    note(goal.partial);
   }
 
   ReshardPlan run();
 
 private:
+  /// The number of states grows faster than the power of the number of atoms.
+  static constexpr size_t kFewAtoms = 4;
   struct Place {
     int64_t dim, piece, size;
   };
   struct Node {
     State state;
-    int64_t bytes;
+    int64_t cost;
     unsigned steps;
     int parent;
     ReshardStep step;
@@ -112,15 +122,25 @@ private:
     return to.drop_front(now.size());
   }
 
+  int findGoal();
   void add(int from, State state, ReshardStep step);
-  void expand(int index);
+  void addMovesOfPending(int index);
+  void addMovesOfLists(int index);
+  void addPermutes(int index);
+  /// Orders of axes, all of `from`, that may be appended to list `to`: in the
+  /// directed search those that the goal wants there.
+  void forEachOrder(const State &state, size_t to, ArrayRef<AxisRefAttr> from,
+                    function_ref<void(ArrayRef<AxisRefAttr>)> visit) const;
 
   const MeshLayout &layout;
   int64_t elementBytes;
   size_t rank;
   SmallVector<Place, 6> places;
   State start, goal;
-  Axes needed;
+  Axes atoms;
+  /// Whether moves need not lead to the goal, and what they may cost together.
+  bool isDirected = true;
+  int64_t bound = INT64_MAX;
   std::vector<Node> nodes;
   llvm::StringMap<int> known;
   using Entry = std::tuple<int64_t, unsigned, int>;
@@ -144,106 +164,134 @@ std::string Search::key(const State &state) const {
 
 void Search::add(int from, State state, ReshardStep step) {
   sortAxes(state.partial);
-  int64_t bytes = step.bytes;
+  int64_t cost = step.getCost();
   unsigned steps = 1;
   if (from >= 0) {
-    bytes += nodes[from].bytes;
+    cost += nodes[from].cost;
     steps += nodes[from].steps;
   }
+  if (cost > bound)
+    return;
   auto [entry, inserted] = known.try_emplace(key(state), nodes.size());
   if (!inserted) {
     Node &old = nodes[entry->second];
-    if (old.done || std::tie(old.bytes, old.steps) <= std::tie(bytes, steps))
+    if (old.done || std::tie(old.cost, old.steps) <= std::tie(cost, steps))
       return;
-    old.bytes = bytes;
+    old.cost = cost;
     old.steps = steps;
     old.parent = from;
     old.step = std::move(step);
   } else {
-    nodes.push_back({std::move(state), bytes, steps, from, std::move(step)});
+    nodes.push_back({std::move(state), cost, steps, from, std::move(step)});
   }
-  queue.push({bytes, steps, entry->second});
+  queue.push({cost, steps, entry->second});
 }
 
-void Search::expand(int index) {
+static ReshardStep makeStep(ReshardStep::Kind kind, ArrayRef<AxisRefAttr> axes,
+                            int64_t sent) {
+  ReshardStep out;
+  out.kind = kind;
+  out.axes.assign(axes.begin(), axes.end());
+  out.bytes = sent;
+  return out;
+}
+
+void Search::forEachOrder(
+    const State &state, size_t to, ArrayRef<AxisRefAttr> from,
+    function_ref<void(ArrayRef<AxisRefAttr>)> visit) const {
+  if (isDirected) {
+    ArrayRef<AxisRefAttr> next = wanted(state, to);
+    for (size_t count = 1; count <= next.size(); ++count)
+      if (llvm::is_contained(from, next[count - 1]))
+        visit(next.take_front(count));
+      else
+        return;
+    return;
+  }
+  // All sequences of some of the axes.
+  Axes order;
+  auto extend = [&](auto &&self) -> void {
+    for (AxisRefAttr axis : from) {
+      if (llvm::is_contained(order, axis))
+        continue;
+      order.push_back(axis);
+      visit(order);
+      self(self);
+      order.pop_back();
+    }
+  };
+  extend(extend);
+}
+
+/// What is pending: reduce all of it, or scatter it where it is wanted.
+void Search::addMovesOfPending(int index) {
   using Kind = ReshardStep::Kind;
   const State state = nodes[index].state;
   int64_t bytes = localBytes(state);
-  auto step = [&](Kind kind, ArrayRef<AxisRefAttr> axes, int64_t sent) {
-    ReshardStep out;
-    out.kind = kind;
-    out.axes.assign(axes.begin(), axes.end());
-    out.bytes = sent;
-    return out;
-  };
-  auto setTo = [&](ReshardStep &out, size_t list) {
-    out.dimTo = places[list].dim;
-    out.pieceTo = places[list].piece;
-  };
-  auto setFrom = [&](ReshardStep &out, size_t list) {
-    out.dimFrom = places[list].dim;
-    out.pieceFrom = places[list].piece;
-  };
-
-  // What is pending: reduce all of it, or scatter it where it is wanted.
   Axes pending;
   for (AxisRefAttr axis : state.partial)
     if (!llvm::is_contained(goal.partial, axis))
       pending.push_back(axis);
-  if (!pending.empty()) {
-    // Some axes may be scattered and the rest reduced, so every subset counts.
-    for (unsigned subset = 1;
-         subset < (1u << std::min<size_t>(pending.size(), 4)); ++subset) {
-      Axes group;
-      for (auto [i, axis] : llvm::enumerate(pending))
-        if (i >= 4 || (subset >> i & 1))
-          group.push_back(axis);
-      int64_t p = layout.size(group);
-      State next = state;
-      llvm::erase_if(next.partial, [&](AxisRefAttr a) {
-        return llvm::is_contained(group, a);
-      });
-      add(index, std::move(next),
-          step(Kind::AllReduce, group, 2 * (p - 1) * bytes / p));
-    }
+  auto without = [&](ArrayRef<AxisRefAttr> group) {
+    State next = state;
+    llvm::erase_if(next.partial,
+                   [&](AxisRefAttr a) { return llvm::is_contained(group, a); });
+    return next;
+  };
+  // Some axes may be scattered and the rest reduced, so every subset counts.
+  for (unsigned subset = 1;
+       subset < (1u << std::min<size_t>(pending.size(), 4)); ++subset) {
+    Axes group;
+    for (auto [i, axis] : llvm::enumerate(pending))
+      if (i >= 4 || (subset >> i & 1))
+        group.push_back(axis);
+    int64_t p = layout.size(group);
+    add(index, without(group),
+        makeStep(Kind::AllReduce, group, 2 * (p - 1) * bytes / p));
+  }
+  for (size_t to = 0; to < places.size(); ++to) {
+    int64_t block = extent(places[to].size, state.lists[to]);
+    forEachOrder(state, to, pending, [&](ArrayRef<AxisRefAttr> group) {
+      if (!isOneCut(block, group))
+        return;
+      State after = without(group);
+      after.lists[to].append(group.begin(), group.end());
+      ReshardStep out = makeStep(Kind::ReduceScatter, group,
+                                 (layout.size(group) - 1) * localBytes(after));
+      out.dimTo = places[to].dim;
+      out.pieceTo = places[to].piece;
+      add(index, std::move(after), std::move(out));
+    });
   }
   for (AxisRefAttr axis : goal.partial)
     if (isFree(state, axis)) {
       State next = state;
       next.partial.push_back(axis);
-      add(index, std::move(next), step(Kind::MakePartial, axis, 0));
+      add(index, std::move(next), makeStep(Kind::MakePartial, axis, 0));
     }
+}
 
+void Search::addMovesOfLists(int index) {
+  using Kind = ReshardStep::Kind;
+  const State state = nodes[index].state;
+  int64_t bytes = localBytes(state);
+  Axes free;
+  for (AxisRefAttr axis : atoms)
+    if (isFree(state, axis))
+      free.push_back(axis);
   for (size_t to = 0; to < places.size(); ++to) {
-    ArrayRef<AxisRefAttr> next = wanted(state, to);
     int64_t block = extent(places[to].size, state.lists[to]);
-    for (size_t count = 1; count <= next.size(); ++count) {
-      ArrayRef<AxisRefAttr> group = next.take_front(count);
+    forEachOrder(state, to, free, [&](ArrayRef<AxisRefAttr> group) {
       if (!isOneCut(block, group))
-        break;
-      int64_t p = layout.size(group);
+        return;
       State after = state;
       after.lists[to].append(group.begin(), group.end());
-      if (llvm::all_of(group,
-                       [&](AxisRefAttr a) { return isFree(state, a); })) {
-        ReshardStep out = step(Kind::AllSlice, group, 0);
-        setTo(out, to);
-        add(index, after, std::move(out));
-      }
-      if (llvm::all_of(group, [&](AxisRefAttr a) {
-            return llvm::is_contained(pending, a);
-          })) {
-        llvm::erase_if(after.partial, [&](AxisRefAttr a) {
-          return llvm::is_contained(group, a);
-        });
-        ReshardStep out =
-            step(Kind::ReduceScatter, group, (p - 1) * (localBytes(after)));
-        setTo(out, to);
-        add(index, after, std::move(out));
-      }
-    }
+      ReshardStep out = makeStep(Kind::AllSlice, group, 0);
+      out.dimTo = places[to].dim;
+      out.pieceTo = places[to].piece;
+      add(index, std::move(after), std::move(out));
+    });
   }
-
   for (size_t from = 0; from < places.size(); ++from) {
     const Axes &list = state.lists[from];
     for (size_t count = 1; count <= list.size(); ++count) {
@@ -254,66 +302,120 @@ void Search::expand(int index) {
       int64_t p = layout.size(group);
       State next = state;
       next.lists[from].pop_back_n(count);
-      ReshardStep gather = step(Kind::AllGather, group, (p - 1) * bytes);
-      setFrom(gather, from);
+      ReshardStep gather = makeStep(Kind::AllGather, group, (p - 1) * bytes);
+      gather.dimFrom = places[from].dim;
+      gather.pieceFrom = places[from].piece;
       add(index, next, std::move(gather));
       for (size_t to = 0; to < places.size(); ++to) {
-        ArrayRef<AxisRefAttr> wish = wanted(next, to);
         int64_t block = extent(places[to].size, next.lists[to]);
-        if (to == from || wish.take_front(count) != group ||
-            !isOneCut(block, group))
+        if (to == from || !isOneCut(block, group) ||
+            (isDirected && wanted(next, to).take_front(count) != group))
           continue;
         State moved = next;
         moved.lists[to].append(group.begin(), group.end());
         // The blocks that are sent have their final size on `to`.
         int64_t padded = bytes / std::max<int64_t>(block, 1) *
                          extent(places[to].size, moved.lists[to]) * p;
-        ReshardStep out = step(Kind::AllToAll, group, (p - 1) * padded / p);
-        setFrom(out, from);
-        setTo(out, to);
+        ReshardStep out = makeStep(Kind::AllToAll, group, (p - 1) * padded / p);
+        out.dimFrom = places[from].dim;
+        out.pieceFrom = places[from].piece;
+        out.dimTo = places[to].dim;
+        out.pieceTo = places[to].piece;
         add(index, std::move(moved), std::move(out));
       }
     }
   }
-
-  // Device orders: all lists at once whose number of blocks is right already.
-  State permuted = state;
-  ReshardStep permute = step(Kind::CollectivePermute, {}, bytes);
-  for (size_t list = 0; list < places.size(); ++list) {
-    ArrayRef<AxisRefAttr> from = state.lists[list], to = goal.lists[list];
-    if (from == to || layout.size(from) != layout.size(to) ||
-        places[list].size % layout.size(from) != 0)
-      continue;
-    while (!from.empty() && !to.empty() && from.front() == to.front()) {
-      from = from.drop_front();
-      to = to.drop_front();
-    }
-    permute.axes.append(from.begin(), from.end());
-    permute.toAxes.append(to.begin(), to.end());
-    permuted.lists[list] = goal.lists[list];
-  }
-  if (!permute.axes.empty() && llvm::all_of(permute.toAxes, [&](AxisRefAttr a) {
-        return isFree(state, a) || llvm::is_contained(permute.axes, a);
-      }))
-    add(index, std::move(permuted), std::move(permute));
 }
 
-ReshardPlan Search::run() {
+/// Device orders: lists with as many blocks, over other axes.
+void Search::addPermutes(int index) {
+  const State state = nodes[index].state;
+  int64_t bytes = localBytes(state);
+  auto addTo = [&](const State &permuted) {
+    ReshardStep permute =
+        makeStep(ReshardStep::Kind::CollectivePermute, {}, bytes);
+    for (size_t list = 0; list < places.size(); ++list) {
+      ArrayRef<AxisRefAttr> from = state.lists[list];
+      ArrayRef<AxisRefAttr> to = permuted.lists[list];
+      while (!from.empty() && !to.empty() && from.front() == to.front()) {
+        from = from.drop_front();
+        to = to.drop_front();
+      }
+      permute.axes.append(from.begin(), from.end());
+      permute.toAxes.append(to.begin(), to.end());
+    }
+    if (!permute.axes.empty() &&
+        llvm::all_of(permute.toAxes, [&](AxisRefAttr a) {
+          return isFree(state, a) || llvm::is_contained(permute.axes, a);
+        }))
+      add(index, permuted, std::move(permute));
+  };
+  auto mayChange = [&](size_t list) {
+    return !state.lists[list].empty() &&
+           places[list].size % layout.size(state.lists[list]) == 0;
+  };
+  if (isDirected) {
+    // All lists at once whose number of blocks is right already.
+    State permuted = state;
+    for (size_t list = 0; list < places.size(); ++list)
+      if (mayChange(list) &&
+          layout.size(state.lists[list]) == layout.size(goal.lists[list]))
+        permuted.lists[list] = goal.lists[list];
+    addTo(permuted);
+    return;
+  }
+  // Every way to fill the lists that may change.
+  State permuted = state;
+  for (size_t list = 0; list < places.size(); ++list)
+    if (mayChange(list))
+      permuted.lists[list].clear();
+  auto fill = [&](auto &&self, size_t list) -> void {
+    if (list == places.size())
+      return addTo(permuted);
+    int64_t missing =
+        layout.size(state.lists[list]) / layout.size(permuted.lists[list]);
+    if (!mayChange(list) || missing == 1)
+      return self(self, list + 1);
+    for (AxisRefAttr axis : atoms) {
+      if (missing % layout.size(axis) != 0 || !isFree(permuted, axis))
+        continue;
+      permuted.lists[list].push_back(axis);
+      self(self, list);
+      permuted.lists[list].pop_back();
+    }
+  };
+  fill(fill, 0);
+}
+
+int Search::findGoal() {
+  nodes.clear();
+  known.clear();
+  queue = {};
   add(-1, start, ReshardStep());
   std::string end = key(goal);
-  int found = -1;
   while (!queue.empty()) {
-    auto [bytes, steps, index] = queue.top();
+    auto [cost, steps, index] = queue.top();
     queue.pop();
-    if (nodes[index].done || nodes[index].bytes != bytes ||
+    if (nodes[index].done || nodes[index].cost != cost ||
         nodes[index].steps != steps)
       continue;
     nodes[index].done = true;
-    if (key(nodes[index].state) == end) {
-      found = index;
-      break;
-    }
-    expand(index);
+    if (key(nodes[index].state) == end)
+      return index;
+    addMovesOfPending(index);
+    addMovesOfLists(index);
+    addPermutes(index);
+  }
+  return -1;
+}
+
+ReshardPlan Search::run() {
+  int found = findGoal();
+  // Slices alone cannot be bettered.
+  if (found >= 0 && nodes[found].cost > 0 && atoms.size() <= kFewAtoms) {
+    isDirected = false;
+    bound = nodes[found].cost;
+    found = findGoal();
   }
   ReshardPlan plan;
   for (int node = found; node >= 0 && nodes[node].parent >= 0;
@@ -358,14 +460,14 @@ const ReshardRoute *ReshardPlanner::get(RankedTensorType type,
   return entry->second.get();
 }
 
-int64_t ReshardPlanner::getBytes(RankedTensorType type, ShardingAttr from,
-                                 ShardingAttr to) {
+int64_t ReshardPlanner::getCost(RankedTensorType type, ShardingAttr from,
+                                ShardingAttr to) {
   const ReshardRoute *route = get(type, from, to);
   if (!route)
     return -1;
-  int64_t bytes = 0;
+  int64_t cost = 0;
   for (const ReshardLeg &leg : *route)
     for (const ReshardStep &step : leg.steps)
-      bytes += step.bytes;
-  return bytes;
+      cost += step.getCost();
+  return cost;
 }

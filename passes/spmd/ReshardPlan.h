@@ -2,8 +2,8 @@
 //-*-===//
 //
 // A reshard is a shortest path: states are placements, edges are collectives
-// with the bytes they send. Plans are found once for each pair of placements
-// and type.
+// with the bytes they send and a latency. Plans are found once for each pair of
+// placements and type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct ReshardStep {
     MakePartial,       ///< all but the first device of `axes` hold the neutral
                        ///< element
   };
-  Kind kind;
+  Kind kind = Kind::AllSlice;
   SmallVector<AxisRefAttr, 2> axes;
   SmallVector<AxisRefAttr, 2> toAxes;
   int64_t dimFrom = -1, pieceFrom = -1, dimTo = -1, pieceTo = -1;
@@ -36,6 +36,14 @@ struct ReshardStep {
   SmallVector<SmallVector<Piece, 2>, 4> after;
   /// Bytes that a device sends.
   int64_t bytes = 0;
+
+  /// What a collective takes besides its bytes, in bytes: a latency of 20 us at
+  /// 1 GB/s. Small tensors go by few collectives, large ones by few bytes.
+  static constexpr int64_t kLatency = 20'000;
+  int64_t getCost() const {
+    bool sends = kind != Kind::AllSlice && kind != Kind::MakePartial;
+    return bytes + (sends ? kLatency : 0);
+  }
 };
 
 using ReshardPlan = SmallVector<ReshardStep, 3>;
@@ -76,9 +84,8 @@ public:
   const ReshardRoute *get(RankedTensorType type, ShardingAttr from,
                           ShardingAttr to);
 
-  /// Bytes that a device sends on the way; 0 where nothing need be sent, -1
-  /// where there is no way.
-  int64_t getBytes(RankedTensorType type, ShardingAttr from, ShardingAttr to);
+  /// What the way costs; 0 where nothing need be sent, -1 where there is none.
+  int64_t getCost(RankedTensorType type, ShardingAttr from, ShardingAttr to);
 
 private:
   bool addLegs(RankedTensorType type, ShardingAttr from, ShardingAttr to,
