@@ -37,6 +37,7 @@ static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
 
 static ShardingRule getLinalgRule(linalg::LinalgOp op) {
   ShardingRule rule;
+  rule.masksPadding = true;
   rule.operands.resize(op->getNumOperands());
   rule.results.resize(op->getNumResults());
   SmallVector<int64_t, 4> ranges = op.getStaticLoopRanges();

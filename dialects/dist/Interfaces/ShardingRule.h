@@ -52,6 +52,9 @@ struct ShardingRule {
   SmallVector<unsigned, 2> inits;
   /// Work done rather than data moved: decides the order of propagation.
   bool isContraction = false;
+  /// Whether makeLocal keeps padding out of what is combined. Where it does
+  /// not, a reduction factor is sharded only where it divides evenly.
+  bool masksPadding = false;
 
   /// Appends a factor and returns its number.
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::Parallel,

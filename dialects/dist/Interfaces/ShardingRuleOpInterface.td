@@ -25,8 +25,9 @@ def Dist_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     InterfaceMethod<[{
         Rewrites the op for one device: its operands are local already, its
         results' types become local ones (`view` has the placements). Anything in
-        the op that speaks of sizes or indices is adapted. The default sets the
-        result types and nothing else.
+        the op that speaks of sizes or indices is adapted. Where a dimension does
+        not divide, the last elements of some devices are padding, which may hold
+        anything. The default sets the result types and nothing else.
       }], "::llvm::LogicalResult", "makeLocal",
       (ins "::mlir::OpBuilder &":$builder, "const ::mlir::dist::LocalView &":$view),
       "", "return ::mlir::dist::setLocalResultTypes($_op, view);">,

@@ -335,6 +335,7 @@ struct GatherModel
     RankedTensorType result = gather.getResultType();
     ArrayRef<int64_t> gatherDims = gather.getGatherDims();
     ShardingRule rule;
+    rule.masksPadding = true; // rows that are padding are looked up by nobody
     rule.operands.resize(2);
     rule.results.resize(1);
     rule.operands[0].dims.resize(source.getRank());

@@ -1,0 +1,106 @@
+//===- user-opt.cpp - dist-opt with a user's dialect ----------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "passes/Passes.h"
+
+#include "test/dialects/user/UserDialect.h.inc"
+#define GET_OP_CLASSES
+#include "test/dialects/user/UserOps.h.inc"
+
+#include "test/dialects/user/UserDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "test/dialects/user/UserOps.cpp.inc"
+
+using namespace mlir;
+using dist::FactorKind;
+using dist::ShardingRule;
+
+void user::UserDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "test/dialects/user/UserOps.cpp.inc"
+      >();
+}
+
+/// A factor for each dimension of the first operand, the result's too.
+static ShardingRule getRowwiseRule(Operation *op, bool isLastWhole) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  ShardingRule rule;
+  rule.operands.resize(op->getNumOperands());
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    bool isWhole = isLastWhole && int64_t(dim) + 1 == type.getRank();
+    rule.operands[0].dims.push_back({rule.addFactor(
+        size, isWhole ? FactorKind::Replicated : FactorKind::Parallel)});
+  }
+  rule.results.push_back(rule.operands[0]);
+  return rule;
+}
+
+ShardingRule user::ScaleOp::getShardingRule() {
+  return getRowwiseRule(*this, false);
+}
+
+dist::PartialResult user::ScaleOp::getPartialResult(ArrayRef<bool>,
+                                                    dist::ReductionKind kind) {
+  return kind == dist::ReductionKind::Sum ? dist::PartialResult::Partial
+                                          : dist::PartialResult::Illegal;
+}
+
+ShardingRule user::ScanOp::getShardingRule() {
+  return getRowwiseRule(*this, true);
+}
+
+ShardingRule user::PairSumsOp::getShardingRule() {
+  auto left = cast<RankedTensorType>(getLeft().getType());
+  auto right = cast<RankedTensorType>(getRight().getType());
+  ShardingRule rule;
+  unsigned n = rule.addFactor(left.getDimSize(0));
+  unsigned m = rule.addFactor(right.getDimSize(0));
+  unsigned k = rule.addFactor(left.getDimSize(1), FactorKind::Reduction);
+  rule.isContraction = true;
+  rule.operands.resize(2);
+  rule.operands[0].dims = {{n}, {k}};
+  rule.operands[1].dims = {{m}, {k}};
+  rule.results.resize(1);
+  rule.results[0].dims = {{n}, {m}};
+  return rule;
+}
+
+ShardingRule user::IotaOp::getShardingRule() {
+  return getRowwiseRule(*this, false);
+}
+
+LogicalResult user::IotaOp::makeLocal(OpBuilder &builder,
+                                      const dist::LocalView &view) {
+  auto whole = cast<RankedTensorType>(view.operandTypes[0]);
+  dist::DimShardingAttr rows = view.operands[0].getDims()[0];
+  SmallVector<dist::AxisRefAttr> axes = rows.getAllAxes();
+  if (!axes.empty()) {
+    Location loc = getLoc();
+    Value place = dist::AxisIndexOp::create(
+        builder, loc,
+        builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end())),
+        view.layout.getName());
+    Value count = arith::ConstantIndexOp::create(
+        builder, loc, view.layout.localSize(rows, whole.getDimSize(0)));
+    Value before = arith::MulIOp::create(builder, loc, place, count);
+    setOperand(1, arith::AddIOp::create(builder, loc, getStart(), before));
+  }
+  return dist::setLocalResultTypes(*this, view);
+}
+
+int main(int argc, char **argv) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registry.insert<dist::DistDialect, user::UserDialect>();
+  dist::registerShardingRules(registry);
+  dist::registerDistPasses();
+  dist::registerSpmdPipeline();
+  return asMainReturnCode(
+      MlirOptMain(argc, argv, "dist-opt with a user's dialect\n", registry));
+}
