@@ -124,13 +124,6 @@ static LogicalResult hardSwish(NodeContext &c) {
   });
 }
 
-static LogicalResult swish(NodeContext &c) {
-  double alpha = c.floatAttr("alpha", 1);
-  return emitFloat(c, [&](Scalar &s, Value x) {
-    return s.mul(x, sigmoidOf(s, s.mul(x, s.constant(x.getType(), alpha))));
-  });
-}
-
 /// log(1 + e^x), as max(x, 0) + log(1 + e^-|x|), which cannot overflow.
 static Value softplusOf(Scalar &s, Value x) {
   Value low = s.apply(Function::Log1p,
@@ -206,7 +199,6 @@ void mlir::dist::frontend::addActivationConverters(ConverterTable &table) {
   table.add("Selu", 1, selu);
   table.add("HardSigmoid", 1, hardSigmoid);
   table.add("HardSwish", 1, hardSwish);
-  table.add("Swish", 1, swish);
   table.add("Softplus", 1, softplus);
   table.add("Softsign", 1, softsign);
   table.add("Mish", 1, mish);

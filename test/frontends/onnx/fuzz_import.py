@@ -9,6 +9,7 @@ lengths around them are made right again. Exit 1 when any case ends in anything 
 """
 
 import argparse
+import copy
 import pathlib
 import random
 import subprocess
@@ -114,7 +115,7 @@ def change_field(rng, tree):
         parent[index][0] = rng.randrange(1, 30)
     elif action == "borrow":
         source = rng.choice(parents)
-        parent.append(list(rng.choice(source)))
+        parent.append(copy.deepcopy(rng.choice(source)))  # perhaps of what holds the parent
     elif kind == 0:
         parent[index][2] = rng.choice(NUMBERS) if rng.random() < 0.7 else (value + rng.choice([1, -1])) % (1 << 64)
     elif isinstance(value, list):

@@ -331,6 +331,9 @@ def contractions():
         case("Einsum", [f(*shape) for shape in shapes], name, equation=equation)
     case("MatMulInteger", [i(2, 3, low=0, high=200, dtype=np.uint8), i(3, 2, dtype=np.int8), np.uint8(12),
                            np.int8(-3)], "zero_points")
+    case("QLinearMatMul", [i(2, 3, low=0, high=200, dtype=np.uint8), np.float32(0.02), np.uint8(99),
+                           i(3, 2, low=0, high=200, dtype=np.uint8), np.float32(0.01), np.uint8(101), np.float32(0.03),
+                           np.uint8(120)], "u8")
     case("QuantizeLinear", [f(2, 4), np.float32(0.03), np.uint8(128)], "u8")
     case("QuantizeLinear", [f(2, 3), f(3, low=0.01, high=0.1), np.array([0, 5, -9], np.int8)], "per_axis", axis=1)
     case("DequantizeLinear", [i(2, 4, low=0, high=255, dtype=np.uint8), np.float32(0.03), np.uint8(128)], "u8")
