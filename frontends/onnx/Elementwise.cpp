@@ -302,6 +302,20 @@ static LogicalResult castTo(NodeContext &c, DType to) {
     c.set(0, c.in(0));
     return success();
   }
+  // Also where the tensor that CastLike takes its type from is not known.
+  const std::optional<HostTensor> &known = c.in(0).known;
+  if (known && isSmall(to, known->size()) && from != DType::U64 &&
+      to != DType::U64) {
+    HostTensor result(to, known->getShape());
+    for (int64_t i = 0; i < result.size(); ++i) {
+      if (isFloat(from))
+        result.setFloat(i, known->getFloat(i));
+      else
+        result.setInt(i, known->getInt(i));
+    }
+    c.set(0, result);
+    return success();
+  }
   c.set(0, c.emitter.cast(c.value(0), from, to), to);
   return success();
 }

@@ -5,6 +5,23 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
+/// The same of indices and values that are known.
+static HostTensor knownOneHot(const HostTensor &where, const HostTensor &values,
+                              ArrayRef<int64_t> shape, int64_t axis) {
+  HostTensor result(values.getType(), shape);
+  int64_t size = shape[axis], inner = stridesOf(shape)[axis];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t at = i / inner % size;
+    int64_t index = where.getInt(i / (inner * size) * inner + i % inner);
+    bool hit = (index < 0 ? index + size : index) == at;
+    if (isFloat(values.getType()))
+      result.setFloat(i, values.getFloat(hit));
+    else
+      result.setInt(i, values.getInt(hit));
+  }
+  return result;
+}
+
 static LogicalResult oneHot(NodeContext &c) {
   std::optional<double> depth = c.number(1);
   if (!depth)
@@ -20,6 +37,11 @@ static LogicalResult oneHot(NodeContext &c) {
       !countElements(shape))
     return c.invalid("depth " + std::to_string(*depth) +
                      " and values of shape " + toString(values.shape));
+  if (where.known && values.known && !isFloat(where.type) &&
+      isSmall(values.type, *countElements(shape))) {
+    c.set(0, knownOneHot(*where.known, *values.known, shape, *axis));
+    return success();
+  }
   Emitter &e = c.emitter;
   Type i64 = e.typeOf(DType::I64);
   Shape apart = where.shape;
