@@ -76,12 +76,9 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
       !matchPattern(value, m_Constant(&elements)) || elements.isSplat();
   if (!isSplat && !wanted.isReplicated()) {
     Value whole = makeFree(value, replicated(value));
-    auto reshard = ReshardOp::create(
-        builder, op->getLoc(), whole.getType(), whole, replicated(value),
-        wanted, builder.getStringAttr("slice of a constant"));
-    setShardings(reshard, wanted);
-    setPlacement(reshard, wanted);
-    return versions[{value, wanted}] = reshard;
+    return versions[{value, wanted}] =
+               makeReshard(builder, op->getLoc(), whole, replicated(value),
+                           wanted, "slice of a constant", {});
   }
   // The op itself serves its first user.
   if (!op->hasAttr(shardingsName)) {
@@ -119,16 +116,21 @@ Value ReshardInserter::makeReshard(OpBuilder &builder, Location loc,
   if (scope)
     reshard->setAttr(kScopeAttr, scope);
   setPlacement(reshard, to);
-  auto found = originals.find(value);
-  Value original = found == originals.end() ? value : found->second;
-  originals[reshard] = original;
-  copies[original].push_back(reshard);
-  return versions[{original, to}] = reshard;
+  copies[getOriginal(value)].push_back(reshard);
+  return reshard;
+}
+
+Value ReshardInserter::getOriginal(Value value) const {
+  while (auto reshard = value.getDefiningOp<ReshardOp>()) {
+    if (synced.contains(value))
+      break;
+    value = reshard.getOperand();
+  }
+  return value;
 }
 
 Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
-  auto found = originals.find(value);
-  Value original = found == originals.end() ? value : found->second;
+  Value original = getOriginal(value);
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
     return original;

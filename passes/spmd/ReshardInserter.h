@@ -105,6 +105,8 @@ private:
   /// `value` placed as `wanted`, for `user`: itself, or a reshard of it.
   Value getAs(Value value, ShardingAttr wanted, Operation *user,
               function_ref<std::string()> cause);
+  /// What a reshard is a copy of, in the end.
+  Value getOriginal(Value value) const;
   /// The copy of a value from which the fewest bytes bring it to `wanted`.
   Value getNearest(Value value, ShardingAttr wanted);
   Value makeFree(Value value, ShardingAttr wanted);
@@ -131,12 +133,13 @@ private:
   llvm::DenseMap<Value, ShardingAttr> newPlacements;
   /// Who caused the pending reduction of a value.
   llvm::DenseMap<Value, unsigned> partialCauses;
-  /// Reshards made so far.
+  /// Free values as they were made so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
-  /// What a reshard is a copy of, in the end, and all copies of a value: the
-  /// next one is made from the one that is nearest.
-  llvm::DenseMap<Value, Value> originals;
+  /// Reshards made so far of a value: the next one is made from the one that is
+  /// nearest.
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
+  /// Results of syncs, which count as values of their own.
+  llvm::SmallDenseSet<Value> synced;
   /// By function and number.
   llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
       returnPlacements;

@@ -104,7 +104,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     return text;
   });
   // Who uses a sync's result uses that, not what the sync was made from.
-  originals.erase(ready);
+  synced.insert(ready);
   sync.getResult().replaceAllUsesWith(ready);
   sync.erase();
   return success();
