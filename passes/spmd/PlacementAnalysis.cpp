@@ -272,6 +272,11 @@ LogicalResult PlacementAnalysis::seedValue(unsigned value,
              << "asks for " << printDim(wanted) << " on dimension " << index
              << " of a value that " << causes[state.cause] << " places as "
              << printDim(state.sharding);
+    if (wanted != layout->none() && type.isDynamicDim(index))
+      return at->emitOpError()
+             << "asks for " << printDim(wanted) << " on dimension " << index
+             << " of " << type << ", whose size is not known; give it, as "
+             << "`dist-import --bind` does";
     if (wanted != layout->none()) {
       state.sharding = wanted;
       state.cause = cause;

@@ -28,3 +28,20 @@ func.func @pending_by_hand(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = dist.sharding_constraint %x <@m, [{}, {}], partial = sum {"tp"}> : tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error @below {{asks for {"tp"} on dimension 0 of 'tensor<?x16xf32>', whose size is not known}}
+func.func @dynamic_dim(%x: tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<?x16xf32> {
+  return %x : tensor<?x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @dynamic_gather(%x: tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>})
+    -> (tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
+  // expected-error @below {{would communicate a tensor of dynamic shape 'tensor<?x16xf32>' (the sharding of result 0)}}
+  return %x : tensor<?x16xf32>
+}

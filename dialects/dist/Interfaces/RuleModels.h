@@ -14,6 +14,8 @@ namespace mlir::dist {
 void registerLinalgRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 void registerElementwiseRules(DialectRegistry &registry);
+/// Part of registerTensorRules.
+void attachLookupModels(MLIRContext *context);
 
 /// How a scalar depends on values that are partial of some kind.
 enum class Dependence : uint8_t {

@@ -1,9 +1,8 @@
-//===- TensorRules.cpp - Reshapes, slices, joins, pads, lookups
+//===- TensorRules.cpp - Reshapes, slices, joins, pads
 //------------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <numeric>
@@ -314,183 +313,10 @@ struct PadModel
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Lookups: a sharded table makes partial sums, zero where the row is elsewhere
+// Values made from nothing, sizes
 //===----------------------------------------------------------------------===//
 
-/// The first `count` of `loops` loops.
-static AffineMap getMajorDims(Builder &b, int64_t loops, int64_t count) {
-  SmallVector<AffineExpr> dims;
-  for (int64_t dim = 0; dim < count; ++dim)
-    dims.push_back(b.getAffineDimExpr(dim));
-  return AffineMap::get(loops, 0, dims, b.getContext());
-}
-
 namespace {
-struct GatherModel
-    : ShardingRuleOpInterface::ExternalModel<GatherModel, tensor::GatherOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    auto gather = cast<tensor::GatherOp>(op);
-    RankedTensorType source = gather.getSourceType();
-    RankedTensorType indices = gather.getIndicesType();
-    RankedTensorType result = gather.getResultType();
-    ArrayRef<int64_t> gatherDims = gather.getGatherDims();
-    ShardingRule rule;
-    rule.masksPadding = true; // rows that are padding are looked up by nobody
-    rule.operands.resize(2);
-    rule.results.resize(1);
-    rule.operands[0].dims.resize(source.getRank());
-    rule.operands[1].dims.resize(indices.getRank());
-    rule.results[0].dims.resize(result.getRank());
-    int64_t batch = indices.getRank() - 1;
-    for (int64_t dim = 0; dim < batch; ++dim) {
-      int64_t size = indices.getDimSize(dim);
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
-      rule.operands[1].dims[dim].push_back(factor);
-      rule.results[0].dims[dim].push_back(factor);
-    }
-    bool keepsDims = result.getRank() == batch + source.getRank();
-    bool isBool = source.getElementType().isInteger(1);
-    int64_t resultDim = batch;
-    for (int64_t dim = 0; dim < source.getRank(); ++dim) {
-      int64_t size = source.getDimSize(dim);
-      if (llvm::is_contained(gatherDims, dim)) {
-        bool fixed = ShapedType::isDynamic(size);
-        rule.operands[0].dims[dim].push_back(rule.addFactor(
-            size, fixed ? FactorKind::Replicated : FactorKind::Reduction,
-            isBool ? ReductionKind::Or : ReductionKind::Sum));
-        resultDim += keepsDims;
-        continue;
-      }
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
-      rule.operands[0].dims[dim].push_back(factor);
-      rule.results[0].dims[resultDim++].push_back(factor);
-    }
-    return rule;
-  }
-  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
-                                 ReductionKind) const {
-    // Rows of a pending table are pending rows.
-    return partial[0] && !partial[1] ? PartialResult::Partial
-                                     : PartialResult::Illegal;
-  }
-
-  LogicalResult makeLocal(Operation *op, OpBuilder &b,
-                          const LocalView &view) const {
-    auto gather = cast<tensor::GatherOp>(op);
-    const MeshLayout &layout = view.layout;
-    ArrayRef<int64_t> gatherDims = gather.getGatherDims();
-    auto table = cast<RankedTensorType>(view.operandTypes[0]);
-    ArrayRef<DimShardingAttr> tableDims = view.operands[0].getDims();
-    ArrayRef<DimShardingAttr> indexDims = view.operands[1].getDims();
-    auto wholeIndices = cast<RankedTensorType>(view.operandTypes[1]);
-    bool unevenIndices = false;
-    for (auto [dim, size] : llvm::zip_equal(indexDims, wholeIndices.getShape()))
-      unevenIndices |= !layout.isEven(dim, size);
-    bool sharded = llvm::any_of(gatherDims, [&](int64_t dim) {
-      return tableDims[dim] != layout.none();
-    });
-    if (failed(setLocalResultTypes(op, view)))
-      return failure();
-    if (!sharded && !unevenIndices)
-      return success();
-
-    // Local row numbers: those of other devices, and of padding, become 0.
-    Location loc = op->getLoc();
-    b.setInsertionPoint(op);
-    auto indices = cast<RankedTensorType>(gather.getIndices().getType());
-    int64_t rank = indices.getRank();
-    Type element = indices.getElementType();
-    // Yields the local row number and whether it is this device's.
-    auto locate = [&](Value number) -> std::pair<Value, Value> {
-      if (!number.getType().isIndex())
-        number = arith::IndexCastOp::create(b, loc, b.getIndexType(), number);
-      Value which = linalg::IndexOp::create(b, loc, rank - 1);
-      Value isHere, localNumber;
-      for (auto [position, dim] : llvm::enumerate(gatherDims)) {
-        auto [mine, here] = getLocalIndex(b, loc, layout, tableDims[dim],
-                                          table.getDimSize(dim), number);
-        if (!isHere) {
-          isHere = here;
-          localNumber = mine;
-          continue;
-        }
-        Value isThis = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::eq, which,
-            arith::ConstantIndexOp::create(b, loc, position));
-        isHere = arith::SelectOp::create(b, loc, isThis, here, isHere);
-        localNumber =
-            arith::SelectOp::create(b, loc, isThis, mine, localNumber);
-      }
-      return {localNumber, isHere};
-    };
-    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-    AffineMap identity = b.getMultiDimIdentityMap(rank);
-    Value empty = tensor::EmptyOp::create(b, loc, indices.getShape(), element);
-    auto local = linalg::GenericOp::create(
-        b, loc, indices, gather.getIndices(), empty,
-        ArrayRef<AffineMap>{identity, identity}, loops);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      Block *body =
-          b.createBlock(&local.getRegion(), {}, {element, element}, {loc, loc});
-      auto [number, isHere] = locate(body->getArgument(0));
-      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      Value safe = arith::SelectOp::create(b, loc, isHere, number, zero);
-      if (!element.isIndex())
-        safe = arith::IndexCastOp::create(b, loc, element, safe);
-      linalg::YieldOp::create(b, loc, safe);
-    }
-    Value wholeNumbers = gather.getIndices();
-    gather.getIndicesMutable().assign(local.getResult(0));
-    if (!sharded)
-      return success();
-
-    // A lookup over several dimensions is here only if all its numbers are.
-    auto maskType =
-        RankedTensorType::get(indices.getShape().drop_back(), b.getI1Type());
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    empty = tensor::EmptyOp::create(b, loc, maskType.getShape(), b.getI1Type());
-    Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
-    loops.back() = utils::IteratorType::reduction;
-    AffineMap rowMap = getMajorDims(b, rank, rank - 1);
-    auto mask =
-        linalg::GenericOp::create(b, loc, maskType, wholeNumbers, maskInit,
-                                  ArrayRef<AffineMap>{identity, rowMap}, loops);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      Block *body = b.createBlock(&mask.getRegion(), {},
-                                  {element, b.getI1Type()}, {loc, loc});
-      auto [number, isHere] = locate(body->getArgument(0));
-      Value all = arith::AndIOp::create(b, loc, isHere, body->getArgument(1));
-      linalg::YieldOp::create(b, loc, all);
-    }
-
-    // Zero what other devices hold.
-    b.setInsertionPointAfter(op);
-    auto type = gather.getResultType();
-    AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                              utils::IteratorType::parallel);
-    empty =
-        tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-    auto masked = linalg::GenericOp::create(
-        b, loc, type, ValueRange{gather.getResult(), mask.getResult(0)}, empty,
-        ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), rank - 1),
-                            all},
-        parallel);
-    OpBuilder::InsertionGuard guard(b);
-    Type value = type.getElementType();
-    Block *body = b.createBlock(&masked.getRegion(), {},
-                                {value, b.getI1Type(), value}, {loc, loc, loc});
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value));
-    Value kept = arith::SelectOp::create(b, loc, body->getArgument(1),
-                                         body->getArgument(0), zero);
-    linalg::YieldOp::create(b, loc, kept);
-    gather.getResult().replaceAllUsesExcept(masked.getResult(0), masked);
-    return success();
-  }
-};
-
 /// Values made from nothing: every dimension is free.
 struct EmptyModel
     : ShardingRuleOpInterface::ExternalModel<EmptyModel, tensor::EmptyOp> {
@@ -504,6 +330,35 @@ struct EmptyModel
     return rule;
   }
 };
+
+/// A size is the same wherever the tensor lies: that of the whole.
+struct DimModel
+    : ShardingRuleOpInterface::ExternalModel<DimModel, tensor::DimOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto dim = cast<tensor::DimOp>(op);
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    if (auto type = dyn_cast<RankedTensorType>(dim.getSource().getType()))
+      for (int64_t size : type.getShape())
+        rule.operands[0].dims.push_back({rule.addFactor(
+            size, dim.getConstantIndex() ? parallelIfStatic(size)
+                                         : FactorKind::Replicated)});
+    return rule;
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto dim = cast<tensor::DimOp>(op);
+    auto whole = dyn_cast<RankedTensorType>(view.operandTypes[0]);
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!whole || !index || whole.isDynamicDim(*index))
+      return success();
+    b.setInsertionPoint(op);
+    op->getResult(0).replaceAllUsesWith(arith::ConstantIndexOp::create(
+        b, op->getLoc(), whole.getDimSize(*index)));
+    return success();
+  }
+};
 } // namespace
 
 void mlir::dist::registerTensorRules(DialectRegistry &registry) {
@@ -514,7 +369,8 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
     tensor::PadOp::attachInterface<PadModel>(*context);
-    tensor::GatherOp::attachInterface<GatherModel>(*context);
+    tensor::DimOp::attachInterface<DimModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
+    attachLookupModels(context);
   });
 }

@@ -1245,3 +1245,55 @@ func.func private @f(%a: tensor<NxMxf64>, %b: tensor<NxMxf64>) -> tensor<NxMxf64
   %0 = arith.addf %a, %b : tensor<NxMxf64>
   return %0 : tensor<NxMxf64>
 }
+
+// ----- top three, as dist-import writes them some
+func.func @main(%a: tensor<NxMxf64>) -> tensor<3xMxf64> {
+  %z = arith.constant dense<0> : tensor<NxMxi64>
+  %ranks = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %a : tensor<NxMxf64>, tensor<NxMxf64>) outs(%z : tensor<NxMxi64>) {
+  ^bb0(%x: f64, %y: f64, %s: i64):
+    %i = linalg.index 0 : index
+    %k = linalg.index 2 : index
+    %more = arith.cmpf ogt, %y, %x : f64
+    %same = arith.cmpf oeq, %y, %x : f64
+    %first = arith.cmpi ult, %k, %i : index
+    %tie = arith.andi %same, %first : i1
+    %before = arith.ori %more, %tie : i1
+    %one = arith.extui %before : i1 to i64
+    %t = arith.addi %s, %one : i64
+    linalg.yield %t : i64
+  } -> tensor<NxMxi64>
+  %f = arith.constant dense<0.0> : tensor<3xMxf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%ranks, %a : tensor<NxMxi64>, tensor<NxMxf64>) outs(%f : tensor<3xMxf64>) {
+  ^bb0(%n: i64, %x: f64, %s: f64):
+    %i = linalg.index 0 : index
+    %h = arith.index_cast %i : index to i64
+    %z0 = arith.constant 0.0 : f64
+    %is = arith.cmpi eq, %n, %h : i64
+    %y = arith.select %is, %x, %z0 : f64
+    %t = arith.addf %s, %y : f64
+    linalg.yield %t : f64
+  } -> tensor<3xMxf64>
+  return %r : tensor<3xMxf64>
+}
+
+// ----- scattered rows, as dist-import writes them some
+func.func @main(%a: tensor<NxMxf64>, %u: tensor<2xMxf64>, %rows: tensor<2xi64> {test.below = N : i64}) -> tensor<NxMxf64> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%u, %rows : tensor<2xMxf64>, tensor<2xi64>) outs(%a : tensor<NxMxf64>) {
+  ^bb0(%x: f64, %row: i64, %s: f64):
+    %i = linalg.index 0 : index
+    %h = arith.index_cast %i : index to i64
+    %is = arith.cmpi eq, %row, %h : i64
+    %y = arith.select %is, %x, %s : f64
+    linalg.yield %y : f64
+  } -> tensor<NxMxf64>
+  return %r : tensor<NxMxf64>
+}
+
+// ----- tensor.scatter of columns some
+func.func @main(%a: tensor<NxMxf64>, %s: tensor<MxNxf64>, %i: tensor<Mx1xi64> {test.permutation = M : i64}) -> tensor<NxMxf64> {
+  %r = tensor.scatter %s into %a[%i] scatter_dims([1]) unique : (tensor<MxNxf64>, tensor<NxMxf64>, tensor<Mx1xi64>) -> tensor<NxMxf64>
+  return %r : tensor<NxMxf64>
+}
