@@ -42,23 +42,53 @@ static SmallVector<double> coefficients(StringRef mode, double position,
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-static LogicalResult resize(NodeContext &c) {
-  const Tensor &x = c.in(0);
-  int64_t rank = x.rank();
-  StringRef mode = c.stringAttr("mode", "nearest");
-  StringRef transform =
+namespace {
+/// The attributes of a Resize, and the sizes that it asks for.
+struct Target {
+  StringRef mode, transform, rounding;
+  double cubic = 0;
+  bool excludesOutside = false;
+  Shape shape;
+  SmallVector<double> scales;
+};
+
+/// How a dimension of `from` becomes one of `to`.
+struct Line {
+  int64_t from, to;
+  double scale;
+
+  int64_t clamp(double position) const {
+    return std::clamp<int64_t>(static_cast<int64_t>(position), 0, from - 1);
+  }
+};
+} // namespace
+
+static LogicalResult readAttributes(NodeContext &c, Target &target) {
+  target.mode = c.stringAttr("mode", "nearest");
+  target.transform =
       c.stringAttr("coordinate_transformation_mode", "half_pixel");
-  StringRef rounding = c.stringAttr("nearest_mode", "round_prefer_floor");
-  double a = c.floatAttr("cubic_coeff_a", -0.75);
-  bool excludes = c.intAttr("exclude_outside", 0) != 0;
+  target.rounding = c.stringAttr("nearest_mode", "round_prefer_floor");
+  target.cubic = c.floatAttr("cubic_coeff_a", -0.75);
+  target.excludesOutside = c.intAttr("exclude_outside", 0) != 0;
   StringRef policy = c.stringAttr("keep_aspect_ratio_policy", "stretch");
-  if (mode != "nearest" && mode != "linear" && mode != "cubic")
-    return c.unsupported("Resize with mode '" + mode + "'");
+  if (target.mode != "nearest" && target.mode != "linear" &&
+      target.mode != "cubic")
+    return c.unsupported("Resize with mode '" + target.mode + "'");
   if (c.intAttr("antialias", 0) != 0)
     return c.unsupported("Resize with antialias");
   if (policy != "stretch")
     return c.unsupported("Resize with keep_aspect_ratio_policy '" + policy +
                          "'");
+  if (!originalPosition(target.transform, 0, 1, 1, 1))
+    return c.unsupported("Resize with coordinate_transformation_mode '" +
+                         target.transform + "'");
+  return success();
+}
+
+/// Sizes (input 3) or scales (input 2) of all axes, or of those in `axes`.
+static LogicalResult readSizes(NodeContext &c, Target &target) {
+  const Tensor &x = c.in(0);
+  int64_t rank = x.rank();
   SmallVector<int64_t> list;
   for (int64_t i = 0; i < rank; ++i)
     list.push_back(i);
@@ -66,14 +96,13 @@ static LogicalResult resize(NodeContext &c) {
     list = *given;
   if (failed(c.axes(list, rank)))
     return failure();
-
-  Shape result = x.shape;
-  SmallVector<double> scales(rank, 1);
-  auto known = [&](size_t i) {
+  target.shape = x.shape;
+  target.scales.assign(rank, 1);
+  auto given = [&](size_t i) {
     return c.has(i) && !c.in(i).shape.empty() && c.in(i).shape[0] > 0;
   };
-  size_t source = known(3) ? 3 : 2;
-  if (!known(source))
+  size_t source = given(3) ? 3 : 2;
+  if (!given(source))
     return c.invalid("neither scales nor sizes");
   if (!c.data(source))
     return c.unsupported("Resize to a size computed at run time");
@@ -83,76 +112,92 @@ static LogicalResult resize(NodeContext &c) {
                      Twine(list.size()) + " axes");
   for (auto [i, entry] : llvm::enumerate(list)) {
     int64_t axis = *c.axis(entry, rank), size = x.shape[axis];
-    double scale = source == 2 ? numbers.getFloat(i) : 0;
-    double to = source == 2 ? std::floor(size * scale) : numbers.getFloat(i);
+    double number = numbers.getFloat(i);
+    double to = source == 2 ? std::floor(size * number) : number;
     if (!(to >= 1 && to < 1e6) || size < 1)
       return c.invalid("a dimension of " + Twine(size) + " becomes " +
                        std::to_string(to));
-    result[axis] = static_cast<int64_t>(to);
-    scales[axis] = source == 2 ? scale : to / size;
+    target.shape[axis] = static_cast<int64_t>(to);
+    target.scales[axis] = source == 2 ? number : to / size;
   }
-  if (!countElements(result))
-    return c.invalid("a result of shape " + toString(result));
+  if (!countElements(target.shape))
+    return c.invalid("a result of shape " + toString(target.shape));
+  return success();
+}
 
+/// The nearest position of the input for each one of the result.
+static SmallVector<int64_t> nearestPositions(const Target &target,
+                                             const Line &line) {
+  SmallVector<int64_t> positions;
+  for (int64_t at = 0; at < line.to; ++at) {
+    double where =
+        *originalPosition(target.transform, at, line.scale, line.from, line.to);
+    double rounded = target.rounding == "floor"  ? std::floor(where)
+                     : target.rounding == "ceil" ? std::ceil(where)
+                     : target.rounding == "round_prefer_ceil"
+                         ? std::floor(where + 0.5)
+                         : std::ceil(where - 0.5);
+    positions.push_back(line.clamp(rounded));
+  }
+  return positions;
+}
+
+/// The matrix [to, from] of an interpolation, which is linear in the input.
+static HostTensor interpolation(DType type, const Target &target,
+                                const Line &line) {
+  HostTensor weights(type, {line.to, line.from});
+  for (int64_t at = 0; at < line.to; ++at) {
+    double position =
+        *originalPosition(target.transform, at, line.scale, line.from, line.to);
+    if (target.mode == "linear")
+      position = std::clamp(position, 0.0, double(line.from - 1));
+    int64_t first;
+    SmallVector<double> parts =
+        coefficients(target.mode, position, target.cubic, first);
+    double sum = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      int64_t tap = first + i;
+      if (target.excludesOutside && (tap < 0 || tap >= line.from))
+        parts[i] = 0;
+      sum += parts[i];
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      int64_t to = at * line.from + line.clamp(double(first + int64_t(i)));
+      weights.setFloat(to, weights.getFloat(to) + parts[i] / sum);
+    }
+  }
+  return weights;
+}
+
+static LogicalResult resize(NodeContext &c) {
+  const Tensor &x = c.in(0);
+  int64_t rank = x.rank();
+  Target target;
+  if (failed(readAttributes(c, target)) || failed(readSizes(c, target)))
+    return failure();
   Emitter &e = c.emitter;
   Tensor value = x;
   for (int64_t axis = 0; axis < rank; ++axis) {
-    int64_t from = x.shape[axis], to = result[axis];
-    if (from == to && scales[axis] == 1)
+    Line line{x.shape[axis], target.shape[axis], target.scales[axis]};
+    if (line.from == line.to && line.scale == 1)
       continue;
-    if (mode != "nearest" && !isFloat(x.type))
+    if (target.mode != "nearest" && !isFloat(x.type))
       return c.unsupported("Resize of type " + nameOf(x.type));
-    if (to * from > (int64_t(1) << 28))
-      return c.unsupported("Resize of a dimension from " + Twine(from) +
-                           " to " + Twine(to));
-    SmallVector<int64_t> positions;
-    HostTensor weights(x.type, {mode == "nearest" ? 1 : to, from});
-    for (int64_t at = 0; at < to; ++at) {
-      std::optional<double> where =
-          originalPosition(transform, at, scales[axis], from, to);
-      if (!where)
-        return c.unsupported("Resize with coordinate_transformation_mode '" +
-                             transform + "'");
-      auto clamp = [&](double position) {
-        return std::clamp<int64_t>(static_cast<int64_t>(position), 0, from - 1);
-      };
-      if (mode == "nearest") {
-        double rounded = rounding == "floor"  ? std::floor(*where)
-                         : rounding == "ceil" ? std::ceil(*where)
-                         : rounding == "round_prefer_ceil"
-                             ? std::floor(*where + 0.5)
-                             : std::ceil(*where - 0.5);
-        positions.push_back(clamp(rounded));
-        continue;
-      }
-      double position =
-          mode == "linear" ? std::clamp(*where, 0.0, double(from - 1)) : *where;
-      int64_t first;
-      SmallVector<double> parts = coefficients(mode, position, a, first);
-      double sum = 0;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        int64_t tap = first + i;
-        if (excludes && (tap < 0 || tap >= from))
-          parts[i] = 0;
-        sum += parts[i];
-      }
-      for (size_t i = 0; i < parts.size(); ++i) {
-        int64_t at1 = at * from + clamp(double(first + int64_t(i)));
-        weights.setFloat(at1, weights.getFloat(at1) + parts[i] / sum);
-      }
-    }
-    if (mode == "nearest") {
-      value = c.take(value, axis, positions);
+    if (line.to * line.from > (int64_t(1) << 28))
+      return c.unsupported("Resize of a dimension from " + Twine(line.from) +
+                           " to " + Twine(line.to));
+    if (target.mode == "nearest") {
+      value = c.take(value, axis, nearestPositions(target, line));
       continue;
     }
-    // Interpolation is linear: a product with a matrix known now.
     SmallVector<int64_t> labels, out;
     for (int64_t i = 0; i < rank; ++i) {
       labels.push_back(i);
       out.push_back(i == axis ? rank : i);
     }
-    Value product = e.contract(c.valueOf(value), labels, e.constant(weights),
-                               {rank, axis}, out);
+    Value weights = e.constant(interpolation(x.type, target, line));
+    Value product =
+        e.contract(c.valueOf(value), labels, weights, {rank, axis}, out);
     value = Tensor();
     value.type = x.type;
     value.shape = shapeOf(product);
