@@ -171,131 +171,156 @@ static std::optional<Shape> commonShape(NodeContext &c, DType type) {
   return shape;
 }
 
-static bool foldElementwise(NodeContext &c) {
+static bool foldWhere(NodeContext &c) {
+  if (c.node.op != "Where" || c.numInputs() != 3 ||
+      c.in(0).type != DType::Bool || c.in(1).type != c.in(2).type)
+    return false;
+  DType type = c.in(1).type;
+  std::optional<Shape> shape = commonShape(c, type);
+  if (!shape)
+    return false;
+  HostTensor out(type, *shape);
+  Reader condition(*c.in(0).known, *shape), yes(*c.in(1).known, *shape),
+      no(*c.in(2).known, *shape);
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const Reader &from = condition.getInt(i) ? yes : no;
+    if (isFloat(type))
+      out.setFloat(i, from.getFloat(i));
+    else
+      out.setInt(i, from.getInt(i));
+  }
+  c.set(0, out);
+  return true;
+}
+
+/// A function of one integer.
+static int64_t applyToInt(StringRef op, DType type, int64_t x) {
+  auto negated = [&] { return wrap(0, x, std::minus<uint64_t>()); };
+  if (op == "Not")
+    return type == DType::Bool ? !x : ~x;
+  if (op == "Neg")
+    return negated();
+  if (op == "Abs")
+    return x < 0 ? negated() : x;
+  if (op == "Relu")
+    return std::max<int64_t>(x, 0);
+  return (x > 0) - (x < 0); // Sign
+}
+
+static bool foldUnary(NodeContext &c) {
   StringRef op = c.node.op;
   DType type = c.in(0).type;
-  // uint64 would need its own arithmetic.
-  for (size_t i = 0; i < c.numInputs(); ++i)
-    if (c.in(i).type == DType::U64)
+  if (c.numInputs() != 1)
+    return false;
+  const HostTensor &in = *c.in(0).known;
+  DType result = op == "Cast"    ? static_cast<DType>(c.intAttr("to", 0))
+                 : op == "IsNaN" ? DType::Bool
+                                 : type;
+  if (sizeOf(result) == 0 || result == DType::U64 ||
+      !isSmall(result, in.size()))
+    return false;
+  HostTensor out(result, in.getShape());
+  if (isFloat(type)) {
+    auto function = floatUnaries().find(op);
+    if (op != "Cast" && op != "IsNaN" && function == floatUnaries().end())
       return false;
-
-  if (op == "Where" && c.numInputs() == 3 && type == DType::Bool &&
-      c.in(1).type == c.in(2).type) {
-    DType result = c.in(1).type;
-    std::optional<Shape> shape = commonShape(c, result);
-    if (!shape)
-      return false;
-    HostTensor out(result, *shape);
-    Reader condition(*c.in(0).known, *shape), yes(*c.in(1).known, *shape),
-        no(*c.in(2).known, *shape);
-    for (int64_t i = 0; i < out.size(); ++i) {
-      const Reader &from = condition.getInt(i) ? yes : no;
-      if (isFloat(result))
-        out.setFloat(i, from.getFloat(i));
-      else
-        out.setInt(i, from.getInt(i));
-    }
-    c.set(0, out);
-    return true;
-  }
-  if (c.numInputs() == 1 &&
-      (op == "Cast" || op == "Not" || op == "IsNaN" || op == "Neg" ||
-       op == "Abs" || op == "Sign" || floatUnaries().contains(op))) {
-    DType result = op == "Cast"    ? static_cast<DType>(c.intAttr("to", 0))
-                   : op == "IsNaN" ? DType::Bool
-                                   : type;
-    const HostTensor &in = *c.in(0).known;
-    if (sizeOf(result) == 0 || !isSmall(result, in.size()) ||
-        result == DType::U64)
-      return false;
-    bool floating = isFloat(type);
-    auto unary = floatUnaries().find(op);
-    if (op != "Cast" && op != "Not" && op != "IsNaN" && !floating &&
-        op != "Neg" && op != "Abs" && op != "Sign" && op != "Relu")
-      return false;
-    HostTensor out(result, in.getShape());
     for (int64_t i = 0; i < in.size(); ++i) {
-      if (op == "Cast") {
-        if (floating)
-          out.setFloat(i, in.getFloat(i));
-        else
-          out.setInt(i, in.getInt(i));
-      } else if (op == "Not") {
-        out.setInt(i, type == DType::Bool ? !in.getInt(i) : ~in.getInt(i));
-      } else if (op == "IsNaN") {
-        out.setInt(i, std::isnan(in.getFloat(i)));
-      } else if (floating) {
-        out.setFloat(i, unary->second(in.getFloat(i)));
-      } else {
-        int64_t x = in.getInt(i);
-        out.setInt(i, op == "Neg" ? wrap(0, x, std::minus<uint64_t>())
-                      : op == "Abs"
-                          ? (x < 0 ? wrap(0, x, std::minus<uint64_t>()) : x)
-                      : op == "Relu" ? std::max<int64_t>(x, 0)
-                                     : (x > 0) - (x < 0));
-      }
+      double x = in.getFloat(i);
+      if (op == "IsNaN")
+        out.setInt(i, std::isnan(x));
+      else
+        out.setFloat(i, op == "Cast" ? x : function->second(x));
     }
-    c.set(0, out);
-    return true;
+  } else {
+    bool known = op == "Cast" || op == "Not" || op == "Neg" || op == "Abs" ||
+                 op == "Relu" || op == "Sign";
+    if (!known)
+      return false;
+    for (int64_t i = 0; i < in.size(); ++i)
+      out.setInt(i, op == "Cast" ? in.getInt(i)
+                                 : applyToInt(op, type, in.getInt(i)));
   }
+  c.set(0, out);
+  return true;
+}
+
+static bool foldComparison(NodeContext &c) {
+  std::optional<Compare> predicate = comparison(c.node.op);
+  if (!predicate || c.numInputs() != 2 || c.in(0).type != c.in(1).type)
+    return false;
+  std::optional<Shape> shape = commonShape(c, DType::Bool);
+  if (!shape)
+    return false;
+  bool floating = isFloat(c.in(0).type);
+  HostTensor out(DType::Bool, *shape);
+  Reader a(*c.in(0).known, *shape), b(*c.in(1).known, *shape);
+  for (int64_t i = 0; i < out.size(); ++i)
+    out.setInt(i, floating ? holds(*predicate, a.getFloat(i), b.getFloat(i))
+                           : holds(*predicate, a.getInt(i), b.getInt(i)));
+  c.set(0, out);
+  return true;
+}
+
+/// One integer operation; none where it has no result, which is left to run
+/// time.
+static std::optional<int64_t> combineInts(NodeContext &c, int64_t x,
+                                          int64_t y) {
+  StringRef op = c.node.op;
+  if (op == "Mod") {
+    if (y == 0)
+      return std::nullopt;
+    int64_t rest = y == -1 ? 0 : x % y;
+    bool likeC = c.intAttr("fmod", 0) != 0;
+    return !likeC && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+  }
+  if (op == "Div" && (y == 0 || (y == -1 && x == INT64_MIN)))
+    return std::nullopt;
+  auto it = intBinaries().find(op);
+  return it == intBinaries().end() ? std::nullopt
+                                   : std::optional(it->second(x, y));
+}
+
+static bool foldBinary(NodeContext &c) {
+  StringRef op = c.node.op;
   if (c.numInputs() != 2)
     return false;
-  bool floating = isFloat(type);
-  if (op == "Pow" ? !isFloat(type) && isFloat(c.in(1).type)
-                  : c.in(1).type != type)
+  DType type = c.in(0).type;
+  bool isPower = op == "Pow";
+  if (isPower ? !isFloat(type) && isFloat(c.in(1).type) : c.in(1).type != type)
     return false;
-  if (std::optional<Compare> predicate = comparison(op)) {
-    std::optional<Shape> shape = commonShape(c, DType::Bool);
-    if (!shape)
-      return false;
-    HostTensor out(DType::Bool, *shape);
-    Reader a(*c.in(0).known, *shape), b(*c.in(1).known, *shape);
-    for (int64_t i = 0; i < out.size(); ++i)
-      out.setInt(i, floating ? holds(*predicate, a.getFloat(i), b.getFloat(i))
-                             : holds(*predicate, a.getInt(i), b.getInt(i)));
-    c.set(0, out);
-    return true;
-  }
   std::optional<Shape> shape = commonShape(c, type);
   if (!shape)
     return false;
   HostTensor out(type, *shape);
   Reader a(*c.in(0).known, *shape), b(*c.in(1).known, *shape);
-  if (floating || op == "Pow") {
+  if (isFloat(type) || isPower) {
     auto it = floatBinaries().find(op);
     if (it == floatBinaries().end() ||
         (op == "Mod" && c.intAttr("fmod", 0) == 0))
       return false;
     for (int64_t i = 0; i < out.size(); ++i)
       out.setFloat(i, it->second(a.getFloat(i), b.getFloat(i)));
-    c.set(0, out);
-    return true;
-  }
-  if (op == "Mod") {
-    bool likeC = c.intAttr("fmod", 0) != 0;
+  } else {
     for (int64_t i = 0; i < out.size(); ++i) {
-      int64_t x = a.getInt(i), y = b.getInt(i);
-      if (y == 0)
+      std::optional<int64_t> value = combineInts(c, a.getInt(i), b.getInt(i));
+      if (!value)
         return false;
-      int64_t r = y == -1 ? 0 : x % y;
-      if (!likeC && r != 0 && (r < 0) != (y < 0))
-        r += y;
-      out.setInt(i, r);
+      out.setInt(i, *value);
     }
-    c.set(0, out);
-    return true;
-  }
-  auto it = intBinaries().find(op);
-  if (it == intBinaries().end())
-    return false;
-  for (int64_t i = 0; i < out.size(); ++i) {
-    int64_t x = a.getInt(i), y = b.getInt(i);
-    if (op == "Div" && (y == 0 || (y == -1 && x == INT64_MIN)))
+    // Nothing was combined, so that nothing told whether it can be.
+    if (out.size() == 0 && op != "Mod" && !intBinaries().contains(op))
       return false;
-    out.setInt(i, it->second(x, y));
   }
   c.set(0, out);
   return true;
+}
+
+static bool foldElementwise(NodeContext &c) {
+  // uint64 would need its own arithmetic.
+  for (size_t i = 0; i < c.numInputs(); ++i)
+    if (c.in(i).type == DType::U64)
+      return false;
+  return foldWhere(c) || foldUnary(c) || foldComparison(c) || foldBinary(c);
 }
 
 static bool foldReduction(NodeContext &c) {
