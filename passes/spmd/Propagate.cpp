@@ -237,9 +237,8 @@ void PlacementAnalysis::visitSync(unsigned index,
   auto withAxes = [&](DimShardingAttr dim, int64_t size) {
     if (anyOverlap(dim.getAllAxes(), axes))
       return none; // contradicts: said where reshards are inserted
-    SmallVector<Piece, 2> pieces = layout->pieces(dim, size);
-    pieces.back().axes.append(axes.begin(), axes.end());
-    return layout->canonical(pieces);
+    DimShardingAttr appended = layout->append(dim, size, axes);
+    return appended ? appended : none;
   };
   auto withoutAxes = [&](DimShardingAttr dim, int64_t size) {
     SmallVector<Piece, 2> pieces = layout->pieces(dim, size);

@@ -76,10 +76,11 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
         return contradict("not sharded over them");
     if (sync.getKind() == SyncKind::Scatter && anyOverlap(axes, partial))
       return contradict("not partial over them");
-    SmallVector<Piece, 2> pieces =
-        layout.pieces(dims[dim], type.getDimSize(dim));
-    pieces.back().axes.append(axes.begin(), axes.end());
-    dims[dim] = layout.canonical(pieces);
+    dims[dim] = layout.append(dims[dim], type.getDimSize(dim), axes);
+    if (!dims[dim])
+      return contradict("divided by them in each interleaved block of "
+                        "dimension " +
+                        Twine(dim));
   }
   ShardingAttr wanted = place(dims, now.getPartialKind(), partial);
   if (partial.empty())

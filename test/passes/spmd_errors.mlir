@@ -45,3 +45,20 @@ func.func @dynamic_gather(%x: tensor<?x16xf32> {dist.sharding = #dist.sharding<@
   // expected-error @below {{would communicate a tensor of dynamic shape 'tensor<?x16xf32>' (the sharding of result 0)}}
   return %x : tensor<?x16xf32>
 }
+
+// -----
+
+dist.mesh @m ["x" = 2, "y" = 3]
+func.func @blocks_too_small(%x: tensor<4x8xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
+                            %y: tensor<4x9xf64> {dist.sharding = #dist.sharding<@m, [{}, {"y"} groups 3]>}) -> tensor<4x9xf64> {
+  // expected-note @below {{the value is made here}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x : tensor<4x8xf64>) outs(%y : tensor<4x9xf64>) {
+  ^bb0(%a: f64, %s: f64):
+    %t = arith.addf %s, %a : f64
+    linalg.yield %t : f64
+  } -> tensor<4x9xf64>
+  // expected-error @below {{'reduce_scatter' over "x" needs a value that is divided by them in each interleaved block of dimension 1}}
+  %1 = dist.sync %0 fwd_post reduce_scatter dim 1 over "x" : tensor<4x9xf64>
+  return %1 : tensor<4x9xf64>
+}

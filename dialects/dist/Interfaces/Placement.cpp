@@ -282,6 +282,16 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
   return canonical(list);
 }
 
+DimShardingAttr MeshLayout::append(DimShardingAttr dim, int64_t dimSize,
+                                   ArrayRef<AxisRefAttr> axes) const {
+  SmallVector<Piece, 2> list = pieces(dim, dimSize);
+  Piece &last = list.back();
+  last.axes.append(axes.begin(), axes.end());
+  if (list.size() > 1 && last.size % size(last.axes) != 0)
+    return {};
+  return canonical(list);
+}
+
 int64_t MeshLayout::localSize(DimShardingAttr dim, int64_t dimSize) const {
   if (dim == unsharded)
     return dimSize;

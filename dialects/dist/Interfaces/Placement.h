@@ -56,6 +56,11 @@ public:
   DimShardingAttr join(ArrayRef<DimShardingAttr> factors,
                        ArrayRef<int64_t> factorSizes) const;
 
+  /// `dim` sharded over `axes` as well, minor to what it has; null where it is
+  /// interleaved and they do not divide its last sub-dimension.
+  DimShardingAttr append(DimShardingAttr dim, int64_t size,
+                         ArrayRef<AxisRefAttr> axes) const;
+
   /// Elements that every device holds of a dimension, padding included.
   int64_t localSize(DimShardingAttr dim, int64_t size) const;
   /// Whether every device holds the same number of elements, and no padding.
