@@ -119,44 +119,22 @@ static void reuseInputs(func::FuncOp function) {
   });
 }
 
-/// The empty tensor in whose place `value` is computed, if there is one.
-static tensor::EmptyOp findDestination(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-      return empty;
-    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-      value = insert.getDest();
-    else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
-      value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
-    else if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
-      value = loop.getTiedLoopInit(cast<OpResult>(value))->get();
-    else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
-                 tensor::ExtractSliceOp>(op))
-      value = op->getOperand(0);
-    else
-      break;
-  }
-  return nullptr;
-}
-
-/// Results that begin as one (two concatenations with equal first parts) would
-/// be computed in one buffer: all but the first get a copy.
-static void separateResults(func::ReturnOp terminator) {
-  llvm::SmallDenseMap<Operation *, Value> taken;
+/// A value that is returned twice lies in one place only: from the second time
+/// on, a copy is returned.
+static void copyRepeated(func::ReturnOp terminator) {
+  llvm::SmallDenseSet<Value> seen;
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
-    Value value = operand.get();
-    tensor::EmptyOp destination = findDestination(value);
-    if (!destination ||
-        taken.try_emplace(destination, value).first->second == value)
-      continue;
-    operand.set(AllocTensorOp::create(
-        builder, terminator.getLoc(), cast<RankedTensorType>(value.getType()),
-        /*dynamicSizes=*/ValueRange(), /*copy=*/value));
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (type && !seen.insert(operand.get()).second)
+      operand.set(AllocTensorOp::create(builder, terminator.getLoc(), type,
+                                        /*dynamicSizes=*/ValueRange(),
+                                        /*copy=*/operand.get()));
   }
 }
 
-/// Adds a buffer argument for each result and writes the results there.
+/// Adds an argument for each result and materializes the results there. It is
+/// a tensor like all others until one-shot analysis has seen what aliases it.
 static LogicalResult passDestinations(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
@@ -164,34 +142,48 @@ static LogicalResult passDestinations(func::FuncOp function) {
            << " blocks; only structured control flow can be lowered";
   auto terminator =
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  separateResults(terminator);
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
+  auto setWritable = [&](unsigned argument, bool isWritable) {
+    function.setArgAttr(argument, BufferizationDialect::kWritableAttrName,
+                        builder.getBoolAttr(isWritable));
+  };
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
-    function.setArgAttr(i, BufferizationDialect::kWritableAttrName,
-                        builder.getBoolAttr(false));
-  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
+    setWritable(i, false);
+  copyRepeated(terminator);
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     if (!type || !type.hasStaticShape())
       return function.emitOpError("result #")
-             << index << " has type " << value.getType()
+             << operand.getOperandNumber() << " has type "
+             << operand.get().getType()
              << "; results must be tensors of static shape";
-    auto buffer = MemRefType::get(type.getShape(), type.getElementType());
     unsigned position = function.getNumArguments();
-    if (failed(
-            function.insertArgument(position, buffer, DictionaryAttr(), loc)))
+    if (failed(function.insertArgument(position, type, DictionaryAttr(), loc)))
       return failure();
-    MaterializeInDestinationOp::create(builder, loc, /*result=*/Type(), value,
-                                       function.getArgument(position),
-                                       /*restrict=*/true, /*writable=*/true);
+    setWritable(position, true);
+    operand.set(MaterializeInDestinationOp::create(
+                    builder, loc, operand.get(), function.getArgument(position))
+                    .getResult());
   }
   function->getParentOfType<ModuleOp>()->setAttr(
       kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
-  func::ReturnOp::create(builder, loc);
-  terminator.erase();
-  function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), {}));
   function.removeResAttrsAttr();
+  return success();
+}
+
+/// Results lie in the arguments made for them: nothing is returned any more.
+static LogicalResult dropResults(func::FuncOp function) {
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  unsigned first = function.getNumArguments() - terminator.getNumOperands();
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands()))
+    if (value != function.getArgument(first + index))
+      return function.emitOpError("result #")
+             << index << " does not lie in the buffer that is passed for it";
+  terminator.getOperandsMutable().clear();
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getArgumentTypes(), {}));
   return success();
 }
 
@@ -223,6 +215,9 @@ struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
     BufferizationState state;
     if (failed(runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(dropResults(function)))
+        return signalPassFailure();
   }
 };
 } // namespace

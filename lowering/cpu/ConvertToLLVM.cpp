@@ -303,9 +303,33 @@ static void emitEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
   LLVM::ReturnOp::create(builder, loc, zero);
 }
 
+/// Empty buffers get one dimension: MLIR has no strides for `5x0x6`, which a
+/// bare pointer needs. Nothing reads or writes them.
+static void flattenEmptyBuffers(ModuleOp module) {
+  auto flatten = [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (type && type.hasStaticShape() && type.getNumElements() == 0 &&
+        type.getRank() != 1)
+      value.setType(MemRefType::get({0}, type.getElementType()));
+  };
+  module.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      flatten(result);
+    for (Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        flatten(argument);
+    if (auto function = dyn_cast<func::FuncOp>(op);
+        function && !function.isExternal())
+      function.setFunctionType(FunctionType::get(
+          op->getContext(), function.getBody().getArgumentTypes(),
+          function.getResultTypes()));
+  });
+}
+
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    flattenEmptyBuffers(module);
     MLIRContext *context = &getContext();
     func::FuncOp program;
     for (func::FuncOp function : module.getOps<func::FuncOp>())

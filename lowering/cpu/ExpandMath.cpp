@@ -7,6 +7,7 @@
 
 #include "lowering/cpu/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -26,6 +27,7 @@ struct ExpandMath : dist::impl::DistCpuExpandMathBase<ExpandMath> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateMathAlgebraicSimplificationPatterns(patterns);
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     math::populateExpansionPatterns(patterns, {"rsqrt"});
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == math::ExpOp::getOperationName() ||

@@ -28,6 +28,11 @@ FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op) {
   FlatBuffer flat;
   flat.root = getRoot(buffer);
   auto rootType = dyn_cast<MemRefType>(flat.root.getType());
+  // Nothing of an empty buffer is touched; its strides mean nothing.
+  if (type && type.hasStaticShape() && type.getNumElements() == 0) {
+    flat.strides.assign(type.getRank(), 1);
+    return flat;
+  }
   if (!type || !type.hasStaticShape() || !rootType ||
       !rootType.hasStaticShape() || !rootType.getLayout().isIdentity() ||
       failed(type.getStridesAndOffset(flat.strides, flat.offset)) ||

@@ -47,6 +47,22 @@ def DistCpuBufferize : Pass<"dist-cpu-bufferize", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def DistCpuCarryInPlace : Pass<"dist-cpu-carry-in-place", "::mlir::func::FuncOp"> {
+  let summary = "What a loop carries stays in one buffer";
+  let description = [{
+    A buffer that a loop's iteration makes and the next one reads is copied into
+    one that lies beside the loop, so that every allocation has a known life.
+    Buffers that are the same in every iteration stay as they are.
+
+    ```mlir
+    %0 = scf.for … iter_args(%a = %x) -> (memref<4xf32>) { … scf.yield %new }  // before
+    memref.copy %x, %buffer                                                    // after
+    scf.for … { … memref.copy %new, %buffer }
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::func::FuncOp"> {
   let summary = "Contractions that the runtime has become calls";
   let description = [{

@@ -43,6 +43,8 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Buffers.
   pm.addPass(createDistCpuBufferize());
+  pm.addNestedPass<func::FuncOp>(createDistCpuCarryInPlace());
+  pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
   pm.addPass(createDistCpuFormKernels());
   pm.addPass(createDistCpuPlanMemory());

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTLOWERCOLLECTIVES
@@ -290,6 +291,15 @@ LogicalResult Lowering::run() {
   for (Operation *op : symbols)
     if (failed(lower(op)))
       return failure();
+  // What is left speaks of one device.
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (StringRef name : {kShardingAttr, kGlobalTypeAttr}) {
+      auto attr = StringAttr::get(module.getContext(), name);
+      for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+        function.removeArgAttr(i, attr);
+      for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+        function.removeResultAttr(i, attr);
+    }
   SmallVector<Attribute> lists;
   for (auto &[axes, number] : comms)
     lists.push_back(axes);

@@ -2,14 +2,26 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 #include "dialects/dist/IR/DistDialect.cpp.inc"
 
 using namespace mlir;
 using namespace mlir::dist;
 
+namespace {
+/// Functions are inlined whatever they communicate: all devices call them.
+struct DistInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void DistDialect::initialize() {
   registerAttributes();
+  addInterfaces<DistInliner>();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"

@@ -1,0 +1,218 @@
+//===- DecomposeIndexed.cpp - Gathers and scatters ------------------------===//
+
+#include "lowering/cpu/DecomposeIndexed.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static std::string describe(Location loc) {
+  if (auto named = loc->findInstanceOf<NameLoc>())
+    return named.getName().str();
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    return (llvm::Twine(file.getFilename().getValue()) + ":" +
+            llvm::Twine(file.getLine()))
+        .str();
+  return "unknown location";
+}
+
+/// The indices as `index`, after ending the run if one is out of range.
+static Value checkIndices(PatternRewriter &rewriter, Location loc,
+                          Value indices, RankedTensorType indexed,
+                          ArrayRef<int64_t> dims, StringRef what) {
+  auto indicesType = cast<RankedTensorType>(indices.getType());
+  SmallVector<int64_t> extents;
+  std::string list;
+  for (int64_t d : dims) {
+    extents.push_back(indexed.getDimSize(d));
+    list += (list.empty() ? "" : ", ") + std::to_string(extents.back());
+  }
+  std::string message = describe(loc) + ": an index of the " + what.str() +
+                        " is out of range: coordinates must be at least 0 and "
+                        "less than [" +
+                        list + "]";
+  auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+  Value rank = rt::RankOp::create(rewriter, loc, pointer);
+  Value init = tensor::EmptyOp::create(rewriter, loc, indicesType.getShape(),
+                                       rewriter.getIndexType());
+  AffineMap identity = rewriter.getMultiDimIdentityMap(indicesType.getRank());
+  SmallVector<utils::IteratorType> iterators(indicesType.getRank(),
+                                             utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      rewriter, loc, init.getType(), indices, init,
+      ArrayRef<AffineMap>{identity, identity}, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        Value index = args[0];
+        if (!index.getType().isIndex())
+          index = arith::IndexCastOp::create(b, l, b.getIndexType(), index);
+        Value extent;
+        if (llvm::all_equal(extents)) {
+          extent = arith::ConstantIndexOp::create(b, l, extents.front());
+        } else {
+          Value k = linalg::IndexOp::create(b, l, indicesType.getRank() - 1);
+          extent = arith::ConstantIndexOp::create(b, l, extents.back());
+          for (size_t i = 0; i + 1 < extents.size(); ++i) {
+            Value position = arith::ConstantIndexOp::create(b, l, i);
+            Value isThis = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq,
+                                                 k, position);
+            Value value = arith::ConstantIndexOp::create(b, l, extents[i]);
+            extent = arith::SelectOp::create(b, l, isThis, value, extent);
+          }
+        }
+        // Unsigned: a negative index is too large.
+        Value bad = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge,
+                                          index, extent);
+        scf::IfOp::create(b, l, bad, [&](OpBuilder &then, Location at) {
+          rt::FailOp::create(then, at, rank, message);
+          scf::YieldOp::create(then, at);
+        });
+        linalg::YieldOp::create(b, l, index);
+      });
+  return generic.getResult(0);
+}
+
+namespace {
+
+/// tensor.gather: first the indices are checked against the source's extents
+/// (an index out of range ends the run, it does not read what lies there), then
+/// a generic extracts elements.
+struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::GatherOp gather,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType sourceType = gather.getSourceType();
+    RankedTensorType resultType = gather.getResultType();
+    RankedTensorType indicesType = gather.getIndicesType();
+    ArrayRef<int64_t> gathered = gather.getGatherDims();
+    int64_t batchRank = indicesType.getRank() - 1;
+    if (!resultType.hasStaticShape() || !indicesType.hasStaticShape() ||
+        !sourceType.hasStaticShape())
+      return rewriter.notifyMatchFailure(gather, "dynamic shape");
+    bool keepsRank = resultType.getRank() == batchRank + sourceType.getRank();
+
+    Location loc = gather.getLoc();
+    Value indices = checkIndices(rewriter, loc, gather.getIndices(), sourceType,
+                                 gathered, "gather");
+    Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
+                                         resultType.getElementType());
+    // One map for each coordinate, from the loops of the result.
+    SmallVector<AffineMap> maps;
+    SmallVector<Value> inputs;
+    for (size_t k = 0; k < gathered.size(); ++k) {
+      SmallVector<AffineExpr> exprs;
+      for (int64_t d = 0; d < batchRank; ++d)
+        exprs.push_back(rewriter.getAffineDimExpr(d));
+      exprs.push_back(rewriter.getAffineConstantExpr(k));
+      inputs.push_back(indices);
+      maps.push_back(AffineMap::get(resultType.getRank(), 0, exprs,
+                                    rewriter.getContext()));
+    }
+    maps.push_back(rewriter.getMultiDimIdentityMap(resultType.getRank()));
+    SmallVector<utils::IteratorType> iterators(resultType.getRank(),
+                                               utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        rewriter, loc, resultType, inputs, init, maps, iterators,
+        [&](OpBuilder &b, Location l, ValueRange args) {
+          SmallVector<Value> coordinates;
+          int64_t next = batchRank;
+          for (int64_t d = 0; d < sourceType.getRank(); ++d) {
+            auto *position = llvm::find(gathered, d);
+            if (position == gathered.end()) {
+              coordinates.push_back(linalg::IndexOp::create(b, l, next++));
+              continue;
+            }
+            coordinates.push_back(args[position - gathered.begin()]);
+            if (keepsRank)
+              ++next;
+          }
+          Value element =
+              tensor::ExtractOp::create(b, l, gather.getSource(), coordinates);
+          linalg::YieldOp::create(b, l, element);
+        });
+    generic->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
+    rewriter.replaceOp(gather, generic->getResults());
+    return success();
+  }
+};
+
+/// tensor.scatter: indices are checked as those of a gather, then loops over
+/// them insert one slice each.
+struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ScatterOp scatter,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType destType = scatter.getDestType();
+    RankedTensorType sourceType = scatter.getSourceType();
+    RankedTensorType indicesType = scatter.getIndicesType();
+    if (!destType.hasStaticShape() || !sourceType.hasStaticShape() ||
+        !indicesType.hasStaticShape())
+      return rewriter.notifyMatchFailure(scatter, "dynamic shape");
+    Location loc = scatter.getLoc();
+    Value indices = checkIndices(rewriter, loc, scatter.getIndices(), destType,
+                                 scatter.getScatterDims(), "scatter");
+    int64_t batchRank = indicesType.getRank() - 1;
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    SmallVector<Value> from(batchRank, zero), to, step(batchRank, one);
+    for (int64_t size : indicesType.getShape().take_front(batchRank))
+      to.push_back(arith::ConstantIndexOp::create(rewriter, loc, size));
+    scf::LoopNest nest = scf::buildLoopNest(
+        rewriter, loc, from, to, step, scatter.getDest(),
+        [&](OpBuilder &b, Location at, ValueRange batch, ValueRange dest) {
+          return scf::ValueVector{
+              insert(b, at, scatter, indices, batch, dest.front())};
+        });
+    rewriter.replaceOp(scatter, nest.results.empty()
+                                    ? insert(rewriter, loc, scatter, indices,
+                                             {}, scatter.getDest())
+                                    : nest.results.front());
+    return success();
+  }
+
+  /// `dest` with the slice that belongs to one position of the batch.
+  static Value insert(OpBuilder &b, Location loc, tensor::ScatterOp scatter,
+                      Value indices, ValueRange batch, Value dest) {
+    RankedTensorType destType = scatter.getDestType();
+    RankedTensorType sourceType = scatter.getSourceType();
+    ArrayRef<int64_t> slice = sourceType.getShape().drop_front(batch.size());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+
+    SmallVector<OpFoldResult> offsets(batch.begin(), batch.end());
+    SmallVector<OpFoldResult> sizes(batch.size(), one);
+    offsets.append(slice.size(), zero);
+    for (int64_t size : slice)
+      sizes.push_back(b.getIndexAttr(size));
+    SmallVector<OpFoldResult> ones(offsets.size(), one);
+    Value part = tensor::ExtractSliceOp::create(
+        b, loc, RankedTensorType::get(slice, sourceType.getElementType()),
+        scatter.getSource(), offsets, sizes, ones);
+
+    offsets.assign(destType.getRank(), zero);
+    sizes.clear();
+    for (int64_t size : destType.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    ones.assign(destType.getRank(), one);
+    for (auto [k, dim] : llvm::enumerate(scatter.getScatterDims())) {
+      SmallVector<Value> position(batch.begin(), batch.end());
+      position.push_back(arith::ConstantIndexOp::create(b, loc, k));
+      offsets[dim] =
+          tensor::ExtractOp::create(b, loc, indices, position).getResult();
+      sizes[dim] = one;
+    }
+    return tensor::InsertSliceOp::create(b, loc, part, dest, offsets, sizes,
+                                         ones);
+  }
+};
+
+} // namespace
+
+void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns) {
+  patterns.add<GatherToGeneric, ScatterToLoops>(patterns.getContext());
+}
