@@ -8,23 +8,26 @@
 using namespace mlir;
 using namespace mlir::dist::test;
 
-static std::string makeText(Choices &choices, StringRef only) {
+static std::string makeText(Choices &choices, StringRef only,
+                            unsigned maxSteps) {
   std::unique_ptr<MLIRContext> context = makeContext();
   RandomProgram program(context.get(), choices);
-  OwningOpRef<ModuleOp> module = program.make(only);
+  OwningOpRef<ModuleOp> module = program.make(only, maxSteps);
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os);
   return text;
 }
 
-FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only) {
+FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,
+                                    unsigned maxSteps) {
   FuzzCase out;
   out.seed = seed;
   out.only = only.str();
+  out.maxSteps = maxSteps;
   // Neighbouring seeds are to have nothing in common.
   Choices choices(seed * 0x9e3779b97f4a7c15ull + 1);
-  out.text = makeText(choices, only);
+  out.text = makeText(choices, only, maxSteps);
   out.tape = choices.getTape();
   out.marks = choices.getMarks();
   out.options.seed = seed;
@@ -50,7 +53,7 @@ std::string mlir::dist::test::shrinkCase(const FuzzCase &fuzzCase,
   shrinkTape(
       fuzzCase.tape, fuzzCase.marks, [&](const std::vector<uint32_t> &tape) {
         Choices choices(tape);
-        std::string next = makeText(choices, fuzzCase.only);
+        std::string next = makeText(choices, fuzzCase.only, fuzzCase.maxSteps);
         if (next.size() > text.size() ||
             checkApart(next, fuzzCase.options, seconds).getKind() != kind)
           return false;

@@ -11,6 +11,7 @@ namespace mlir::dist::test {
 struct FuzzCase {
   uint64_t seed;
   std::string only;
+  unsigned maxSteps;
   std::string text;
   CheckOptions options;
   /// The choices that made it.
@@ -18,8 +19,10 @@ struct FuzzCase {
   std::vector<size_t> marks;
 };
 
-/// The module of a seed; `only` names one family of ops, or is empty.
-FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "");
+/// The module of a seed, of up to `maxSteps` families of ops; `only` names one
+/// of them, or is empty.
+FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "",
+                  unsigned maxSteps = 9);
 
 /// A small module that fails as the case does.
 std::string shrinkCase(const FuzzCase &fuzzCase, const Verdict &verdict,

@@ -27,6 +27,9 @@ static cl::opt<uint64_t> countFlag("count", cl::init(100),
                                    cl::cat(category));
 static cl::opt<std::string> onlyFlag("only", cl::desc("One family of ops"),
                                      cl::cat(category));
+static cl::opt<unsigned> stepsFlag("steps", cl::init(9),
+                                   cl::desc("Most families of ops a module"),
+                                   cl::cat(category));
 static cl::opt<bool>
     shrinkFlag("shrink",
                cl::desc("Shrink the first failure of each kind, and print it"),
@@ -106,14 +109,14 @@ int main(int argc, char **argv) {
   if (printFlag) {
     for (uint64_t i = 0; i < countFlag; ++i)
       outs() << "// seed " << seedFlag + i << "\n"
-             << makeCase(seedFlag + i, onlyFlag).text << "\n";
+             << makeCase(seedFlag + i, onlyFlag, stepsFlag).text << "\n";
     return 0;
   }
   std::map<std::string, std::vector<uint64_t>> kinds;
   std::map<std::string, uint64_t> outcomes;
   bool anyFailure = false;
   auto make = [&](size_t i) {
-    FuzzCase fuzzCase = makeCase(seedFlag + i, onlyFlag);
+    FuzzCase fuzzCase = makeCase(seedFlag + i, onlyFlag, stepsFlag);
     return CheckCase{fuzzCase.text, fuzzCase.options};
   };
   checkAllApart(
@@ -127,7 +130,7 @@ int main(int argc, char **argv) {
         if (!verdict.isFailure())
           return;
         anyFailure = true;
-        FuzzCase fuzzCase = makeCase(seed, onlyFlag);
+        FuzzCase fuzzCase = makeCase(seed, onlyFlag, stepsFlag);
         std::string text = fuzzCase.text;
         if (shrinkFlag && seeds.size() == 1) {
           text = shrinkCase(fuzzCase, verdict, timeFlag);

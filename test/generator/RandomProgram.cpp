@@ -254,14 +254,15 @@ func::FuncOp RandomProgram::makeFunction(StringRef name, bool isPrivate) {
   return made;
 }
 
-OwningOpRef<ModuleOp> RandomProgram::make(StringRef onlyFamily) {
+OwningOpRef<ModuleOp> RandomProgram::make(StringRef onlyFamily,
+                                          unsigned maxSteps) {
   only = onlyFamily;
   OwningOpRef<ModuleOp> owner = ModuleOp::create(loc);
   module = *owner;
   makeMesh(*this);
   function = makeFunction("main", false);
   b.setInsertionPointToStart(&function.getBody().front());
-  grow(1 + c.below(9));
+  grow(1 + c.below(maxSteps));
   if (values.empty())
     pickTensor();
   // What nothing uses is a result, and now and then something that is used.

@@ -43,8 +43,9 @@ class RandomProgram {
 public:
   RandomProgram(MLIRContext *context, Choices &choices);
 
-  /// Makes the module; `only` names one family, or is empty.
-  OwningOpRef<ModuleOp> make(StringRef only);
+  /// Makes the module of up to `maxSteps` families; `only` names one of them,
+  /// or is empty.
+  OwningOpRef<ModuleOp> make(StringRef only, unsigned maxSteps);
 
   Choices &c;
   OpBuilder b;
