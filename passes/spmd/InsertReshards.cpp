@@ -182,8 +182,6 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     else if (isPassed[number])
       wantedPartial = passed;
     ShardingAttr wanted = place(dims, kind, wantedPartial);
-    if (wantedPartial.empty())
-      wanted = wanted.withoutPartial();
     ShardingAttr now = getPlacement(value);
     Value ready = getAs(value, wanted, op, [&]() -> std::string {
       unsigned cause = kNone;
@@ -248,8 +246,6 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (!joinDims(rule, tensor, factors, dims))
       return op->emitOpError() << "cannot be sharded as its results are";
     ShardingAttr natural = place(dims, kind, partial);
-    if (partial.empty())
-      natural = natural.withoutPartial();
     shardings.push_back(natural);
     if (natural.isPartial())
       partialCauses[result] =

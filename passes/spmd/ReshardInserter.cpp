@@ -76,6 +76,7 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
       !matchPattern(value, m_Constant(&elements)) || elements.isSplat();
   if (!isSplat && !wanted.isReplicated()) {
     Value whole = makeFree(value, replicated(value));
+    builder.setInsertionPointAfter(whole.getDefiningOp());
     return versions[{value, wanted}] =
                makeReshard(builder, op->getLoc(), whole, replicated(value),
                            wanted, "slice of a constant", {});

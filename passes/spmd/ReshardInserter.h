@@ -96,6 +96,9 @@ private:
   ShardingAttr place(ArrayRef<DimShardingAttr> dims,
                      ReductionKind kind = ReductionKind::Sum,
                      ArrayRef<AxisRefAttr> partial = {}) const {
+    // Equal placements are one attribute.
+    if (partial.empty())
+      kind = ReductionKind::Sum;
     return ShardingAttr::get(context, layout.getName(), dims, kind, partial);
   }
   ShardingAttr replicated(Value value) const {

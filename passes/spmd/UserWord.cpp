@@ -83,8 +83,6 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                         Twine(dim));
   }
   ShardingAttr wanted = place(dims, now.getPartialKind(), partial);
-  if (partial.empty())
-    wanted = wanted.withoutPartial();
   Value ready = getAs(operand, wanted, sync, [&] {
     if (StringAttr cause = sync.getCauseAttr())
       return cause.str();

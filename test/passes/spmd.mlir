@@ -1,4 +1,5 @@
 // RUN: dist-opt %s --split-input-file --dist-spmd | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards | FileCheck %s --check-prefix=RESHARDS
 
 #x = affine_map<(b, s, n, k) -> (b, s, k)>
 #w = affine_map<(b, s, n, k) -> (k, n)>
@@ -150,4 +151,19 @@ func.func @one_device(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [
   %2 = dist.sync %1 fwd_post reduce_scatter dim 1 over "tp" : tensor<8x16xf32>
   %3 = dist.sync %2 fwd_post all_gather dim 1 over "tp" : tensor<8x16xf32>
   return %3 : tensor<8x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["x" = 4]
+
+// A maximum's operands lie as it needs them: nothing is resharded before it.
+// RESHARDS-LABEL: @max
+// RESHARDS-NOT: dist.reshard
+// RESHARDS: linalg.reduce
+// RESHARDS: dist.reshard {{.*}} cause "completes
+func.func @max(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> tensor<4xf32> {
+  %m = arith.constant dense<0xFF800000> : tensor<4xf32>
+  %0 = linalg.reduce { arith.maximumf } ins(%a : tensor<8x4xf32>) outs(%m : tensor<4xf32>) dimensions = [0]
+  return %0 : tensor<4xf32>
 }

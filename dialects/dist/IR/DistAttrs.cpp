@@ -310,7 +310,9 @@ bool ShardingAttr::isReplicated() const {
 }
 
 ShardingAttr ShardingAttr::withoutPartial() const {
-  return isPartial()
+  // Equal placements are one attribute: of what is not pending, the kind is
+  // sum.
+  return isPartial() || getPartialKind() != ReductionKind::Sum
              ? get(getContext(), getMesh(), getDims(), ReductionKind::Sum, {})
              : *this;
 }

@@ -14,12 +14,13 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The device's coordinate, computed outside of a linalg op's body.
+/// The device's coordinate, computed outside of the body of an op that runs it
+/// for every element.
 static Value createAxisIndex(OpBuilder &b, Location loc,
                              const MeshLayout &layout, AxisRefAttr axis) {
   OpBuilder::InsertionGuard guard(b);
   Operation *parent = b.getInsertionBlock()->getParentOp();
-  if (isa_and_nonnull<linalg::LinalgOp>(parent))
+  if (isa_and_nonnull<linalg::LinalgOp, tensor::GenerateOp>(parent))
     b.setInsertionPoint(parent);
   return AxisIndexOp::create(b, loc, b.getArrayAttr(axis), layout.getName());
 }

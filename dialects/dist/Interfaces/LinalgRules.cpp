@@ -263,15 +263,7 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
         uneven.push_back(index);
     builder.setInsertionPointToStart(body);
     Value inside = isInside(uneven);
-    body->walk([&](Operation *nested) {
-      forEachUnsafeOperand(nested, [&](OpOperand &operand, int64_t safe) {
-        builder.setInsertionPoint(nested);
-        Value number =
-            createNumber(builder, loc, operand.get().getType(), safe);
-        operand.set(arith::SelectOp::create(builder, loc, inside, operand.get(),
-                                            number));
-      });
-    });
+    guardUnsafeOperands(builder, *body, inside);
   }
   if (masked.empty())
     return success();

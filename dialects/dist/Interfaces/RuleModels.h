@@ -36,6 +36,10 @@ Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
 void forEachUnsafeOperand(Operation *op,
                           function_ref<void(OpOperand &, int64_t safe)> visit);
 
+/// Gives such operands of the ops in `body` a harmless number where `inside`
+/// does not hold.
+void guardUnsafeOperands(OpBuilder &builder, Block &body, Value inside);
+
 /// The combiner that a binary op is, if any.
 std::optional<ReductionKind> getCombiner(Operation *op);
 

@@ -111,3 +111,17 @@ void mlir::dist::forEachUnsafeOperand(
   }
   visit(divisor, 1);
 }
+
+void mlir::dist::guardUnsafeOperands(OpBuilder &builder, Block &body,
+                                     Value inside) {
+  body.walk([&](Operation *nested) {
+    forEachUnsafeOperand(nested, [&](OpOperand &operand, int64_t safe) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(nested);
+      Location loc = nested->getLoc();
+      Value number = createNumber(builder, loc, operand.get().getType(), safe);
+      operand.set(
+          arith::SelectOp::create(builder, loc, inside, operand.get(), number));
+    });
+  });
+}

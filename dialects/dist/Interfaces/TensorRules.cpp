@@ -331,6 +331,51 @@ struct EmptyModel
   }
 };
 
+/// Every element is made from its indices, which become those of the whole.
+struct GenerateModel
+    : ShardingRuleOpInterface::ExternalModel<GenerateModel,
+                                             tensor::GenerateOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    for (int64_t size :
+         cast<RankedTensorType>(op->getResult(0).getType()).getShape())
+      rule.results[0].dims.push_back(
+          {rule.addFactor(size, parallelIfStatic(size))});
+    return rule;
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto whole = cast<RankedTensorType>(op->getResult(0).getType());
+    Block &body = op->getRegion(0).front();
+    b.setInsertionPointToStart(&body);
+    Value inside;
+    for (auto [argument, sharding, size] :
+         llvm::zip_equal(body.getArguments(), view.results[0].getDims(),
+                         whole.getShape())) {
+      if (sharding == view.layout.none())
+        continue;
+      Operation *first = &*b.getInsertionPoint();
+      auto [index, inBounds] = getGlobalIndex(b, op->getLoc(), view.layout,
+                                              sharding, size, argument);
+      // The arithmetic that makes the global index keeps the local one.
+      argument.replaceUsesWithIf(index, [&](OpOperand &use) {
+        Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+        return user == first || first->isBeforeInBlock(user);
+      });
+      if (inBounds)
+        inside = inside
+                     ? arith::AndIOp::create(b, op->getLoc(), inside, inBounds)
+                           .getResult()
+                     : inBounds;
+    }
+    if (inside)
+      guardUnsafeOperands(b, body, inside);
+    return setLocalResultTypes(op, view);
+  }
+};
+
 /// A size is the same wherever the tensor lies: that of the whole.
 struct DimModel
     : ShardingRuleOpInterface::ExternalModel<DimModel, tensor::DimOp> {
@@ -371,6 +416,7 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::DimOp::attachInterface<DimModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
+    tensor::GenerateOp::attachInterface<GenerateModel>(*context);
     attachLookupModels(context);
   });
 }

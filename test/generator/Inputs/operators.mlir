@@ -1297,3 +1297,18 @@ func.func @main(%a: tensor<NxMxf64>, %s: tensor<MxNxf64>, %i: tensor<Mx1xi64> {t
   %r = tensor.scatter %s into %a[%i] scatter_dims([1]) unique : (tensor<MxNxf64>, tensor<NxMxf64>, tensor<Mx1xi64>) -> tensor<NxMxf64>
   return %r : tensor<NxMxf64>
 }
+
+// ----- tensor.generate any
+func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
+  %0 = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %x = tensor.extract %a[%i, %j] : tensor<NxMxf64>
+    %k = arith.muli %i, %j : index
+    %n = arith.index_cast %k : index to i64
+    %f = arith.sitofp %n : i64 to f64
+    %y = arith.addf %x, %f : f64
+    tensor.yield %y : f64
+  } : tensor<NxMxf64>
+  %r = arith.mulf %0, %a : tensor<NxMxf64>
+  return %r : tensor<NxMxf64>
+}

@@ -19,3 +19,19 @@ func.func @main(%a: tensor<2x4xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, 
   %1 = arith.addf %0, %a : tensor<2x4xf64>
   return %1 : tensor<2x4xf64>
 }
+
+// -----
+// A constant in three ways: whole, the start of a pending maximum, in parts.
+dist.mesh @m ["y" = 3]
+func.func @main(%a: tensor<4x5xi64> {dist.sharding = #dist.sharding<@m, [{"y"}, {}]>})
+    -> (tensor<5xi64> {dist.sharding = #dist.sharding<@m, [{"y"}]>}, tensor<5xi64>) {
+  %c = arith.constant dense<[0, 2, 4, 1, 3]> : tensor<5xi64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%a, %c : tensor<4x5xi64>, tensor<5xi64>) outs(%c : tensor<5xi64>) {
+  ^bb0(%x: i64, %y: i64, %s: i64):
+    %t = arith.addi %x, %y : i64
+    %m = arith.maxsi %s, %t : i64
+    linalg.yield %m : i64
+  } -> tensor<5xi64>
+  return %c, %0 : tensor<5xi64>, tensor<5xi64>
+}
