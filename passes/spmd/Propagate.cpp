@@ -394,90 +394,11 @@ void PlacementAnalysis::propagate() {
 }
 
 //===----------------------------------------------------------------------===//
-// Explanations
-//===----------------------------------------------------------------------===//
-
-static void printValue(Value value, raw_ostream &os) {
-  OpPrintingFlags flags;
-  flags.useLocalScope();
-  value.printAsOperand(os, flags);
-  if (Operation *op = value.getDefiningOp())
-    os << " = " << op->getName();
-  Operation *owner = value.getDefiningOp();
-  if (!owner)
-    owner = cast<BlockArgument>(value).getOwner()->getParentOp();
-  if (auto scope = owner->getAttrOfType<StringAttr>(kScopeAttr))
-    os << " (" << scope.getValue() << ")";
-}
-
-void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
-  unsigned index = getIndex(value);
-  printValue(value, os);
-  if (index == kNone) {
-    os << ": made where it is used\n";
-    return;
-  }
-  os << ": " << getSharding(index) << "\n";
-  for (auto [dim, state] : llvm::enumerate(getDims(index))) {
-    if (auto lost = losers.find({index, static_cast<unsigned>(dim)});
-        lost != losers.end())
-      for (const Proposal &proposal : lost->second)
-        os << "  dimension " << dim << " is not " << printDim(proposal.sharding)
-           << ", as " << describeOp(nodes[proposal.node].op) << " would have it"
-           << (proposal.cause == kNone ? std::string()
-                                       : ", after " + causes[proposal.cause])
-           << "\n";
-    if (state.sharding == layout->none())
-      continue;
-    os << "  dimension " << dim << " " << printDim(state.sharding) << ":\n";
-    // Follow the nodes back to the user's word.
-    unsigned at = index, atDim = dim;
-    for (unsigned steps = 0; steps < 1000; ++steps) {
-      const DimState &here = getDims(at)[atDim];
-      if (here.node == kNone) {
-        os << "    asked for by "
-           << (here.cause == kNone ? "the program" : causes[here.cause])
-           << "\n";
-        break;
-      }
-      const Node &node = nodes[here.node];
-      SmallVector<AxisRefAttr> axes = here.sharding.getAllAxes();
-      unsigned next = kNone, nextDim = 0, nextRound = here.round;
-      for (unsigned other : getLinks(node)) {
-        if (other == kNone || other == at)
-          continue;
-        for (auto [d, state] : llvm::enumerate(getDims(other)))
-          if (state.sharding != layout->none() && state.cause == here.cause &&
-              state.round < nextRound &&
-              anyOverlap(axes, state.sharding.getAllAxes())) {
-            next = other;
-            nextDim = d;
-            nextRound = state.round;
-          }
-      }
-      os << "    round " << here.round << ": through " << node.op->getName();
-      if (auto scope = node.op->getAttrOfType<StringAttr>(kScopeAttr))
-        os << " (" << scope.getValue() << ")";
-      if (next == kNone) {
-        os << "\n";
-        break;
-      }
-      os << " from ";
-      printValue(values[next], os);
-      os << ", dimension " << nextDim << "\n";
-      at = next;
-      atDim = nextDim;
-    }
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_PROPAGATEPASS
-#define GEN_PASS_DEF_EXPLAINPASS
 #include "passes/Passes.h.inc"
 } // namespace mlir::dist
 
@@ -552,35 +473,6 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
       if (any)
         op->setDiscardableAttr(name, ArrayAttr::get(context, shardings));
     });
-  }
-};
-
-struct ExplainPass : mlir::dist::impl::ExplainPassBase<ExplainPass> {
-  using ExplainPassBase::ExplainPassBase;
-  void runOnOperation() override {
-    PlacementAnalysis analysis(getOperation());
-    if (failed(analysis.getStatus()))
-      return signalPassFailure();
-    if (!analysis.getLayout())
-      return;
-    analysis.rememberLosers();
-    analysis.propagate();
-    bool found = false;
-    for (Value value : analysis.getValues()) {
-      Operation *op = value.getDefiningOp();
-      auto scopeAttr =
-          op ? op->getAttrOfType<StringAttr>(kScopeAttr) : StringAttr();
-      if (!scope.empty() && (!scopeAttr || scopeAttr.getValue() != scope))
-        continue;
-      found = true;
-      analysis.explain(value, llvm::outs());
-    }
-    if (!found && !scope.empty()) {
-      getOperation()->emitError()
-          << "no value with the scope '" << scope << "' to explain";
-      signalPassFailure();
-    }
-    markAllAnalysesPreserved();
   }
 };
 } // namespace
