@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Random programs through the whole compiler: placed, lowered to code, run on as many ranks as their mesh has.
+
+    run_lowered.py FIRST_SEED COUNT
+
+The generator's programs (dist-fuzz --print) are run by `dist-run --verify=f64`: every result must be what the same
+program computes on one rank, within 1e-10, or placement must have refused the program with a place in it. The interpreter
+checks what the passes say; this checks what the lowering and the runtime make of it.
+"""
+
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import xunit  # noqa: E402
+
+FUZZ = os.path.abspath("test/generator/dist-fuzz")
+RUN = os.path.abspath("tools/dist-run")
+SECONDS = 60
+# Most programs must go through.
+MOST_REFUSED = 0.1
+
+INTEGERS = {"i1": ("|b1", "?"), "i8": ("|i1", "b"), "i32": ("<i4", "i"), "i64": ("<i8", "q"), "index": ("<i8", "q")}
+
+
+def write_npy(path, shape, code, letter, values):
+    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack(f"<{len(values)}{letter}", *values))
+
+
+def inputs_of(module, folder):
+    """Options that give @main what its arguments may be: integers, as divisors and indices allow."""
+    signature = re.search(r"func\.func @main\((.*?)\) ->", module, re.S)[1]
+    options = []
+    for part in filter(None, re.split(r", (?=%arg)", signature)):
+        match = re.match(r"%(arg\d+): tensor<((?:\d+x)*)(\w+)>", part)
+        if not match:
+            raise ValueError(f"not an argument: {part}")
+        name, shape, element = match[1], tuple(int(d) for d in match[2].split("x")[:-1]), match[3]
+        if element not in INTEGERS:
+            options += ["--input", f"{name}=random:{len(options) + 1}"]
+            continue
+        below = re.search(r"test\.below = (\d+)", part)
+        low, high = (0, int(below[1]) - 1) if below else (1, 3)
+        if element == "i1":
+            low, high = 0, 1
+        count = 1
+        for size in shape:
+            count *= size
+        source = random.Random(len(options))
+        path = os.path.join(folder, f"{name}.npy")
+        values = [source.randint(low, max(low, high)) for _ in range(count)]
+        if once := re.search(r"test\.permutation = (\d+)", part):
+            values = source.sample(range(int(once[1])), count)
+        write_npy(path, shape, *INTEGERS[element], values)
+        options += ["--input", f"{name}={path}"]
+    return options
+
+
+def check(module):
+    """None, "refused", or what went wrong."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+        path = os.path.join(folder, "case.mlir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(module)
+        try:
+            run = subprocess.run([RUN, path, "--verify=f64", *inputs_of(module, folder)],
+                                 capture_output=True, text=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return f"hangs: more than {SECONDS} s"
+    if run.returncode == 0:
+        return None
+    if run.returncode == 1 and "could not be partitioned" in run.stderr and "case.mlir:" in run.stderr:
+        return "refused"
+    lines = [line for line in run.stderr.splitlines() if "error" in line] or run.stderr.splitlines()[-3:]
+    return f"status {run.returncode}: " + " | ".join(lines[:3])
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    text = subprocess.run([FUZZ, f"--seed={first}", f"--count={count}", "--print"], capture_output=True, text=True, check=True).stdout
+    parts = re.split(r"^// seed (\d+)$", text, flags=re.M)[1:]
+    modules = dict(zip(map(int, parts[::2]), parts[1::2]))
+    if len(modules) != count:
+        sys.exit(f"run_lowered.py: dist-fuzz printed {len(modules)} modules, not {count}")
+    results, refused = [], 0
+    for seed, module in modules.items():
+        start = time.monotonic()
+        problem = check(module)
+        if problem == "refused":
+            refused, problem = refused + 1, None
+        if problem:
+            problem += f"\ndist-fuzz --seed={seed} --count=1 --print\n{module}"
+        results.append((f"seed_{seed}", time.monotonic() - start, problem))
+        if problem:
+            print("FAILED", seed, problem.splitlines()[0], flush=True)
+    problem = f"{refused} of {count} programs were refused" if refused > MOST_REFUSED * count else None
+    results.append(("few_are_refused", 0, problem))
+    print(f"{count} programs, {refused} refused, {sum(1 for r in results if r[2])} failed")
+    return xunit.finish(f"lowered.{first}", results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
