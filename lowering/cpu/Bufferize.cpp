@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
@@ -82,6 +83,23 @@ static void unshareDestinations(func::FuncOp function) {
   }
 }
 
+/// Whether `value` is a part of another tensor, or may be computed in one.
+static bool mayLieInSlice(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tensor::ExtractSliceOp>(op))
+      return true;
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      value = op->getOperand(0);
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+      value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
+    else
+      return false;
+  }
+  return false;
+}
+
 /// The operand whose place `init` may take: an input of equal type that the op
 /// walks over as it does over its result, and that nobody needs afterwards.
 static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
@@ -92,7 +110,7 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
     Value value = input->get();
     if (value.getType() != init.get().getType() ||
         op.getMatchingIndexingMap(input) != map || !value.getDefiningOp() ||
-        value.getDefiningOp<arith::ConstantOp>() ||
+        value.getDefiningOp<arith::ConstantOp>() || mayLieInSlice(value) ||
         value.getParentBlock() != op->getBlock())
       continue;
     if (llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -119,18 +137,54 @@ static void reuseInputs(func::FuncOp function) {
   });
 }
 
-/// A value that is returned twice lies in one place only: from the second time
-/// on, a copy is returned.
-static void copyRepeated(func::ReturnOp terminator) {
-  llvm::SmallDenseSet<Value> seen;
+/// Whether `value` is computed for one user only, who may say where.
+static bool canChoosePlace(Value value) {
+  while (value.hasOneUse()) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      value = op->getOperand(0);
+    else
+      return isa_and_present<DestinationStyleOpInterface,
+                             tensor::InsertSliceOp>(op);
+  }
+  return false;
+}
+
+/// `value` in a tensor of its own.
+static Value copy(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::CopyOp::create(builder, loc, value, empty).getResult(0);
+}
+
+/// Results must lie where the caller says, so what else may lie there or read
+/// it has to be out of the way before: such results are copied, all of them
+/// before the first is in its place.
+static void separateResults(func::ReturnOp terminator) {
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (type && !seen.insert(operand.get()).second)
-      operand.set(AllocTensorOp::create(builder, terminator.getLoc(), type,
-                                        /*dynamicSizes=*/ValueRange(),
-                                        /*copy=*/operand.get()));
+    if (type && type.hasStaticShape() && !canChoosePlace(operand.get()))
+      operand.set(copy(builder, terminator.getLoc(), operand.get()));
   }
+}
+
+/// A slice that a loop or a branch hands on would give the buffers there a
+/// layout that is known at run time only: it is copied.
+static void copySlicesHandedOn(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    if (!isa<scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op))
+      return;
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (!type || !type.hasStaticShape())
+        continue;
+      if (mayLieInSlice(operand.get()))
+        operand.set(copy(builder, op->getLoc(), operand.get()));
+    }
+  });
 }
 
 /// Adds an argument for each result and materializes the results there. It is
@@ -150,7 +204,7 @@ static LogicalResult passDestinations(func::FuncOp function) {
   };
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
     setWritable(i, false);
-  copyRepeated(terminator);
+  separateResults(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     if (!type || !type.hasStaticShape())
@@ -195,6 +249,7 @@ struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      copySlicesHandedOn(function);
       unshareDestinations(function);
       if (failed(passDestinations(function)))
         return signalPassFailure();

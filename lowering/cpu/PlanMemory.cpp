@@ -47,7 +47,6 @@ public:
     Life life{INT64_MAX, -1, sizeInBytes(alloc.getType())};
     DenseSet<Value> seen;
     SmallVector<Value> pending = {alloc.getResult()};
-    bool carried = false;
     auto follow = [&](Value value) {
       if (isa<MemRefType>(value.getType()) && seen.insert(value).second)
         pending.push_back(value);
@@ -62,28 +61,24 @@ public:
     };
     while (!pending.empty()) {
       for (Operation *user : pending.pop_back_val().getUsers()) {
-        bool isTerminator = user->hasTrait<OpTrait::IsTerminator>();
-        if (isTerminator)
-          carried = true;
-        followAll(isTerminator ? user->getParentOp() : user);
         touch(life, alloc, user);
-      }
-    }
-    // What leaves its region lives as long as what surrounds it.
-    if (carried)
-      for (Operation *parent = alloc->getParentOp();
-           parent && !isa<func::FuncOp>(parent);
-           parent = parent->getParentOp()) {
-        if (isa<LoopLikeOpInterface>(parent)) {
+        if (!user->hasTrait<OpTrait::IsTerminator>()) {
+          followAll(user);
+          continue;
+        }
+        // What leaves its region is one of the results of what surrounds it.
+        Operation *parent = user->getParentOp();
+        if (isa<LoopLikeOpInterface>(parent) && parent->isAncestor(alloc)) {
           alloc.emitOpError("of ")
               << alloc.getType()
               << " is handed from one iteration of a loop to the next, which "
                  "must be computed in place";
           return failure();
         }
-        life.start = std::min(life.start, begin.lookup(parent));
-        life.end = std::max(life.end, endOf(parent));
+        touch(life, alloc, parent);
+        followAll(parent);
       }
+    }
     return life;
   }
 

@@ -23,11 +23,11 @@ func.func @begin_alike(%c: tensor<6x4xf32>) -> (tensor<6x3xf32>, tensor<6x3xf32>
 // then it must be read before. (Once the second was a part of the first.)
 // CHECK-LABEL: func.func @part_of_a_source
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4xf64>, %[[FIRST:[a-z0-9]+]]: memref<4xf64>, %[[SECOND:[a-z0-9]+]]: memref<1xf64>)
-// CHECK: %[[SOURCE:.*]] = memref.alloc
-// CHECK: linalg.generic {{.*}} outs(%[[SOURCE]] : memref<4xf64>)
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<4xf64>) outs(%[[SOURCE:.*]] : memref<4xf64>)
 // CHECK: math.exp
 // CHECK: %[[PART:.*]] = memref.subview %[[SOURCE]]
-// CHECK: memref.copy %[[PART]], %[[SECOND]]
+// CHECK: linalg.copy ins(%[[PART]] {{.*}} outs(%[[SECOND]] : memref<1xf64>)
+// CHECK: memref.copy %{{.*}}, %[[FIRST]]
 func.func @part_of_a_source(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<1xf64>) {
   %e = tensor.empty() : tensor<4xf64>
   %source = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
@@ -41,8 +41,9 @@ func.func @part_of_a_source(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<1xf64>)
 // The same value twice.
 // CHECK-LABEL: func.func @twice
 // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: memref<4xf64>, %[[SECOND:[a-z0-9]+]]: memref<4xf64>)
-// CHECK: outs(%[[FIRST]] : memref<4xf64>)
-// CHECK: memref.copy %{{.*}}, %[[SECOND]]
+// CHECK: linalg.generic {{.*}} outs(%[[Y:.*]] : memref<4xf64>)
+// CHECK: linalg.copy ins(%[[Y]] : memref<4xf64>) outs(%[[FIRST]] : memref<4xf64>)
+// CHECK: linalg.copy ins(%[[Y]] : memref<4xf64>) outs(%[[SECOND]] : memref<4xf64>)
 func.func @twice(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
   %e = tensor.empty() : tensor<4xf64>
   %y = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
