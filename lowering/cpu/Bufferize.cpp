@@ -249,7 +249,6 @@ struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      copySlicesHandedOn(function);
       unshareDestinations(function);
       if (failed(passDestinations(function)))
         return signalPassFailure();
@@ -265,8 +264,10 @@ struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
     };
     if (failed(eliminateEmptyTensors(rewriter, module)))
       return signalPassFailure();
-    for (func::FuncOp function : module.getOps<func::FuncOp>())
+    for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+      copySlicesHandedOn(function);
       reuseInputs(function);
+    }
     BufferizationState state;
     if (failed(runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
