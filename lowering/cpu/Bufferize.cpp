@@ -83,26 +83,47 @@ static void unshareDestinations(func::FuncOp function) {
   }
 }
 
-/// Whether `value` is a part of another tensor, or may be computed in one.
-static bool mayLieInSlice(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<tensor::ExtractSliceOp>(op))
-      return true;
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      value = op->getOperand(0);
-    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-      value = insert.getDest();
-    else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
-      value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
-    else
-      return false;
+namespace {
+/// Which values are parts of other tensors, or may be computed in one. Answers
+/// are kept, as chains of ops that are computed in place may be long.
+class SliceTrace {
+public:
+  bool mayLieInSlice(Value value) {
+    SmallVector<Value> path;
+    bool answer = false;
+    while (Operation *op = value.getDefiningOp()) {
+      if (auto found = known.find(value); found != known.end()) {
+        answer = found->second;
+        break;
+      }
+      path.push_back(value);
+      if (isa<tensor::ExtractSliceOp>(op)) {
+        answer = true;
+        break;
+      }
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+        value = op->getOperand(0);
+      else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+        value = insert.getDest();
+      else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+        value = destination.getTiedOpOperand(cast<OpResult>(value))->get();
+      else
+        break;
+    }
+    for (Value passed : path)
+      known[passed] = answer;
+    return answer;
   }
-  return false;
-}
+
+private:
+  DenseMap<Value, bool> known;
+};
+} // namespace
 
 /// The operand whose place `init` may take: an input of equal type that the op
 /// walks over as it does over its result, and that nobody needs afterwards.
-static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
+static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init,
+                                    SliceTrace &slices) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (!map.isPermutation())
     return nullptr;
@@ -110,8 +131,8 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
     Value value = input->get();
     if (value.getType() != init.get().getType() ||
         op.getMatchingIndexingMap(input) != map || !value.getDefiningOp() ||
-        value.getDefiningOp<arith::ConstantOp>() || mayLieInSlice(value) ||
-        value.getParentBlock() != op->getBlock())
+        value.getDefiningOp<arith::ConstantOp>() ||
+        slices.mayLieInSlice(value) || value.getParentBlock() != op->getBlock())
       continue;
     if (llvm::all_of(value.getUsers(), [&](Operation *user) {
           Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
@@ -126,12 +147,13 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init) {
 /// they would get new memory. Whether that holds with all aliases, one-shot
 /// analysis decides.
 static void reuseInputs(func::FuncOp function) {
-  function.walk([](linalg::LinalgOp op) {
+  SliceTrace slices;
+  function.walk([&](linalg::LinalgOp op) {
     for (OpOperand &init : op.getDpsInitsMutable()) {
       if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
           op.payloadUsesValueFromOperand(&init))
         continue;
-      if (OpOperand *input = findReusableInput(op, init))
+      if (OpOperand *input = findReusableInput(op, init, slices))
         init.set(input->get());
     }
   });
@@ -173,7 +195,8 @@ static void separateResults(func::ReturnOp terminator) {
 /// A slice that a loop or a branch hands on would give the buffers there a
 /// layout that is known at run time only: it is copied.
 static void copySlicesHandedOn(func::FuncOp function) {
-  function.walk([](Operation *op) {
+  SliceTrace slices;
+  function.walk([&](Operation *op) {
     if (!isa<scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op))
       return;
     OpBuilder builder(op);
@@ -181,7 +204,7 @@ static void copySlicesHandedOn(func::FuncOp function) {
       auto type = dyn_cast<RankedTensorType>(operand.get().getType());
       if (!type || !type.hasStaticShape())
         continue;
-      if (mayLieInSlice(operand.get()))
+      if (slices.mayLieInSlice(operand.get()))
         operand.set(copy(builder, op->getLoc(), operand.get()));
     }
   });
