@@ -2,37 +2,67 @@
 
 #include "test/generator/Fuzz.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "test/generator/RandomProgram.h"
 #include "test/generator/Shrink.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::dist::test;
 
-static std::string makeText(Choices &choices, StringRef only,
-                            unsigned maxSteps) {
+static std::string makeText(Choices &choices, const FuzzCase &made) {
   std::unique_ptr<MLIRContext> context = makeContext();
   RandomProgram program(context.get(), choices);
-  OwningOpRef<ModuleOp> module = program.make(only, maxSteps);
+  OwningOpRef<ModuleOp> module;
+  if (made.program.empty()) {
+    module = program.make(made.only, made.maxSteps);
+  } else {
+    module = parseSourceString<ModuleOp>(
+        made.program, ParserConfig(context.get()), "program.mlir");
+    if (!module)
+      return made.program;
+    placeProgram(program, *module);
+  }
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os);
   return text;
 }
 
-FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,
-                                    unsigned maxSteps) {
-  FuzzCase out;
+static void fill(FuzzCase &out, uint64_t seed) {
   out.seed = seed;
-  out.only = only.str();
-  out.maxSteps = maxSteps;
   // Neighbouring seeds are to have nothing in common.
   Choices choices(seed * 0x9e3779b97f4a7c15ull + 1);
-  out.text = makeText(choices, only, maxSteps);
+  out.text = makeText(choices, out);
   out.tape = choices.getTape();
   out.marks = choices.getMarks();
   out.options.seed = seed;
   out.options.throughText = seed % 8 == 7;
+}
+
+FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,
+                                    unsigned maxSteps) {
+  FuzzCase out;
+  out.only = only.str();
+  out.maxSteps = maxSteps;
+  fill(out, seed);
   return out;
+}
+
+FuzzCase mlir::dist::test::makePlacedCase(uint64_t seed, StringRef program) {
+  FuzzCase out;
+  out.program = program.str();
+  fill(out, seed);
+  return out;
+}
+
+std::vector<std::string> mlir::dist::test::readPrograms(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!file)
+    llvm::report_fatal_error(path + ": " + file.getError().message());
+  SmallVector<StringRef> modules;
+  (*file)->getBuffer().split(modules, "// -----\n");
+  return {modules.begin(), modules.end()};
 }
 
 std::string mlir::dist::test::shrinkText(std::string text,
@@ -53,7 +83,7 @@ std::string mlir::dist::test::shrinkCase(const FuzzCase &fuzzCase,
   shrinkTape(
       fuzzCase.tape, fuzzCase.marks, [&](const std::vector<uint32_t> &tape) {
         Choices choices(tape);
-        std::string next = makeText(choices, fuzzCase.only, fuzzCase.maxSteps);
+        std::string next = makeText(choices, fuzzCase);
         if (next.size() > text.size() ||
             checkApart(next, fuzzCase.options, seconds).getKind() != kind)
           return false;

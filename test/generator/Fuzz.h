@@ -12,6 +12,8 @@ struct FuzzCase {
   uint64_t seed;
   std::string only;
   unsigned maxSteps;
+  /// The program that was placed, if it is not random.
+  std::string program;
   std::string text;
   CheckOptions options;
   /// The choices that made it.
@@ -23,6 +25,11 @@ struct FuzzCase {
 /// of them, or is empty.
 FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "",
                   unsigned maxSteps = 9);
+
+/// A module without placements, placed at random.
+FuzzCase makePlacedCase(uint64_t seed, llvm::StringRef program);
+/// The modules of a file, split at its `// -----` lines.
+std::vector<std::string> readPrograms(llvm::StringRef path);
 
 /// A small module that fails as the case does.
 std::string shrinkCase(const FuzzCase &fuzzCase, const Verdict &verdict,

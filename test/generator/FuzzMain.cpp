@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -43,6 +42,12 @@ static cl::opt<std::string>
 static cl::opt<unsigned> timeFlag("timeout", cl::init(20),
                                   cl::desc("Seconds after which a case hangs"),
                                   cl::cat(category));
+static cl::list<std::string>
+    placeFlag("place",
+              cl::desc("Place the programs of these files, which have no "
+                       "placements, instead of random ones"),
+              cl::value_desc("file.mlir"), cl::CommaSeparated,
+              cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
                                       cl::desc("[modules to check instead]"),
                                       cl::cat(category));
@@ -50,16 +55,8 @@ static cl::opt<std::string> inputFlag(cl::Positional,
 /// Checks the modules of a file, each with several arguments and kinds of
 /// garbage, and through text.
 static int checkFile() {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(inputFlag);
-  if (!buffer) {
-    llvm::errs() << inputFlag << ": " << buffer.getError().message() << "\n";
-    return 1;
-  }
-  llvm::SmallVector<llvm::StringRef> modules;
-  (*buffer)->getBuffer().split(modules, "// -----\n");
   bool allAgree = true;
-  for (llvm::StringRef module : modules) {
-    std::string text = module.str();
+  for (std::string text : readPrograms(inputFlag)) {
     CheckOptions options;
     Verdict verdict;
     for (uint64_t i = 0; i < 8; ++i) {
@@ -99,6 +96,19 @@ static void keep(const FuzzCase &fuzzCase, llvm::StringRef text,
        << text;
 }
 
+/// The case of a seed: a random program, or the next of those to be placed.
+static FuzzCase make(uint64_t seed) {
+  static const std::vector<std::string> programs = [] {
+    std::vector<std::string> out;
+    for (const std::string &path : placeFlag)
+      llvm::append_range(out, readPrograms(path));
+    return out;
+  }();
+  return programs.empty()
+             ? makeCase(seed, onlyFlag, stepsFlag)
+             : makePlacedCase(seed, programs[seed % programs.size()]);
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
@@ -109,18 +119,18 @@ int main(int argc, char **argv) {
   if (printFlag) {
     for (uint64_t i = 0; i < countFlag; ++i)
       outs() << "// seed " << seedFlag + i << "\n"
-             << makeCase(seedFlag + i, onlyFlag, stepsFlag).text << "\n";
+             << make(seedFlag + i).text << "\n";
     return 0;
   }
   std::map<std::string, std::vector<uint64_t>> kinds;
   std::map<std::string, uint64_t> outcomes;
   bool anyFailure = false;
-  auto make = [&](size_t i) {
-    FuzzCase fuzzCase = makeCase(seedFlag + i, onlyFlag, stepsFlag);
+  auto makeCheck = [&](size_t i) {
+    FuzzCase fuzzCase = make(seedFlag + i);
     return CheckCase{fuzzCase.text, fuzzCase.options};
   };
   checkAllApart(
-      countFlag, timeFlag, make, [&](size_t i, const Verdict &verdict) {
+      countFlag, timeFlag, makeCheck, [&](size_t i, const Verdict &verdict) {
         ++outcomes[getName(verdict.outcome).str()];
         if (verdict.outcome == Outcome::Agrees)
           return;
@@ -130,7 +140,7 @@ int main(int argc, char **argv) {
         if (!verdict.isFailure())
           return;
         anyFailure = true;
-        FuzzCase fuzzCase = makeCase(seed, onlyFlag, stepsFlag);
+        FuzzCase fuzzCase = make(seed);
         std::string text = fuzzCase.text;
         if (shrinkFlag && seeds.size() == 1) {
           text = shrinkCase(fuzzCase, verdict, timeFlag);

@@ -1,6 +1,7 @@
 //===- Placements.cpp - Random meshes, shardings, constraints, syncs ------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "test/generator/RandomProgram.h"
 
 using namespace mlir;
@@ -164,4 +165,37 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
                 StringAttr());
   p.add(p.b.create(state)->getResult(0), range);
   return true;
+}
+
+/// Values inside the program that a constraint may follow: all but those in the
+/// bodies of structured ops.
+static SmallVector<Value> getTensors(ModuleOp module) {
+  SmallVector<Value> out;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        if (type.hasStaticShape() && !result.use_empty())
+          out.push_back(result);
+    bool isStructured =
+        isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp, scf::ForallOp>(
+            op);
+    return isStructured ? WalkResult::skip() : WalkResult::advance();
+  });
+  return out;
+}
+
+void mlir::dist::test::placeProgram(RandomProgram &p, ModuleOp module) {
+  p.module = module;
+  p.function = cast<func::FuncOp>(getEntryFunction(module));
+  makeMesh(p);
+  placeBoundary(p);
+  SmallVector<Value> tensors = getTensors(module);
+  for (unsigned i = p.c.below(3); i > 0 && !tensors.empty(); --i) {
+    Value x = p.c.pick(ArrayRef<Value>(tensors));
+    p.b.setInsertionPointAfterValue(x);
+    RankedTensorType type = p.typeOf(x);
+    auto constraint = ShardingConstraintOp::create(
+        p.b, p.loc, type, x, makeSharding(p, type.getShape()), StringAttr());
+    x.replaceAllUsesExcept(constraint, constraint);
+  }
 }

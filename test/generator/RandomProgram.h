@@ -151,6 +151,9 @@ MeshOp makeMesh(RandomProgram &);
 ShardingAttr makeSharding(RandomProgram &, ArrayRef<int64_t> shape);
 /// Places arguments and results of the entry function.
 void placeBoundary(RandomProgram &);
+/// Gives a module without placements a random mesh, random placements of what
+/// enters and leaves it, and constraints inside.
+void placeProgram(RandomProgram &, ModuleOp module);
 
 } // namespace mlir::dist::test
 

@@ -152,6 +152,27 @@ static void toInteger(Step s, Scalar *r, Context c, double low, double high) {
         wrapTo(s.width, static_cast<int64_t>(static_cast<uint64_t>(value)));
 }
 
+/// The bits of a number read as one of the other kind.
+static void castBits(Step s, Scalar *r, Context) {
+  APInt bits(s.fromWidth, maskTo(s.fromWidth, XI));
+  if (auto from = dyn_cast<FloatType>(s.from)) {
+    APFloat number(XF);
+    bool losesInfo;
+    number.convert(from.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    bits = number.bitcastToAPInt();
+  }
+  if (!isa<FloatType>(s.type)) {
+    r[s.out[0]].i = wrapTo(s.width, bits.getZExtValue());
+    return;
+  }
+  APFloat number(cast<FloatType>(s.type).getFloatSemantics(), bits);
+  bool losesInfo;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  r[s.out[0]].f = number.convertToDouble();
+}
+
 static Function getArithFloat(Operation *op) {
   return llvm::TypeSwitch<Operation *, Function>(op)
       .Case([](arith::AddFOp) { return FLOAT(XF + YF); })
@@ -239,6 +260,7 @@ static Function getArithInteger(Operation *op) {
           r[s.out[1]].i = sum < x ? -1 : 0;
         };
       })
+      .Case([](arith::BitcastOp) { return Function(castBits); })
       .Default(Function());
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Random programs through the whole compiler: placed, lowered to code, run on as many ranks as their mesh has.
 
-    run_lowered.py FIRST_SEED COUNT
+    run_lowered.py FIRST_SEED COUNT [OPTION OF DIST-FUZZ …]
 
 The generator's programs (dist-fuzz --print) are run by `dist-run --verify=f64`: every result must be what the same
 program computes on one rank, within 1e-10, or placement must have refused the program with a place in it. The interpreter
@@ -86,10 +86,10 @@ def check(module):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     first, count = int(sys.argv[1]), int(sys.argv[2])
-    text = subprocess.run([FUZZ, f"--seed={first}", f"--count={count}", "--print"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([FUZZ, f"--seed={first}", f"--count={count}", "--print", *sys.argv[3:]], capture_output=True, text=True, check=True).stdout
     parts = re.split(r"^// seed (\d+)$", text, flags=re.M)[1:]
     modules = dict(zip(map(int, parts[::2]), parts[1::2]))
     if len(modules) != count:

@@ -35,6 +35,21 @@ static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
   return kind;
 }
 
+/// What a loop is, by how many of the op's results have a dimension of it:
+/// devices that share it out write different elements of all results, or make
+/// parts of all results. Where they would do one thing to one result and the
+/// other to another, they do neither.
+static FactorKind getLoopKind(linalg::LinalgOp op, unsigned loop,
+                              bool isCombined) {
+  unsigned dims = 0;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    dims += op.getMatchingIndexingMap(&init).isFunctionOfDim(loop);
+  if (dims == op.getNumDpsInits())
+    return FactorKind::Parallel;
+  return dims == 0 && isCombined ? FactorKind::Reduction
+                                 : FactorKind::Replicated;
+}
+
 static ShardingRule getLinalgRule(linalg::LinalgOp op) {
   ShardingRule rule;
   rule.masksPadding = true;
@@ -56,14 +71,12 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
       }
       reduction = kind;
     }
-  for (auto [range, iterator] : llvm::zip_equal(ranges, iterators)) {
-    bool isReduction = iterator == utils::IteratorType::reduction;
-    FactorKind kind = ShapedType::isDynamic(range) ? FactorKind::Replicated
-                      : !isReduction               ? FactorKind::Parallel
-                      : reduction                  ? FactorKind::Reduction
-                                                   : FactorKind::Replicated;
-    rule.addFactor(range, kind, reduction.value_or(ReductionKind::Sum));
-  }
+  for (auto [loop, range] : llvm::enumerate(ranges))
+    rule.addFactor(range,
+                   ShapedType::isDynamic(range)
+                       ? FactorKind::Replicated
+                       : getLoopKind(op, loop, reduction.has_value()),
+                   reduction.value_or(ReductionKind::Sum));
 
   unsigned tensorsWithReduction = 0;
   auto addTensor = [&](OpOperand &operand, TensorRule &tensor) {
@@ -140,6 +153,19 @@ static PartialResult getLinalgPartialResult(linalg::LinalgOp op,
   return PartialResult::Partial;
 }
 
+/// Whether the op is a contraction to which zeros add nothing: its operands may
+/// go through functions first, of which some make zero another number.
+static bool isContractionOfZeros(linalg::LinalgOp op) {
+  return linalg::isaContractionOpInterface(op) &&
+         llvm::all_of(op.getBlock()->without_terminator(), [](Operation &op) {
+           return isa<arith::AddFOp, arith::AddIOp, arith::MulFOp,
+                      arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::NegFOp,
+                      arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+                      arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp,
+                      arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>(op);
+         });
+}
+
 /// Sharding of every loop, read off the placements of the operands.
 static SmallVector<DimShardingAttr> getLoopShardings(linalg::LinalgOp op,
                                                      const ShardingRule &rule,
@@ -194,7 +220,7 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
         !layout.isEven(loops[index], factor.size))
       masked.push_back(index);
   Location loc = op.getLoc();
-  if (!masked.empty() && linalg::isaContractionOpInterface(op)) {
+  if (!masked.empty() && isContractionOfZeros(op)) {
     // Zeros in both operands, lest a NaN in one meet a zero in the other.
     builder.setInsertionPoint(op);
     for (OpOperand *input : op.getDpsInputOperands()) {
@@ -216,7 +242,8 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
       forEachUnsafeOperand(nested,
                            [&](OpOperand &, int64_t) { isUnsafe = true; });
     });
-  if ((!masked.empty() || isUnsafe) &&
+  // The bodies of named ops are not printed: they cannot change.
+  if ((indexed || !masked.empty() || isUnsafe) &&
       !isa<linalg::GenericOp>(op.getOperation())) {
     IRRewriter rewriter(builder);
     rewriter.setInsertionPoint(op);
@@ -224,7 +251,7 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
         linalg::generalizeNamedOp(rewriter, op);
     if (failed(generic))
       return op->emitOpError("cannot be written as a linalg.generic, which "
-                             "keeping its padding apart takes");
+                             "global indices, and keeping padding apart, take");
     op = *generic;
   }
   Block *body = op.getBlock();

@@ -36,6 +36,19 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
+/// Whether all elements are known and neither infinite nor NaN.
+static bool isFinite(Value value) {
+  Attribute known;
+  if (!matchPattern(value, m_Constant(&known)))
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(known))
+    return number.getValue().isFinite();
+  auto numbers = dyn_cast<DenseFPElementsAttr>(known);
+  return numbers && llvm::all_of(numbers, [](const APFloat &number) {
+           return number.isFinite();
+         });
+}
+
 Dependence mlir::dist::propagateDependence(Operation *op,
                                            ArrayRef<Dependence> operands,
                                            ReductionKind kind) {
@@ -78,11 +91,15 @@ Dependence mlir::dist::propagateDependence(Operation *op,
     return commutesIf(isa<arith::NegFOp, arith::ExtFOp>(op));
   case ReductionKind::Max:
   case ReductionKind::Min:
-    // Rounding is monotone, so max(x) + c is max(x + c) to the last bit.
+    // Rounding is monotone, so max(x) + c is max(x + c) to the last bit; but c
+    // must not be infinite, as what a device without elements holds is.
     if (isa<arith::AddFOp>(op))
-      return commutesIf(operands[0] != operands[1]);
+      return commutesIf(
+          (operands[0] == D::Commutes && isFinite(op->getOperand(1))) ||
+          (operands[1] == D::Commutes && isFinite(op->getOperand(0))));
     if (isa<arith::SubFOp>(op))
-      return commutesIf(operands[0] == D::Commutes && operands[1] == D::None);
+      return commutesIf(operands[0] == D::Commutes &&
+                        isFinite(op->getOperand(1)));
     return commutesIf(isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp>(op));
   default:
     return D::Mixed;
@@ -105,8 +122,9 @@ void mlir::dist::forEachUnsafeOperand(
   if (matchPattern(divisor.get(), m_Constant(&known))) {
     if (auto splat = dyn_cast<SplatElementsAttr>(known))
       known = splat.getSplatValue<Attribute>();
+    // The smallest number divided by -1 overflows, which traps as well.
     if (auto number = dyn_cast<IntegerAttr>(known);
-        number && !number.getValue().isZero())
+        number && !number.getValue().isZero() && !number.getValue().isAllOnes())
       return;
   }
   visit(divisor, 1);
