@@ -68,16 +68,56 @@ struct SplatToFill : OpRewritePattern<tensor::SplatOp> {
   }
 };
 
+/// tensor.bitcast is that of its elements.
+struct BitcastElements : OpRewritePattern<tensor::BitcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::BitcastOp bitcast,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<RankedTensorType>(bitcast.getType()))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(bitcast, bitcast.getType(),
+                                                  bitcast.getSource());
+    return success();
+  }
+};
+
+/// Packing is padding, a reshape and a transposition.
+struct LowerPack : OpRewritePattern<linalg::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::PackOp pack,
+                                PatternRewriter &rewriter) const override {
+    return linalg::lowerPack(rewriter, pack,
+                             /*lowerPadLikeWithInsertSlice=*/false);
+  }
+};
+struct LowerUnPack : OpRewritePattern<linalg::UnPackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::UnPackOp unpack,
+                                PatternRewriter &rewriter) const override {
+    return linalg::lowerUnPack(rewriter, unpack,
+                               /*lowerUnpadLikeWithExtractSlice=*/false);
+  }
+};
+
 struct Decompose : dist::impl::DistCpuDecomposeBase<Decompose> {
   void runOnOperation() override {
+    // What is called was inlined, as far as that goes.
+    WalkResult calls = getOperation().walk([](CallOpInterface call) {
+      call->emitOpError() << "is left after inlining: functions that call "
+                             "themselves, or have no body, are not compiled";
+      return WalkResult::interrupt();
+    });
+    if (calls.wasInterrupted())
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);
-    patterns.add<DecomposeAggregate, Generalize, SplatToFill,
-                 linalg::DecomposePadOpPattern>(context);
+    patterns.add<DecomposeAggregate, Generalize, SplatToFill, BitcastElements,
+                 LowerPack, LowerUnPack, linalg::DecomposePadOpPattern>(
+        context);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-    linalg::populateDecomposePackUnpackPatterns(patterns);
+    linalg::populateDecomposeWinogradOpsPatterns(patterns);
     linalg::populateInlineConstantOperandsPatterns(patterns);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     GreedyRewriteConfig config;

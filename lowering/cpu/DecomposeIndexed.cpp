@@ -1,8 +1,10 @@
-//===- DecomposeIndexed.cpp - Gathers and scatters ------------------------===//
+//===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
 #include "lowering/cpu/DecomposeIndexed.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -211,8 +213,32 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
   }
 };
 
+/// A condition that does not hold ends the run with its message and place.
+struct AssertToFail : OpRewritePattern<cf::AssertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(cf::AssertOp check,
+                                PatternRewriter &rewriter) const override {
+    Location loc = check.getLoc();
+    auto function = check->getParentOfType<func::FuncOp>();
+    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
+    rewriter.setInsertionPointToStart(&function.getBody().front());
+    Value rank = rt::RankOp::create(rewriter, loc, pointer);
+    rewriter.setInsertionPoint(check);
+    Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    Value bad = arith::XOrIOp::create(rewriter, loc, check.getArg(), yes);
+    std::string message = describe(loc) + ": " + check.getMsg().str();
+    scf::IfOp::create(rewriter, loc, bad, [&](OpBuilder &then, Location at) {
+      rt::FailOp::create(then, at, rank, message);
+      scf::YieldOp::create(then, at);
+    });
+    rewriter.eraseOp(check);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns) {
-  patterns.add<GatherToGeneric, ScatterToLoops>(patterns.getContext());
+  patterns.add<GatherToGeneric, ScatterToLoops, AssertToFail>(
+      patterns.getContext());
 }

@@ -28,8 +28,9 @@ def DistCpuDecompose : Pass<"dist-cpu-decompose", "::mlir::func::FuncOp"> {
   let summary = "Everything but contractions and shape changes becomes linalg.generic";
   let description = [{
     Gathers become generics that extract elements, concatenations and pads
-    insertions into an empty tensor, aggregates such as softmax their parts, and
-    named or elementwise ops generics. Contractions keep their form.
+    insertions into an empty tensor, packing pads, reshapes and transpositions,
+    aggregates such as softmax their parts, and named or elementwise ops generics.
+    Contractions keep their form.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

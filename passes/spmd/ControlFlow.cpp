@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/ParallelCombiningOpInterface.h"
 #include "passes/spmd/ReshardInserter.h"
 
 using namespace mlir;
@@ -75,8 +76,20 @@ void FlowClasses::unite(Value a, Value b) {
   leaders[b] = a;
 }
 
+/// Whether its regions write parts of shared tensors at any index.
+static bool isParallelLoop(RegionBranchOpInterface branch) {
+  return llvm::any_of(branch->getRegions(), [](Region &region) {
+    return !region.empty() && isa_and_nonnull<InParallelOpInterface>(
+                                  region.front().getTerminator());
+  });
+}
+
 LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
   FlowClasses flow(branch);
+  bool isWhole = isParallelLoop(branch);
+  auto getTarget = [&](Value input) {
+    return isWhole ? replicated(input) : this->getTarget(input);
+  };
   auto bring = [&](OpOperand &operand) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))

@@ -87,7 +87,8 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
       return {INT64_MAX, INT64_MAX};
     if (!from)
       continue;
-    add(getMoveCost(getWholeBytes(operand.getType()), from.getDims(), {}, dims),
+    add(getMoveCost(getTensorBytes(operand.getType()), from.getDims(), {},
+                    dims),
         operand);
   }
   SmallVector<AxisRefAttr, 2> partial;
@@ -101,7 +102,7 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
       return {INT64_MAX, INT64_MAX};
     if (!to)
       continue;
-    int64_t bytes = getWholeBytes(result.getType());
+    int64_t bytes = getTensorBytes(result.getType());
     add(getMoveCost(bytes, dims, {}, to.getDims()), result);
     cost.second += getMoveCost(0, dims, {}, to.getDims());
     for (AxisRefAttr axis : partial) {

@@ -140,12 +140,12 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (isOnlyUser && now.getPartialKind() == kind &&
         now.getPartialAxes() == ArrayRef(passed)) {
       isPassed[operand.getOperandNumber()] = true;
-      partialBytes += getWholeBytes(operand.get().getType());
+      partialBytes += getTensorBytes(operand.get().getType());
     }
   }
   for (Value result : op->getResults())
     if (isa<RankedTensorType>(result.getType()))
-      resultBytes += getWholeBytes(result.getType());
+      resultBytes += getTensorBytes(result.getType());
   if (anyPartial) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(op);
     bool ok = iface && op->getNumResults() && !anyOverlap(passed, used) &&
@@ -293,7 +293,14 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
     return visitSync(sync);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
-    return function ? visitReturn(op, function) : success();
+    if (function)
+      return visitReturn(op, function);
+    // Of parallel parts, what writes them (scf.forall.in_parallel).
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(visitBlock(block)))
+          return failure();
+    return success();
   }
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
     return visitBranch(branch);

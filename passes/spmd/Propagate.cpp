@@ -75,7 +75,7 @@ void PlacementAnalysis::visit(unsigned index,
           sizes.push_back(rule.factors[factor].size);
         layout->split(spoken, sizes, parts);
       }
-      int64_t bytes = getWholeBytes(values[value].getType());
+      int64_t bytes = getTensorBytes(values[value].getType());
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
         if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
           continue;
@@ -126,7 +126,7 @@ void PlacementAnalysis::visit(unsigned index,
     int64_t resultBytes = 0;
     for (Value result : node.op->getResults())
       if (isa<RankedTensorType>(result.getType()))
-        resultBytes += getWholeBytes(result.getType());
+        resultBytes += getTensorBytes(result.getType());
     for (unsigned factor : order)
       if (rule.factors[factor].kind == FactorKind::Reduction)
         factors[factor].score -= resultBytes;
@@ -232,7 +232,7 @@ void PlacementAnalysis::visitSync(unsigned index,
         !layout->isPrefix(state.sharding, wanted))
       return;
     proposals.push_back({value, static_cast<unsigned>(dim), wanted, cause,
-                         index, false, getWholeBytes(type)});
+                         index, false, getTensorBytes(type)});
   };
   auto withAxes = [&](DimShardingAttr dim, int64_t size) {
     if (anyOverlap(dim.getAllAxes(), axes))

@@ -9,16 +9,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-int64_t mlir::dist::getWholeBytes(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (!tensor.hasStaticShape() ||
-      !tensor.getElementType().isIntOrIndexOrFloat())
-    return 0;
-  int64_t width =
-      tensor.getElementType().isIndex() ? 64 : tensor.getElementTypeBitWidth();
-  return tensor.getNumElements() * llvm::divideCeil(width, 8);
-}
-
 std::string mlir::dist::describeOp(Operation *op) {
   std::string text = op->getName().getStringRef().str();
   if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
@@ -135,7 +125,7 @@ Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
     return original;
-  int64_t bytes = getWholeBytes(value.getType());
+  int64_t bytes = getTensorBytes(value.getType());
   auto getDistance = [&](Value copy) {
     ShardingAttr from = getPlacement(copy);
     ArrayRef<AxisRefAttr> pending = from.getPartialAxes();

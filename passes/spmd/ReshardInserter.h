@@ -18,9 +18,6 @@
 
 namespace mlir::dist {
 
-/// Bytes of a whole tensor; 0 where its size is not known.
-int64_t getWholeBytes(Type type);
-
 /// An op's name and scope, for messages.
 std::string describeOp(Operation *op);
 

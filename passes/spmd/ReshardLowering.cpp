@@ -104,13 +104,18 @@ Value Lowering::cut(Value value, int64_t dim, int64_t size) {
 static TypedAttr getNeutral(OpBuilder &b, Type type, ReductionKind kind) {
   if (auto floating = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floating.getFloatSemantics();
+    auto getExtreme = [&](bool negative) {
+      return APFloat::semanticsHasInf(semantics)
+                 ? APFloat::getInf(semantics, negative)
+                 : APFloat::getLargest(semantics, negative);
+    };
     switch (kind) {
     case ReductionKind::Prod:
       return b.getFloatAttr(type, 1.0);
     case ReductionKind::Max:
-      return b.getFloatAttr(type, APFloat::getInf(semantics, true));
+      return b.getFloatAttr(type, getExtreme(true));
     case ReductionKind::Min:
-      return b.getFloatAttr(type, APFloat::getInf(semantics, false));
+      return b.getFloatAttr(type, getExtreme(false));
     default:
       return b.getFloatAttr(type, 0.0);
     }

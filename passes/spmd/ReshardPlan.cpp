@@ -440,9 +440,8 @@ bool ReshardPlanner::addLegs(RankedTensorType type, ShardingAttr from,
     return waypoint != from && waypoint != to &&
            addLegs(type, from, waypoint, route) &&
            addLegs(type, waypoint, to, route);
-  int64_t bits =
-      type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
-  ReshardPlan plan = Search(layout, problem, llvm::divideCeil(bits, 8)).run();
+  ReshardPlan plan =
+      Search(layout, problem, getElementBytes(type.getElementType())).run();
   if (plan.empty() && from != to && !problem.isSolved())
     return false;
   route.push_back({std::move(problem), std::move(plan)});

@@ -3,6 +3,8 @@
 #include "test/generator/Check.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -66,9 +68,10 @@ void mlir::dist::test::registerDialects(DialectRegistry &registry) {
     return true;
   }();
   (void)once;
-  registry.insert<DistDialect, func::FuncDialect, arith::ArithDialect,
-                  math::MathDialect, linalg::LinalgDialect,
-                  tensor::TensorDialect, scf::SCFDialect>();
+  registry
+      .insert<DistDialect, func::FuncDialect, arith::ArithDialect,
+              math::MathDialect, linalg::LinalgDialect, cf::ControlFlowDialect,
+              tensor::TensorDialect, scf::SCFDialect>();
   registerShardingRules(registry);
 }
 

@@ -72,6 +72,8 @@ Diagnostic &operator<<(Diagnostic &diagnostic, MeshAxesAttr axes);
 /// Bytes of a tensor of a static shape, 0 for other types. Elements narrower
 /// than a byte take one each.
 int64_t getTensorBytes(Type type);
+/// Bytes of one element in memory; 8 for what has no width.
+int64_t getElementBytes(Type element);
 
 /// Entry function of a model: @main, or the only public function; else null.
 Operation *getEntryFunction(Operation *module);

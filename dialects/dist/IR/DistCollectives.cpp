@@ -29,19 +29,17 @@ static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
   return getGroupSize(refs, mesh.getAxes());
 }
 
+int64_t mlir::dist::getElementBytes(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * getElementBytes(complex.getElementType());
+  return element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 8;
+}
+
 int64_t mlir::dist::getTensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return 0;
-  Type element = tensor.getElementType();
-  int64_t parts = 1;
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    element = complex.getElementType();
-    parts = 2;
-  }
-  int64_t bytes =
-      element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 8;
-  return tensor.getNumElements() * parts * bytes;
+  return tensor.getNumElements() * getElementBytes(tensor.getElementType());
 }
 
 static int64_t bytesOf(Value value) { return getTensorBytes(value.getType()); }

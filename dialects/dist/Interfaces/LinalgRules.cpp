@@ -360,5 +360,6 @@ void mlir::dist::registerLinalgRules(DialectRegistry &registry) {
 #include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
         >::attach(context);
     linalg::SoftmaxOp::attachInterface<SoftmaxModel>(*context);
+    attachPackModels(context);
   });
 }

@@ -52,11 +52,13 @@ struct GatherModel
     }
     bool keepsDims = result.getRank() == batch + source.getRank();
     bool isBool = source.getElementType().isInteger(1);
+    bool isNumber = source.getElementType().isIntOrIndexOrFloat();
     int64_t resultDim = batch;
     for (int64_t dim = 0; dim < source.getRank(); ++dim) {
       int64_t size = source.getDimSize(dim);
       if (llvm::is_contained(gatherDims, dim)) {
-        bool fixed = ShapedType::isDynamic(size);
+        // Rows of other elements (complex numbers) have no sum.
+        bool fixed = ShapedType::isDynamic(size) || !isNumber;
         rule.operands[0].dims[dim].push_back(rule.addFactor(
             size, fixed ? FactorKind::Replicated : FactorKind::Reduction,
             isBool ? ReductionKind::Or : ReductionKind::Sum));

@@ -8,6 +8,7 @@
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -111,6 +112,10 @@ void mlir::dist::forEachUnsafeOperand(
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     for (OpOperand &index : extract.getIndicesMutable())
       visit(index, 0);
+    return;
+  }
+  if (auto check = dyn_cast<cf::AssertOp>(op)) {
+    visit(check.getArgMutable(), 1);
     return;
   }
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

@@ -376,6 +376,21 @@ struct GenerateModel
   }
 };
 
+/// Every element stays where it is.
+struct BitcastModel
+    : ShardingRuleOpInterface::ExternalModel<BitcastModel, tensor::BitcastOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    TensorRule tensor;
+    if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+      for (int64_t size : type.getShape())
+        tensor.dims.push_back({rule.addFactor(size, parallelIfStatic(size))});
+    rule.operands.push_back(tensor);
+    rule.results.push_back(tensor);
+    return rule;
+  }
+};
+
 /// A size is the same wherever the tensor lies: that of the whole.
 struct DimModel
     : ShardingRuleOpInterface::ExternalModel<DimModel, tensor::DimOp> {
@@ -415,6 +430,7 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
     tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::DimOp::attachInterface<DimModel>(*context);
+    tensor::BitcastOp::attachInterface<BitcastModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
     attachLookupModels(context);

@@ -4,3 +4,11 @@
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }
+
+// -----
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'func.call' op is left after inlining: functions that call themselves, or have no body, are not compiled}}
+  %0 = call @outside(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @outside(tensor<4xf32>) -> tensor<4xf32>
