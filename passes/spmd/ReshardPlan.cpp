@@ -105,6 +105,15 @@ private:
     }
     return true;
   }
+  /// Whether two lists of axes cut a sub-dimension into the same blocks.
+  bool cutAlike(int64_t size, ArrayRef<AxisRefAttr> a,
+                ArrayRef<AxisRefAttr> b) const {
+    bool sameLevels = llvm::equal(a, b, [&](AxisRefAttr x, AxisRefAttr y) {
+      return layout.size(x) == layout.size(y);
+    });
+    return sameLevels || (layout.size(a) == layout.size(b) &&
+                          isOneCut(size, a) && isOneCut(size, b));
+  }
   bool isFree(const State &state, AxisRefAttr axis) const {
     if (llvm::is_contained(state.partial, axis))
       return false;
@@ -327,7 +336,7 @@ void Search::addMovesOfLists(int index) {
   }
 }
 
-/// Device orders: lists with as many blocks, over other axes.
+/// Device orders: lists that make the same blocks, over other axes.
 void Search::addPermutes(int index) {
   const State state = nodes[index].state;
   int64_t bytes = localBytes(state);
@@ -350,32 +359,29 @@ void Search::addPermutes(int index) {
         }))
       add(index, permuted, std::move(permute));
   };
-  auto mayChange = [&](size_t list) {
-    return !state.lists[list].empty() &&
-           places[list].size % layout.size(state.lists[list]) == 0;
-  };
   if (isDirected) {
     // All lists at once whose number of blocks is right already.
     State permuted = state;
     for (size_t list = 0; list < places.size(); ++list)
-      if (mayChange(list) &&
-          layout.size(state.lists[list]) == layout.size(goal.lists[list]))
+      if (cutAlike(places[list].size, state.lists[list], goal.lists[list]))
         permuted.lists[list] = goal.lists[list];
     addTo(permuted);
     return;
   }
   // Every way to fill the lists that may change.
   State permuted = state;
-  for (size_t list = 0; list < places.size(); ++list)
-    if (mayChange(list))
-      permuted.lists[list].clear();
+  for (Axes &list : permuted.lists)
+    list.clear();
   auto fill = [&](auto &&self, size_t list) -> void {
     if (list == places.size())
       return addTo(permuted);
     int64_t missing =
         layout.size(state.lists[list]) / layout.size(permuted.lists[list]);
-    if (!mayChange(list) || missing == 1)
-      return self(self, list + 1);
+    if (missing == 1) {
+      if (cutAlike(places[list].size, state.lists[list], permuted.lists[list]))
+        self(self, list + 1);
+      return;
+    }
     for (AxisRefAttr axis : atoms) {
       if (missing % layout.size(axis) != 0 || !isFree(permuted, axis))
         continue;

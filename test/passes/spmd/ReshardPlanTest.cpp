@@ -1,7 +1,8 @@
 //===- ReshardPlanTest.cpp - Plans against exhaustive search --------------===//
 //
-// On small meshes, from every placement of a small and of a large tensor to
-// every other: the planner's way must cost no more than the cheapest of all
+// On small meshes, at sizes that they divide and that they do not, from every
+// placement of a small and of a large tensor to every other, pending ones
+// included: the planner's way must cost no more than the cheapest of all
 // sequences of collectives over the axes that either names, found here by
 // trying every collective in every state, towards the goal or not.
 //
@@ -37,12 +38,14 @@ struct Place {
 
 class Exhaustive {
 public:
-  Exhaustive(std::vector<int64_t> sizes, int64_t wholeBytes)
-      : sizes(std::move(sizes)), wholeBytes(wholeBytes) {}
+  Exhaustive(std::vector<int64_t> sizes, ArrayRef<int64_t> shape)
+      : sizes(std::move(sizes)), shape(shape) {}
 
   std::vector<Place> getPlaces(bool mayPend) const;
-  /// The least cost from one placement to each, over some of the axes.
-  std::map<Place, int64_t> search(const Place &from, std::set<int> axes);
+  /// The least cost from one placement to each that is pending over `owed`,
+  /// by steps over some of the axes that complete nothing that is owed anyway.
+  std::map<Place, int64_t> search(const Place &from, std::set<int> axes,
+                                  std::set<int> owed);
 
 private:
   int64_t count(const std::vector<int> &axes) const {
@@ -51,15 +54,49 @@ private:
       out *= sizes[axis];
     return out;
   }
+  /// Size of the blocks that a dimension is cut into, level by level.
+  int64_t extent(int64_t size, const std::vector<int> &axes) const {
+    for (int axis : axes)
+      size = llvm::divideCeil(size, sizes[axis]);
+    return size;
+  }
+  /// Bytes of a device's part, with its padding.
   int64_t bytes(const Place &place) const {
-    return wholeBytes / count(place.lists[0]) / count(place.lists[1]);
+    return 8 * extent(shape[0], place.lists[0]) *
+           extent(shape[1], place.lists[1]);
+  }
+  /// Whether cutting level by level makes the blocks that one cut over all axes
+  /// makes: a collective over several axes at once sees blocks without padding
+  /// between them.
+  bool isOneCut(int64_t size, const std::vector<int> &axes) const {
+    int64_t block = size, outer = 1;
+    for (int axis : axes) {
+      if (outer > 1 && block % sizes[axis] != 0)
+        return false;
+      block = llvm::divideCeil(block, sizes[axis]);
+      outer *= sizes[axis];
+    }
+    return true;
+  }
+  /// Whether two lists of axes cut a dimension into the same blocks, so that
+  /// devices need only exchange theirs.
+  bool cutAlike(int64_t size, const std::vector<int> &a,
+                const std::vector<int> &b) const {
+    auto getSizes = [&](const std::vector<int> &axes) {
+      std::vector<int64_t> out;
+      for (int axis : axes)
+        out.push_back(sizes[axis]);
+      return out;
+    };
+    return getSizes(a) == getSizes(b) ||
+           (count(a) == count(b) && isOneCut(size, a) && isOneCut(size, b));
   }
   template <typename Visit> void step(const Place &from, Visit visit) const;
 
   std::vector<int64_t> sizes;
-  int64_t wholeBytes;
-  /// Axes that steps may use.
-  std::set<int> allowed;
+  SmallVector<int64_t> shape;
+  /// Axes that steps may use; those that the goal is pending over.
+  std::set<int> allowed, owed;
 };
 } // namespace
 
@@ -97,10 +134,17 @@ void Exhaustive::step(const Place &from, Visit visit) const {
       int64_t p = count(moved);
       Place next = from;
       next.lists[dim].resize(kept);
+      if (!isOneCut(extent(shape[dim], next.lists[dim]), moved))
+        continue;
       visit(next, (p - 1) * local); // all_gather
-      next.lists[1 - dim].insert(next.lists[1 - dim].end(), moved.begin(),
-                                 moved.end());
-      visit(next, (p - 1) * local / p); // all_to_all
+      std::vector<int> &other = next.lists[1 - dim];
+      int64_t block = extent(shape[1 - dim], other);
+      if (!isOneCut(block, moved))
+        continue;
+      other.insert(other.end(), moved.begin(), moved.end());
+      // all_to_all: what is sent has its final size
+      visit(next, (p - 1) * (local / std::max<int64_t>(block, 1)) *
+                      extent(block, moved));
     }
     for (int axis = 0; axis < int(sizes.size()); ++axis) {
       Place next = from;
@@ -109,8 +153,18 @@ void Exhaustive::step(const Place &from, Visit visit) const {
         visit(next, 0); // all_slice
     }
   }
+  // A value that is the same along an axis becomes pending over it where all
+  // but the first device replace theirs by zeros.
+  for (int axis : owed)
+    if (from.isFree(axis)) {
+      Place next = from;
+      next.pending.insert(axis);
+      visit(next, 0);
+    }
   // Any set of pending axes is reduced, or scattered in any order.
-  std::vector<int> pending(from.pending.begin(), from.pending.end());
+  std::vector<int> pending;
+  llvm::copy_if(from.pending, std::back_inserter(pending),
+                [&](int axis) { return !owed.count(axis); });
   for (unsigned subset = 1; subset < (1u << pending.size()); ++subset) {
     std::vector<int> group;
     Place next = from;
@@ -123,20 +177,22 @@ void Exhaustive::step(const Place &from, Visit visit) const {
     visit(next, 2 * (p - 1) * local / p); // all_reduce
     do {
       for (int dim = 0; dim < 2; ++dim) {
+        if (!isOneCut(extent(shape[dim], next.lists[dim]), group))
+          continue;
         Place scattered = next;
         scattered.lists[dim].insert(scattered.lists[dim].end(), group.begin(),
                                     group.end());
-        visit(scattered, (p - 1) * local / p); // reduce_scatter
+        visit(scattered, (p - 1) * bytes(scattered)); // reduce_scatter
       }
     } while (std::next_permutation(group.begin(), group.end()));
   }
-  // collective_permute: as many blocks on every dimension, over other axes.
+  // collective_permute: the same blocks on every dimension, over other axes.
   for (const Place &next : getPlaces(false)) {
     Place to = next;
     to.pending = from.pending;
     bool fits = true;
     for (int dim = 0; dim < 2; ++dim) {
-      fits &= count(to.lists[dim]) == count(from.lists[dim]);
+      fits &= cutAlike(shape[dim], to.lists[dim], from.lists[dim]);
       for (int axis : to.lists[dim])
         fits &= !from.pending.count(axis) && allowed.count(axis);
     }
@@ -146,8 +202,10 @@ void Exhaustive::step(const Place &from, Visit visit) const {
 }
 
 std::map<Place, int64_t> Exhaustive::search(const Place &from,
-                                            std::set<int> axes) {
+                                            std::set<int> axes,
+                                            std::set<int> owedAtGoal) {
   allowed = std::move(axes);
+  owed = std::move(owedAtGoal);
   std::map<Place, int64_t> best{{from, 0}};
   std::set<std::pair<int64_t, Place>> queue{{0, from}};
   while (!queue.empty()) {
@@ -212,26 +270,31 @@ static std::set<int> getAxes(const Place &place) {
 TEST_P(Planner, CostsNoMoreThanTheCheapestSequence) {
   MeshLayout layout(*module->getOps<MeshOp>().begin());
   unsigned pairs = 0, worse = 0;
-  for (int64_t size : {24, 2400}) {
-    auto type = RankedTensorType::get({size, size}, Float64Type::get(&context));
-    Exhaustive exhaustive(GetParam(), type.getNumElements() * 8);
+  // Sizes that the meshes divide and that they do not; small and large.
+  static constexpr int64_t kShapes[][2] = {
+      {24, 24}, {2400, 2400}, {10, 7}, {2401, 2402}};
+  for (ArrayRef<int64_t> shape : kShapes) {
+    auto type = RankedTensorType::get(shape, Float64Type::get(&context));
+    Exhaustive exhaustive(GetParam(), shape);
     ReshardPlanner planner(layout);
     for (const Place &from : exhaustive.getPlaces(true)) {
       ShardingAttr fromAttr = toAttr(layout, type, from);
-      std::map<std::set<int>, std::map<Place, int64_t>> best;
-      for (const Place &to : exhaustive.getPlaces(false)) {
+      std::map<std::pair<std::set<int>, std::set<int>>,
+               std::map<Place, int64_t>>
+          best;
+      for (const Place &to : exhaustive.getPlaces(true)) {
         ShardingAttr toPlace = toAttr(layout, type, to);
         std::set<int> axes = getAxes(from), more = getAxes(to);
         axes.insert(more.begin(), more.end());
-        auto [known, isNew] = best.try_emplace(axes);
+        auto [known, isNew] = best.try_emplace({axes, to.pending});
         if (isNew)
-          known->second = exhaustive.search(from, axes);
+          known->second = exhaustive.search(from, axes, to.pending);
         int64_t cost = planner.getCost(type, fromAttr, toPlace);
         int64_t least = known->second[to];
         ++pairs;
         std::string text;
         llvm::raw_string_ostream(text)
-            << size << ": " << fromAttr << " to " << toPlace;
+            << type << ": " << fromAttr << " to " << toPlace;
         if (cost != least && ++worse <= 20)
           ADD_FAILURE() << text << ": costs " << cost << ", could cost "
                         << least;
