@@ -321,6 +321,27 @@ LogicalResult ReshardInserter::visitBlock(Block &block) {
   return success();
 }
 
+void ReshardInserter::skipDetour(ReshardOp reshard) {
+  while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
+    Value middle = before.getResult();
+    if (!middle.hasOneUse() || synced.contains(middle) ||
+        constrained.contains(middle))
+      return;
+    // What completes a reduction belongs to the module that left it pending.
+    bool completes =
+        before.getSource().isPartial() && !reshard.getSource().isPartial();
+    if (completes) {
+      reshard.setCauseAttr(before.getCauseAttr());
+      if (Attribute scope = before->getAttr(kScopeAttr))
+        reshard->setAttr(kScopeAttr, scope);
+    }
+    reshard.getOperandMutable().assign(before.getOperand());
+    reshard.setSourceAttr(before.getSource());
+  }
+  if (reshard.getSource() == reshard.getSharding())
+    reshard.getResult().replaceAllUsesWith(reshard.getOperand());
+}
+
 LogicalResult ReshardInserter::run(Operation *module) {
   SmallVector<Operation *> functions;
   for (Operation &op : module->getRegion(0).getOps())
@@ -336,12 +357,20 @@ LogicalResult ReshardInserter::run(Operation *module) {
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
     // What was only made for others is not needed itself.
-    function.getFunctionBody().walk<WalkOrder::PostOrder, ReverseIterator>(
-        [&](Operation *nested) {
-          if (nested->use_empty() && nested->getNumResults() == 1 &&
-              (isFreeValue(nested->getResult(0)) || isa<ReshardOp>(nested)))
-            nested->erase();
-        });
+    auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
+      function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
+    };
+    auto eraseUnused = [](Operation *nested) {
+      if (nested->use_empty() && nested->getNumResults() == 1 &&
+          (isFreeValue(nested->getResult(0)) || isa<ReshardOp>(nested)))
+        nested->erase();
+    };
+    visitBackwards(eraseUnused);
+    visitBackwards([&](Operation *nested) {
+      if (auto reshard = dyn_cast<ReshardOp>(nested))
+        skipDetour(reshard);
+      eraseUnused(nested);
+    });
   }
   return success();
 }

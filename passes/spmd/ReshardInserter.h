@@ -65,6 +65,8 @@ private:
   ShardingAttr getReturnPlacement(FunctionOpInterface function, unsigned number,
                                   bool isNow);
   void replicateCaptures(Operation *op);
+  /// Makes a reshard of what only it uses start where that does.
+  void skipDetour(ReshardOp reshard);
 
   ArrayRef<AxisRefAttr> getStoredAxes(Value value) const {
     unsigned index = analysis.getIndex(value);
@@ -140,6 +142,8 @@ private:
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
   /// Results of syncs, which count as values of their own.
   llvm::SmallDenseSet<Value> synced;
+  /// Values that lie where a constraint wants them.
+  llvm::SmallDenseSet<Value> constrained;
   /// By function and number.
   llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
       returnPlacements;

@@ -12,6 +12,7 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
     return constraint.getCause() ? constraint.getCause()->str()
                                  : std::string("dist.sharding_constraint");
   });
+  constrained.insert(ready);
   constraint.getResult().replaceAllUsesWith(ready);
   constraint.erase();
 }
