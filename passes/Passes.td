@@ -132,6 +132,33 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
   ];
 }
 
+def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
+  let summary = "Gives sizes that only running would tell: any level";
+  let description = [{
+    Arguments of the entry function get the sizes given, all values those that
+    follow. Functions that are then called with other types than before become
+    copies. At level 3 the sizes are those of whole tensors, and devices must
+    divide what they shard; at levels 0 to 2 any size will do.
+
+    `--dist-bind-sizes=sizes=x[0]=8` on
+
+    ```mlir
+    func.func @main(%x: tensor<?x4xf32> {dist.input = "x"}) -> tensor<?x4xf32> {
+      %0 = math.exp %x : tensor<?x4xf32>
+    ```
+    makes
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32> {dist.input = "x"}) -> tensor<8x4xf32> {
+      %0 = math.exp %x : tensor<8x4xf32>
+    ```
+  }];
+  let options = [
+    ListOption<"sizes", "sizes", "std::string",
+               "ARGUMENT[DIM]=SIZE; arguments without a name are arg0, arg1, …">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ExplainPass : Pass<"dist-explain", "ModuleOp"> {
   let summary = "Tells where every value's sharding came from, step by step";
   let options = [

@@ -32,6 +32,11 @@ static cl::opt<std::string> schedule("schedule",
 static cl::list<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
          cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
+static cl::list<std::string>
+    bind("bind",
+         cl::desc("Size of a dimension that the module does not know; may be "
+                  "repeated"),
+         cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
 static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu"),
                                    cl::init("cpu"), cl::cat(category));
@@ -84,8 +89,11 @@ static LogicalResult run() {
                                                    *module, input, weights))));
   if (f64 && failed(convertToF64(*module)))
     return failure();
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  if (failed(sizes))
+    return failure();
   progress.step("applying the schedule");
-  if (failed(distribute(*module, {schedule, mesh})))
+  if (failed(distribute(*module, {schedule, mesh, *sizes})))
     return failure();
   BundleOptions options;
   options.codegen.cpu = cpu;

@@ -9,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "passes/report/Report.h"
+#include "passes/sizes/BindSizes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -35,6 +36,11 @@ int main(int argc, char **argv) {
       cl::desc("Estimate the time of the communication: each collective takes "
                "latency + bytes sent / bandwidth"),
       cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+  cl::list<std::string> bind(
+      "bind",
+      cl::desc("Size of a dimension that the program does not know; may be "
+               "repeated"),
+      cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
@@ -85,6 +91,22 @@ int main(int argc, char **argv) {
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
+    return 1;
+  std::vector<mlir::dist::SizeBinding> sizes;
+  for (const std::string &text : bind) {
+    auto size = mlir::dist::SizeBinding::parse(text);
+    if (!size) {
+      llvm::errs() << "dist-report: --bind " << text
+                   << ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8\n";
+      return 1;
+    }
+    sizes.push_back(*size);
+  }
+  // What is sent depends on all sizes.
+  bool isUnknown = mlir::dist::getLevel(*module) == 3 &&
+                   mlir::dist::hasUnknownSizes(*module);
+  if ((isUnknown || !sizes.empty()) &&
+      failed(mlir::dist::bindSizes(*module, sizes)))
     return 1;
   mlir::FailureOr<mlir::dist::ProgramReport> report =
       mlir::dist::makeReport(*module);

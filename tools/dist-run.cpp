@@ -38,6 +38,11 @@ static cl::opt<std::string> schedule("schedule",
 static cl::list<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
          cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
+static cl::list<std::string>
+    bind("bind",
+         cl::desc("Size of a dimension that the module does not know and no "
+                  "input file tells; may be repeated"),
+         cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
 static cl::opt<std::string> backend("backend",
                                     cl::desc("What runs the ranks: threads"),
                                     cl::init("threads"), cl::cat(category));
@@ -208,6 +213,17 @@ static Checked check(const host::Program &program, const std::string &name,
   return checked;
 }
 
+/// Sizes that the module does not know: from --bind and the inputs' files.
+static std::vector<SizeBinding> findSizes(ModuleOp module) {
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  if (failed(sizes))
+    throw host::Error("the sizes given cannot be used");
+  if (hasUnknownSizes(module))
+    for (const auto &[name, shape] : host::readInputShapes(inputs))
+      addSizes(module, name, shape, *sizes);
+  return *sizes;
+}
+
 /// The program to compare with, on one rank.
 static host::Program compileReference(Compiler &compiler) {
   std::string file = reference.empty() ? input : reference;
@@ -215,7 +231,8 @@ static host::Program compileReference(Compiler &compiler) {
     throw host::Error("--verify of a bundle needs the level-0 program: "
                       "--reference FILE.mlir");
   OwningOpRef<ModuleOp> module = compiler.load(file);
-  if (!module || failed(eraseAnnotations(*module)))
+  if (!module || failed(eraseAnnotations(*module)) ||
+      failed(distribute(*module, {"", {}, findSizes(*module)})))
     throw host::Error("no program to compare with");
   return compiler.compile(*module, file);
 }
@@ -225,6 +242,9 @@ static host::Program prepareProgram(Compiler &compiler) {
     if (!schedule.empty() || !mesh.empty())
       throw host::Error(input + " is a bundle, compiled for a schedule and a "
                                 "mesh: --schedule and --mesh do not apply");
+    if (!bind.empty())
+      throw host::Error(input + " is a bundle, whose sizes are all known: "
+                                "--bind does not apply");
     if (inF64())
       throw host::Error(input + " is a bundle, which cannot be converted to "
                                 "f64: --verify=f64 needs a module");
@@ -234,7 +254,7 @@ static host::Program prepareProgram(Compiler &compiler) {
   if (!module)
     throw host::Error(input + " could not be read");
   compiler.progress.step("applying the schedule");
-  if (failed(distribute(*module, {schedule, mesh})))
+  if (failed(distribute(*module, {schedule, mesh, findSizes(*module)})))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);
 }

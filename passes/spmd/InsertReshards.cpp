@@ -291,6 +291,10 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
   }
   if (auto sync = dyn_cast<SyncOp>(op))
     return visitSync(sync);
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    visitReshard(reshard);
+    return success();
+  }
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
     if (function)

@@ -55,11 +55,6 @@ private:
 LogicalResult Partitioner::visitReshard(ReshardOp reshard) {
   builder.setInsertionPoint(reshard);
   auto global = cast<RankedTensorType>(reshard.getType());
-  if (!global.hasStaticShape())
-    return reshard.emitOpError()
-           << "would communicate a tensor of dynamic shape " << global << " ("
-           << reshard.getCause()
-           << "); give its sizes, as `dist-import --bind` does";
   FailureOr<Value> local = lowerReshard(
       builder, reshard.getLoc(), layout, planner, reshard.getOperand(), global,
       reshard.getSource(), reshard.getSharding(), reshard.getCauseAttr(),

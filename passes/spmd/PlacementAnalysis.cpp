@@ -58,6 +58,7 @@ static std::string describe(Location loc) {
 /// Whether two ops have the same rule because all that rules read is the same.
 static bool lookAlike(Operation *a, Operation *b) {
   if (a->getName() != b->getName() ||
+      llvm::any_of(a->getOperandTypes(), llvm::IsaPred<IndexType>) ||
       a->getOperandTypes() != b->getOperandTypes() ||
       a->getResultTypes() != b->getResultTypes() ||
       a->getNumRegions() != b->getNumRegions())
@@ -83,6 +84,9 @@ const ShardingRule *PlacementAnalysis::getRule(Operation *op) {
                                                   op->getOperandTypes().end()),
                          llvm::hash_combine_range(op->getResultTypes().begin(),
                                                   op->getResultTypes().end()));
+  // Through an index a rule may see what it is.
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<IndexType>))
+    hash = llvm::hash_combine(hash, op);
   auto &bucket = rulesByHash[static_cast<size_t>(hash)];
   for (auto [other, rule] : bucket)
     if (other == op || lookAlike(op, other))
@@ -272,11 +276,6 @@ LogicalResult PlacementAnalysis::seedValue(unsigned value,
              << "asks for " << printDim(wanted) << " on dimension " << index
              << " of a value that " << causes[state.cause] << " places as "
              << printDim(state.sharding);
-    if (wanted != layout->none() && type.isDynamicDim(index))
-      return at->emitOpError()
-             << "asks for " << printDim(wanted) << " on dimension " << index
-             << " of " << type << ", whose size is not known; give it, as "
-             << "`dist-import --bind` does";
     if (wanted != layout->none()) {
       state.sharding = wanted;
       state.cause = cause;

@@ -57,6 +57,7 @@ private:
   LogicalResult visitGeneral(Operation *op);
   LogicalResult visitSync(SyncOp sync);
   void visitConstraint(ShardingConstraintOp constraint);
+  void visitReshard(ReshardOp reshard);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
   LogicalResult visitCall(CallOpInterface call);

@@ -31,7 +31,7 @@ private:
   int64_t extent(const Piece &piece) const {
     int64_t size = piece.size;
     for (AxisRefAttr axis : piece.axes)
-      size = llvm::divideCeil(size, layout.size(axis));
+      size = getBlockSize(size, layout.size(axis));
     return size;
   }
   ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) const {
@@ -86,17 +86,14 @@ Value Lowering::cut(Value value, int64_t dim, int64_t size) {
   if (typeOf(value).getDimSize(dim) == size)
     return value;
   int64_t rank = typeOf(value).getRank();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
+  sizes[dim] = b.getIndexAttr(size);
   // A slice of nothing is not legal.
-  if (typeOf(value).getNumElements() == 0)
-    return tensor::EmptyOp::create(b, loc,
-                                   withSize(value, dim, size).getShape(),
+  if (llvm::is_contained(typeOf(value).getShape(), 0))
+    return tensor::EmptyOp::create(b, loc, sizes,
                                    typeOf(value).getElementType());
   SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes;
-  for (auto [index, have] : llvm::enumerate(typeOf(value).getShape()))
-    sizes.push_back(
-        b.getIndexAttr(static_cast<int64_t>(index) == dim ? size : have));
   return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
 }
 
@@ -146,7 +143,8 @@ Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
   Type element = type.getElementType();
   Value neutral =
       arith::ConstantOp::create(b, loc, getNeutral(b, element, kind));
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), element);
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, value), element);
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
@@ -185,26 +183,26 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
     return mark(AllReduceOp::create(b, loc, value.getType(), value, reduction,
                                     axes, mesh, cause));
   case Kind::AllSlice:
-    value = pad(value, to, toAfter * p);
+    value = pad(value, to, multiplySizes(toAfter, p));
     return mark(AllSliceOp::create(b, loc, withSize(value, to, toAfter), value,
                                    b.getI64IntegerAttr(to), axes, mesh, cause));
   case Kind::ReduceScatter:
-    value = pad(value, to, toAfter * p);
+    value = pad(value, to, multiplySizes(toAfter, p));
     return mark(ReduceScatterOp::create(
         b, loc, withSize(value, to, toAfter), value, reduction,
         b.getI64IntegerAttr(to), axes, mesh, cause));
   case Kind::AllGather: {
-    int64_t have = typeOf(value).getDimSize(from);
+    int64_t all = multiplySizes(typeOf(value).getDimSize(from), p);
     Value gathered =
-        mark(AllGatherOp::create(b, loc, withSize(value, from, have * p), value,
+        mark(AllGatherOp::create(b, loc, withSize(value, from, all), value,
                                  b.getI64IntegerAttr(from), axes, mesh, cause));
     return cut(gathered, from, fromAfter);
   }
   case Kind::AllToAll: {
-    value = pad(value, to, toAfter * p);
+    value = pad(value, to, multiplySizes(toAfter, p));
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape[to] = toAfter;
-    shape[from] *= p;
+    shape[from] = multiplySizes(shape[from], p);
     Value moved = mark(AllToAllOp::create(
         b, loc, typeOf(value).clone(shape), value, b.getI64IntegerAttr(to),
         b.getI64IntegerAttr(from), axes, mesh, cause));

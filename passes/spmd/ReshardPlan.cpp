@@ -41,7 +41,7 @@ public:
     for (auto [dim, pieces] : llvm::enumerate(problem.from))
       for (auto [index, piece] : llvm::enumerate(pieces)) {
         places.push_back({static_cast<int64_t>(dim),
-                          static_cast<int64_t>(index), piece.size});
+                          static_cast<int64_t>(index), piece.size, piece.size});
         start.lists.push_back(piece.axes);
         goal.lists.push_back(problem.to[dim][index].axes);
         note(start.lists.back());
@@ -55,6 +55,10 @@ public:
     sortAxes(goal.partial);
     note(start.partial);
     note(goal.partial);
+    // A size that is not known is divided by whatever shards it.
+    for (Place &place : places)
+      if (ShapedType::isDynamic(place.size))
+        place.size = kAssumedSize * layout.size(atoms);
   }
 
   ReshardPlan run();
@@ -63,7 +67,9 @@ private:
   /// The number of states grows faster than the power of the number of atoms.
   static constexpr size_t kFewAtoms = 4;
   struct Place {
-    int64_t dim, piece, size;
+    int64_t dim, piece;
+    int64_t size;     ///< that costs count with
+    int64_t realSize; ///< may be unknown
   };
   struct Node {
     State state;
@@ -429,7 +435,7 @@ ReshardPlan Search::run() {
     ReshardStep step = nodes[node].step;
     step.after.resize(rank);
     for (auto [place, list] : llvm::zip_equal(places, nodes[node].state.lists))
-      step.after[place.dim].push_back({place.size, list});
+      step.after[place.dim].push_back({place.realSize, list});
     plan.push_back(std::move(step));
   }
   return ReshardPlan(llvm::reverse(plan));

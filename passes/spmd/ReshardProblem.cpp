@@ -39,15 +39,15 @@ static SmallVector<int64_t, 2> getCommonSizes(ArrayRef<Piece> a,
                                                   : SmallVector<int64_t, 2>();
       left = a[i].size;
       right = b[j].size;
-    } else if (right != 0 && left % right == 0) {
+    } else if (right != 0 && isDivided(left, right)) {
       sizes.push_back(right);
-      left /= right;
+      left = divideSize(left, right);
       if (++j == b.size())
         return {};
       right = b[j].size;
-    } else if (left != 0 && right % left == 0) {
+    } else if (left != 0 && isDivided(right, left)) {
       sizes.push_back(left);
-      right /= left;
+      right = divideSize(right, left);
       if (++i == a.size())
         return {};
       left = a[i].size;
@@ -165,7 +165,7 @@ static void dropCutsOfUneven(const MeshLayout &layout, RankedTensorType type,
                              ArrayRef<AxisRefAttr> others, Waypoint &waypoint) {
   for (auto [dim, size] : llvm::zip_equal(sharding.getDims(), type.getShape()))
     for (const Piece &piece : layout.pieces(dim, size)) {
-      if (piece.size % layout.size(piece.axes) == 0)
+      if (isDivided(piece.size, layout.size(piece.axes)))
         continue;
       for (AxisRefAttr axis : piece.axes) {
         SmallVector<AxisRefAttr, 2> parts{axis};

@@ -17,6 +17,28 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
   constraint.erase();
 }
 
+/// One that was there before: an earlier run made it, or somebody by hand. It
+/// brings the value to the same place, from wherever that lies now.
+void ReshardInserter::visitReshard(ReshardOp reshard) {
+  Value value = reshard.getOperand();
+  ShardingAttr wanted = reshard.getSharding();
+  if (isFreeValue(value) && !getPlacement(value))
+    value = makeFree(value, wanted.withoutPartial());
+  ShardingAttr now = getPlacement(value);
+  if (now == wanted) {
+    reshard.getResult().replaceAllUsesWith(value);
+    reshard.erase();
+    return;
+  }
+  reshard.getOperandMutable().assign(value);
+  reshard.setSourceAttr(now);
+  setPlacement(reshard.getResult(), wanted);
+  setShardings(reshard, wanted);
+  copies[getOriginal(value)].push_back(reshard);
+  // It may stand for a sync: who uses it uses that.
+  synced.insert(reshard.getResult());
+}
+
 LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   Value operand = sync.getOperand();
   if (isFreeValue(operand) && !getPlacement(operand))

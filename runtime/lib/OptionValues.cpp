@@ -28,12 +28,22 @@ static const TensorDesc &findInput(const Manifest &manifest,
               "'; its inputs are:" + (known.empty() ? " none" : known));
 }
 
+/// Reads `value` if it names a file of a kind that holds a tensor.
+static bool readTensorFile(const std::string &value, Tensor &tensor) {
+  if (endsWith(value, ".npy"))
+    tensor = readNpy(value);
+  else if (endsWith(value, ".pb"))
+    tensor = readOnnxTensor(value);
+  else
+    return false;
+  return true;
+}
+
 static Tensor readInput(const std::string &option, const std::string &value,
                         const TensorDesc &desc) {
-  if (endsWith(value, ".npy"))
-    return readNpy(value);
-  if (endsWith(value, ".pb"))
-    return readOnnxTensor(value);
+  Tensor tensor;
+  if (readTensorFile(value, tensor))
+    return tensor;
   if (value.rfind("random", 0) == 0) {
     std::string seed = value.substr(6);
     char *end = nullptr;
@@ -62,4 +72,17 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
     inputs[name] = readInput(option, option.substr(equal + 1), desc);
   }
   return inputs;
+}
+
+std::map<std::string, Shape>
+dist::readInputShapes(const std::vector<std::string> &options) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string &option : options) {
+    size_t equal = option.find('=');
+    Tensor tensor;
+    if (equal != std::string::npos &&
+        readTensorFile(option.substr(equal + 1), tensor))
+      shapes[option.substr(0, equal)] = tensor.shape;
+  }
+  return shapes;
 }

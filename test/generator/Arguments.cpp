@@ -1,21 +1,23 @@
 //===- Arguments.cpp - What test modules are called with ------------------===//
 
 #include "test/generator/Arguments.h"
+#include "dialects/dist/IR/Dist.h"
 #include "test/generator/Choices.h"
 
 using namespace mlir;
+using namespace mlir::dist;
 using namespace mlir::dist::test;
 
 /// Values that sums and products of a few keep exact: multiples of 1/4 in
 /// [-2, 2], small integers.
 static Tensor makeArgument(func::FuncOp entry, unsigned number,
-                           Choices &choices) {
+                           int64_t unknownSize, Choices &choices) {
   auto type = cast<RankedTensorType>(entry.getArgument(number).getType());
   Type element = type.getElementType();
   SmallVector<int64_t> shape(type.getShape());
   for (int64_t &size : shape)
     if (ShapedType::isDynamic(size))
-      size = 1 + choices.below(6);
+      size = unknownSize;
   Tensor out(element, shape);
   Scalar *data = out.write();
   int64_t count = out.getNumElements();
@@ -47,7 +49,13 @@ std::vector<Tensor> mlir::dist::test::makeArguments(func::FuncOp entry,
                                                     uint64_t seed) {
   Choices choices(seed * 77 + 5);
   std::vector<Tensor> arguments;
+  // Sizes that are not known are equal, and divided by whatever shards them.
+  int64_t devices = 1;
+  for (auto mesh : entry->getParentOfType<ModuleOp>().getOps<MeshOp>())
+    for (MeshAxisAttr axis : mesh.getAxes())
+      devices *= axis.getSize();
+  int64_t unknownSize = devices * (1 + choices.below(3));
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    arguments.push_back(makeArgument(entry, i, choices));
+    arguments.push_back(makeArgument(entry, i, unknownSize, choices));
   return arguments;
 }

@@ -197,6 +197,10 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   } else {
     PassManager pm(context.get(), ModuleOp::getOperationName());
     prepare(pm);
+    if (options.fromLevel2) {
+      pm.addPass(createPropagatePass());
+      pm.addPass(createInsertReshardsPass());
+    }
     buildSpmdPipeline(pm);
     done = pm.run(*module);
   }

@@ -49,6 +49,8 @@ struct CheckOptions {
   uint64_t seed = 0;
   /// Whether every pass reads what the one before it printed.
   bool throughText = false;
+  /// Also starts again from the program of level 2.
+  bool fromLevel2 = false;
   /// Told before each pass runs.
   std::function<void(llvm::StringRef)> onPass;
 };

@@ -38,6 +38,7 @@ static void fill(FuzzCase &out, uint64_t seed) {
   out.marks = choices.getMarks();
   out.options.seed = seed;
   out.options.throughText = seed % 8 == 7;
+  out.options.fromLevel2 = seed % 8 == 6;
 }
 
 FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,

@@ -191,13 +191,17 @@ mlir::dist::test::runOnDevices(ModuleOp module, ArrayRef<Tensor> arguments,
       return failure();
     }
     SmallVector<int64_t> shape(parts[0].getShape());
-    // Sizes that only running tells are those of the local part.
+    // A size that only running tells is divided evenly.
     if (auto global =
             entry.getResultAttrOfType<TypeAttr>(number, kGlobalTypeAttr))
       for (auto [dim, size] : llvm::enumerate(
                cast<RankedTensorType>(global.getValue()).getShape()))
-        if (!ShapedType::isDynamic(size))
-          shape[dim] = size;
+        shape[dim] =
+            !ShapedType::isDynamic(size) ? size
+            : sharding
+                ? shape[dim] *
+                      devices.getSize(sharding.getDims()[dim].getAllAxes())
+                : shape[dim];
     std::string problem;
     out.push_back(devices.join(parts, parts[0].getElementType(), shape,
                                orReplicated(sharding, context, shape.size()),

@@ -31,23 +31,6 @@ func.func @pending_by_hand(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 // -----
 
-dist.mesh @m ["tp" = 4]
-// expected-error @below {{asks for {"tp"} on dimension 0 of 'tensor<?x16xf32>', whose size is not known}}
-func.func @dynamic_dim(%x: tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<?x16xf32> {
-  return %x : tensor<?x16xf32>
-}
-
-// -----
-
-dist.mesh @m ["tp" = 4]
-func.func @dynamic_gather(%x: tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>})
-    -> (tensor<?x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
-  // expected-error @below {{would communicate a tensor of dynamic shape 'tensor<?x16xf32>' (the sharding of result 0)}}
-  return %x : tensor<?x16xf32>
-}
-
-// -----
-
 dist.mesh @m ["x" = 2, "y" = 3]
 func.func @blocks_too_small(%x: tensor<4x8xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
                             %y: tensor<4x9xf64> {dist.sharding = #dist.sharding<@m, [{}, {"y"} groups 3]>}) -> tensor<4x9xf64> {

@@ -149,6 +149,21 @@ static LogicalResult overrideMesh(ModuleOp module,
   return success();
 }
 
+FailureOr<std::vector<SizeBinding>>
+mlir::dist::parseBindings(ArrayRef<std::string> options) {
+  std::vector<SizeBinding> out;
+  for (const std::string &option : options) {
+    std::optional<SizeBinding> binding = SizeBinding::parse(option);
+    if (!binding) {
+      llvm::errs() << "error: --bind " << option
+                   << ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8\n";
+      return failure();
+    }
+    out.push_back(*binding);
+  }
+  return out;
+}
+
 LogicalResult mlir::dist::distribute(ModuleOp module,
                                      const ScheduleOptions &options) {
   int level = levelOf(module);
@@ -172,6 +187,9 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     return module.emitError("is already the program of one device, for a mesh "
                             "of fixed size; --mesh cannot change it");
   if (failed(overrideMesh(module, options.mesh)))
+    return failure();
+  if ((!options.sizes.empty() || hasUnknownSizes(module)) &&
+      failed(bindSizes(module, options.sizes)))
     return failure();
   if (level == 3 || (level == 0 && !hasSchedule))
     return success();

@@ -9,6 +9,7 @@
 
 #include "lowering/cpu/Bundle.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/sizes/BindSizes.h"
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -40,7 +41,13 @@ private:
 struct ScheduleOptions {
   std::string file;              // "" for none
   std::vector<std::string> mesh; // "tp=4"
+  /// Sizes of dimensions that the module does not know.
+  std::vector<SizeBinding> sizes;
 };
+
+/// The values of --bind, each "x[0]=8"; fails, with a message, for others.
+FailureOr<std::vector<SizeBinding>>
+parseBindings(ArrayRef<std::string> options);
 
 /// Level of a module (docs/conventions.md): 0, 1 (also 2) or 3.
 int levelOf(ModuleOp module);
@@ -51,7 +58,8 @@ OwningOpRef<ModuleOp> loadModule(StringRef path, MLIRContext *context);
 /// Turns all floating-point work into f64 (--dist-convert-to-f64).
 LogicalResult convertToF64(ModuleOp module);
 
-/// Applies the schedule and partitions: any level to level 3.
+/// Makes sizes known, applies the schedule and partitions: any level to level
+/// 3.
 LogicalResult distribute(ModuleOp module, const ScheduleOptions &options);
 
 /// The level-0 program that a module of level 0 to 2 is with its annotations

@@ -69,8 +69,11 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, MeshAxesAttr axes);
 Diagnostic &operator<<(Diagnostic &diagnostic, AxisRefAttr axis);
 Diagnostic &operator<<(Diagnostic &diagnostic, MeshAxesAttr axes);
 
-/// Bytes of a tensor of a static shape, 0 for other types. Elements narrower
-/// than a byte take one each.
+/// What costs count a size as that is not known.
+inline constexpr int64_t kAssumedSize = 64;
+
+/// Bytes of a ranked tensor, 0 for other types. Elements narrower than a byte
+/// take one each; a size that is not known counts as kAssumedSize.
 int64_t getTensorBytes(Type type);
 /// Bytes of one element in memory; 8 for what has no width.
 int64_t getElementBytes(Type element);

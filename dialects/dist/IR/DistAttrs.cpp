@@ -408,15 +408,16 @@ ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
     }
     if (dim.getSubDims().size() == 1)
       continue;
+    // What is not known is checked where it becomes so.
     int64_t size = shape[index];
-    if (ShapedType::isDynamic(size))
-      return emitError() << "dimension " << index << " of dynamic size cannot "
-                         << "be interleaved as in sharding " << *this;
-    if (size % fixed != 0)
+    bool isKnown = !ShapedType::isDynamic(size);
+    if (isKnown && size % fixed != 0)
       return emitError() << "dimension " << index << " of size " << size
                          << " is not a multiple of its sub-dimensions' "
                          << fixed << " in sharding " << *this;
     for (SubDimAttr subDim : dim.getSubDims()) {
+      if (!isKnown && !subDim.getSize())
+        continue;
       int64_t subSize = subDim.getSize() ? subDim.getSize() : size / fixed;
       int64_t devices = getGroupSize(subDim.getAxes(), axes);
       if (subSize % devices != 0)

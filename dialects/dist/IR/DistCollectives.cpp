@@ -1,6 +1,7 @@
 //===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -37,12 +38,28 @@ int64_t mlir::dist::getElementBytes(Type element) {
 
 int64_t mlir::dist::getTensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
+  if (!tensor)
     return 0;
-  return tensor.getNumElements() * getElementBytes(tensor.getElementType());
+  int64_t bytes = getElementBytes(tensor.getElementType());
+  for (int64_t size : tensor.getShape())
+    bytes *= ShapedType::isDynamic(size) ? kAssumedSize : size;
+  return bytes;
 }
 
 static int64_t bytesOf(Value value) { return getTensorBytes(value.getType()); }
+
+/// A size that is not known stays so.
+static void scale(int64_t &size, int64_t factor) {
+  if (!ShapedType::isDynamic(size))
+    size *= factor;
+}
+
+/// Whether a tensor of type `type` may be one of type `expected`.
+static bool isOfType(RankedTensorType type, RankedTensorType expected) {
+  return type.getElementType() == expected.getElementType() &&
+         type.getEncoding() == expected.getEncoding() &&
+         succeeded(verifyCompatibleShape(type, expected));
+}
 
 /// Checks that `large` is `small` with `factor` times the size on `dim`.
 static LogicalResult verifyScaled(Operation *op, Value small, Value large,
@@ -54,9 +71,8 @@ static LogicalResult verifyScaled(Operation *op, Value small, Value large,
            << "dimension " << dim << " is out of range for a tensor of rank "
            << smallType.getRank();
   SmallVector<int64_t> expected(smallType.getShape());
-  expected[dim] *= factor;
-  if (smallType.getElementType() != largeType.getElementType() ||
-      ArrayRef<int64_t>(expected) != largeType.getShape())
+  scale(expected[dim], factor);
+  if (!isOfType(largeType, smallType.clone(expected)))
     return op->emitOpError()
            << "in groups of " << factor << " relates " << smallType << " to "
            << smallType.clone(expected) << " on dimension " << dim
@@ -127,14 +143,16 @@ LogicalResult AllToAllOp::verify() {
   if (split == concat)
     return emitOpError() << "splits and concatenates the same dimension "
                          << split;
-  if (in.getDimSize(split) % *p != 0)
-    return emitOpError() << "cannot split dimension " << split << " of size "
-                         << in.getDimSize(split) << " among " << *p
-                         << " devices";
   SmallVector<int64_t> expected(in.getShape());
-  expected[split] /= *p;
-  expected[concat] *= *p;
-  if (in.clone(expected) != getResult().getType())
+  if (!in.isDynamicDim(split)) {
+    expected[split] /= *p;
+    if (expected[split] * *p != in.getDimSize(split))
+      return emitOpError() << "cannot split dimension " << split << " of size "
+                           << in.getDimSize(split) << " among " << *p
+                           << " devices";
+  }
+  scale(expected[concat], *p);
+  if (!isOfType(getResult().getType(), in.clone(expected)))
     return emitOpError() << "makes " << in.clone(expected) << " of " << in
                          << ", but the result type is "
                          << getResult().getType();
@@ -194,14 +212,15 @@ LogicalResult HaloExchangeOp::verify() {
   for (int64_t width : {int64_t(getLow()), int64_t(getHigh())}) {
     if (width < 0)
       return emitOpError() << "halo of " << width << " is negative";
-    if (width > in.getDimSize(dim))
+    if (!in.isDynamicDim(dim) && width > in.getDimSize(dim))
       return emitOpError() << "halo of " << width << " is wider than the "
                            << in.getDimSize(dim)
                            << " rows that a neighbour has";
   }
   SmallVector<int64_t> expected(in.getShape());
-  expected[dim] += getLow() + getHigh();
-  if (in.clone(expected) != getResult().getType())
+  if (!in.isDynamicDim(dim))
+    expected[dim] += getLow() + getHigh();
+  if (!isOfType(getResult().getType(), in.clone(expected)))
     return emitOpError() << "makes " << in.clone(expected) << " of " << in
                          << ", but the result type is "
                          << getResult().getType();

@@ -17,6 +17,8 @@ def Dist_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     What every local-view collective tells. Constraints of all collectives:
     - there is a mesh: `on @mesh`, or the only one before the module's functions.
     - at least one axis, all of them in the mesh, none twice.
+    A size that is not known is taken to be what the constraints ask for; it is
+    checked where it becomes known, before the program runs.
   }];
   let methods = [
     InterfaceMethod<"Axes of the group, major to minor.",
@@ -49,11 +51,11 @@ def Dist_AllReduceOp : Dist_Collective<"all_reduce", [SameOperandsAndResultType]
     Constraints, besides those of all collectives:
     - (C1) elements can be reduced: `and` and `or` take integers.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
+  let arguments = (ins AnyRankedTensor:$operand, Dist_ReductionKindAttr:$reduction,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand custom<Enum>($reduction) `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
@@ -71,11 +73,11 @@ def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
     - (C2) the result has p times the operand's size on `dim`, else its shape,
       and its element type.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
@@ -94,11 +96,11 @@ def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
       and its element type.
     - (C3) elements can be reduced: `and` and `or` take integers.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_ReductionKindAttr:$reduction,
+  let arguments = (ins AnyRankedTensor:$operand, Dist_ReductionKindAttr:$reduction,
                        I64Attr:$dim, Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand custom<Enum>($reduction) `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
@@ -118,11 +120,11 @@ def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
     - (C2) p divides the operand's size on `splitDim`.
     - (C3) the result has a p-th of that size, and p times that on `concatDim`.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$splitDim, I64Attr:$concatDim,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$splitDim, I64Attr:$concatDim,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `split` $splitDim `concat` $concatDim `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
@@ -140,11 +142,11 @@ def Dist_AllSliceOp : Dist_Collective<"all_slice"> {
     - (C2) the operand has p times the result's size on `dim`, else its shape,
       and its element type.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
@@ -165,11 +167,11 @@ def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", [SameOperan
     Constraints, besides those of all collectives:
     - (C1) both lists have the same product of sizes.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, Dist_AxisRefArrayAttr:$axes,
+  let arguments = (ins AnyRankedTensor:$operand, Dist_AxisRefArrayAttr:$axes,
                        Dist_AxisRefArrayAttr:$toAxes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `from` custom<AxisList>($axes) `to` custom<AxisList>($toAxes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
@@ -185,11 +187,11 @@ def Dist_BroadcastOp : Dist_Collective<"broadcast", [SameOperandsAndResultType]>
     Constraints, besides those of all collectives:
     - (C1) `root` is a row-major index into the group.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$root,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$root,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `root` $root `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
@@ -211,11 +213,11 @@ def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
       on `dim`.
     - (C3) the result has `low + high` more rows than the operand on `dim`.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$dim, I64Attr:$low,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim, I64Attr:$low,
                        I64Attr:$high, Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `dim` $dim `low` $low `high` $high `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
@@ -234,11 +236,11 @@ def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> 
     Constraints, besides those of all collectives:
     - (C1) `shift` is not 0, and its absolute value smaller than the group.
   }];
-  let arguments = (ins AnyStaticShapeTensor:$operand, I64Attr:$shift,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$shift,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
-  let results = (outs AnyStaticShapeTensor:$result);
+  let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $operand `shift` $shift `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)

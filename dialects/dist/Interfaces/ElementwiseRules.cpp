@@ -21,9 +21,7 @@ struct ElementwiseModel
       return rule;
     TensorRule tensor;
     for (int64_t size : type.getShape())
-      tensor.dims.push_back({rule.addFactor(size, ShapedType::isDynamic(size)
-                                                      ? FactorKind::Replicated
-                                                      : FactorKind::Parallel)});
+      tensor.dims.push_back({rule.addFactor(size)});
     for (auto [operand, operandRule] :
          llvm::zip_equal(op->getOperands(), rule.operands))
       if (isa<RankedTensorType>(operand.getType()))

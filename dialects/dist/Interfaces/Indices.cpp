@@ -25,10 +25,42 @@ static Value createAxisIndex(OpBuilder &b, Location loc,
   return AxisIndexOp::create(b, loc, b.getArrayAttr(axis), layout.getName());
 }
 
+/// The device's position among those of `axes`, row-major.
+static Value createPosition(OpBuilder &b, Location loc,
+                            const MeshLayout &layout,
+                            ArrayRef<AxisRefAttr> axes) {
+  Value position;
+  for (AxisRefAttr axis : axes) {
+    Value next = createAxisIndex(b, loc, layout, axis);
+    if (!position) {
+      position = next;
+      continue;
+    }
+    Value count = arith::ConstantIndexOp::create(b, loc, layout.size(axis));
+    Value major = arith::MulIOp::create(b, loc, position, count);
+    position = arith::AddIOp::create(b, loc, major, next);
+  }
+  return position ? position : arith::ConstantIndexOp::create(b, loc, 0);
+}
+
+/// How much of the last piece, whose size is not known, a device's part of
+/// `localSize` elements has: what the pieces before it leave.
+static Value createPartOfLastPiece(OpBuilder &b, Location loc,
+                                   const MeshLayout &layout,
+                                   ArrayRef<Piece> pieces, Value localSize) {
+  int64_t others = 1;
+  for (const Piece &piece : pieces.drop_back())
+    others *= getBlockSize(piece.size, layout.size(piece.axes));
+  if (others == 1)
+    return localSize;
+  return arith::DivUIOp::create(b, loc, localSize,
+                                arith::ConstantIndexOp::create(b, loc, others));
+}
+
 GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
                                        const MeshLayout &layout,
                                        DimShardingAttr dim, int64_t size,
-                                       Value local) {
+                                       Value local, Value localSize) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
@@ -47,14 +79,25 @@ GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
   SmallVector<Piece, 2> pieces = layout.pieces(dim, size);
   // Minor to major: peel the local index, put the pieces' global ones together.
   int64_t globalStride = 1;
+  Value stride; // where a size before is not known
   Value rest = local;
   for (auto [reverse, piece] : llvm::enumerate(llvm::reverse(pieces))) {
-    int64_t localExtent = llvm::divideCeil(piece.size, layout.size(piece.axes));
+    bool isKnown = !ShapedType::isDynamic(piece.size);
+    Value extent =
+        isKnown
+            ? constant(llvm::divideCeil(piece.size, layout.size(piece.axes)))
+            : createPartOfLastPiece(b, loc, layout, pieces, localSize);
     Value index = rest;
     if (reverse + 1 < pieces.size()) {
-      Value extent = constant(localExtent);
       index = arith::RemUIOp::create(b, loc, rest, extent);
       rest = arith::DivUIOp::create(b, loc, rest, extent);
+    }
+    if (!isKnown) {
+      // Divided evenly: the blocks over all axes at once.
+      Value position = createPosition(b, loc, layout, piece.axes);
+      out.index = add(arith::MulIOp::create(b, loc, position, extent), index);
+      stride = mul(extent, layout.size(piece.axes));
+      continue;
     }
     // Blocks of every level, major to minor.
     SmallVector<int64_t, 4> blocks{piece.size};
@@ -72,9 +115,13 @@ GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
                          ? arith::AndIOp::create(b, loc, out.inBounds, inside)
                          : inside;
     }
-    Value scaled = mul(index, globalStride);
+    Value scaled =
+        stride ? arith::MulIOp::create(b, loc, index, stride).getResult()
+               : mul(index, globalStride);
     out.index = out.index ? add(scaled, out.index) : scaled;
     globalStride *= piece.size;
+    if (stride)
+      stride = mul(stride, piece.size);
   }
   return out;
 }
@@ -82,48 +129,64 @@ GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
 LocalIndex mlir::dist::getLocalIndex(OpBuilder &b, Location loc,
                                      const MeshLayout &layout,
                                      DimShardingAttr dim, int64_t size,
-                                     Value global) {
+                                     Value global, Value localSize) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
+  auto mul = [&](Value x, Value y) -> Value {
+    return arith::MulIOp::create(b, loc, x, y);
+  };
   LocalIndex out;
   // What padding holds may be any number.
-  out.isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, global,
-                                     constant(size));
+  Value end = !ShapedType::isDynamic(size) ? constant(size)
+              : dim == layout.none()
+                  ? localSize
+                  : mul(localSize, constant(layout.size(dim.getAllAxes())));
+  out.isHere =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, global, end);
   if (dim == layout.none() || size == 0) {
     out.index = global;
     return out;
   }
   // Minor to major: peel the global index, put the pieces' local ones together.
-  int64_t localStride = 1;
-  Value rest = global;
   SmallVector<Piece, 2> pieces = layout.pieces(dim, size);
+  Value rest = global, localStride;
   for (const Piece &piece : llvm::reverse(pieces)) {
-    Value index = rest;
-    if (piece.size != size) {
-      Value extent = constant(piece.size);
-      index = arith::RemUIOp::create(b, loc, rest, extent);
-      rest = arith::DivUIOp::create(b, loc, rest, extent);
+    // The elements of each level's blocks, and whose they are: over all axes at
+    // once where the size is not known, since they divide it.
+    SmallVector<std::pair<Value, Value>, 2> levels;
+    Value whole, block;
+    if (ShapedType::isDynamic(piece.size)) {
+      block = createPartOfLastPiece(b, loc, layout, pieces, localSize);
+      whole = mul(block, constant(layout.size(piece.axes)));
+      levels.push_back({block, createPosition(b, loc, layout, piece.axes)});
+    } else {
+      int64_t extent = piece.size;
+      whole = block = constant(extent);
+      for (AxisRefAttr axis : piece.axes) {
+        extent = llvm::divideCeil(extent, layout.size(axis));
+        block = constant(extent);
+        levels.push_back({block, createAxisIndex(b, loc, layout, axis)});
+      }
     }
-    int64_t block = piece.size;
-    for (AxisRefAttr axis : piece.axes) {
-      block = llvm::divideCeil(block, layout.size(axis));
-      Value extent = constant(block);
+    Value index = rest;
+    if (pieces.size() > 1) {
+      index = arith::RemUIOp::create(b, loc, rest, whole);
+      rest = arith::DivUIOp::create(b, loc, rest, whole);
+    }
+    for (auto [extent, position] : levels) {
       Value owner = arith::DivUIOp::create(b, loc, index, extent);
       index = arith::RemUIOp::create(b, loc, index, extent);
-      Value isHere =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, owner,
-                                createAxisIndex(b, loc, layout, axis));
+      Value isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                           owner, position);
       out.isHere = arith::AndIOp::create(b, loc, out.isHere, isHere);
     }
-    Value scaled =
-        localStride == 1
-            ? index
-            : arith::MulIOp::create(b, loc, index, constant(localStride))
-                  .getResult();
     out.index =
-        out.index ? arith::AddIOp::create(b, loc, scaled, out.index) : scaled;
-    localStride *= block;
+        out.index
+            ? arith::AddIOp::create(b, loc, mul(index, localStride), out.index)
+                  .getResult()
+            : index;
+    localStride = localStride ? mul(localStride, block) : block;
   }
   return out;
 }
@@ -148,8 +211,8 @@ Value mlir::dist::fillPadding(OpBuilder &b, Location loc,
   if (uneven.empty())
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, tensor), type.getElementType());
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);

@@ -72,10 +72,7 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
       reduction = kind;
     }
   for (auto [loop, range] : llvm::enumerate(ranges))
-    rule.addFactor(range,
-                   ShapedType::isDynamic(range)
-                       ? FactorKind::Replicated
-                       : getLoopKind(op, loop, reduction.has_value()),
+    rule.addFactor(range, getLoopKind(op, loop, reduction.has_value()),
                    reduction.value_or(ReductionKind::Sum));
 
   unsigned tensorsWithReduction = 0;
@@ -182,6 +179,17 @@ static SmallVector<DimShardingAttr> getLoopShardings(linalg::LinalgOp op,
   return loops;
 }
 
+/// The number of iterations of a loop, from a tensor that it runs over.
+static Value createLoopSize(OpBuilder &b, linalg::LinalgOp op,
+                            const ShardingRule &rule, unsigned loop) {
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), rule.operands))
+    for (auto [dim, factors] : llvm::enumerate(tensor.dims))
+      if (factors.size() == 1 && factors[0] == loop)
+        return tensor::DimOp::create(b, op.getLoc(), operand, dim);
+  llvm_unreachable("a sharded loop runs over a tensor");
+}
+
 static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
                                      const LocalView &view) {
   const MeshLayout &layout = view.layout;
@@ -260,10 +268,16 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
     DimShardingAttr sharding = loops[index.getDim()];
     if (sharding == layout.none())
       continue;
+    int64_t size = rule.factors[index.getDim()].size;
+    Value localSize;
+    if (ShapedType::isDynamic(size)) {
+      builder.setInsertionPoint(op);
+      localSize = createLoopSize(builder, op, rule, index.getDim());
+    }
     builder.setInsertionPointAfter(index);
-    Value global = getGlobalIndex(builder, loc, layout, sharding,
-                                  rule.factors[index.getDim()].size, index)
-                       .index;
+    Value global =
+        getGlobalIndex(builder, loc, layout, sharding, size, index, localSize)
+            .index;
     // The arithmetic that makes the global index keeps the local one.
     Operation *last = global.getDefiningOp();
     index.getResult().replaceUsesWithIf(global, [&](OpOperand &use) {
@@ -332,10 +346,9 @@ struct SoftmaxModel
     TensorRule tensor;
     for (auto [dim, size] :
          llvm::enumerate(softmax.getInputOperandType().getShape()))
-      tensor.dims.push_back({rule.addFactor(
-          size, dim == softmax.getDimension() || ShapedType::isDynamic(size)
-                    ? FactorKind::Replicated
-                    : FactorKind::Parallel)});
+      tensor.dims.push_back({rule.addFactor(size, dim == softmax.getDimension()
+                                                      ? FactorKind::Replicated
+                                                      : FactorKind::Parallel)});
     rule.operands.assign(op->getNumOperands(), tensor);
     rule.results.assign(op->getNumResults(), tensor);
     return rule;

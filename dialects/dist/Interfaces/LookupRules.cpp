@@ -14,11 +14,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static FactorKind parallelIfStatic(int64_t size) {
-  return ShapedType::isDynamic(size) ? FactorKind::Replicated
-                                     : FactorKind::Parallel;
-}
-
 /// The first `count` of `loops` loops.
 static AffineMap getMajorDims(Builder &b, int64_t loops, int64_t count) {
   SmallVector<AffineExpr> dims;
@@ -46,7 +41,7 @@ struct GatherModel
     int64_t batch = indices.getRank() - 1;
     for (int64_t dim = 0; dim < batch; ++dim) {
       int64_t size = indices.getDimSize(dim);
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
+      unsigned factor = rule.addFactor(size);
       rule.operands[1].dims[dim].push_back(factor);
       rule.results[0].dims[dim].push_back(factor);
     }
@@ -58,14 +53,13 @@ struct GatherModel
       int64_t size = source.getDimSize(dim);
       if (llvm::is_contained(gatherDims, dim)) {
         // Rows of other elements (complex numbers) have no sum.
-        bool fixed = ShapedType::isDynamic(size) || !isNumber;
         rule.operands[0].dims[dim].push_back(rule.addFactor(
-            size, fixed ? FactorKind::Replicated : FactorKind::Reduction,
+            size, isNumber ? FactorKind::Reduction : FactorKind::Replicated,
             isBool ? ReductionKind::Or : ReductionKind::Sum));
         resultDim += keepsDims;
         continue;
       }
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
+      unsigned factor = rule.addFactor(size);
       rule.operands[0].dims[dim].push_back(factor);
       rule.results[0].dims[resultDim++].push_back(factor);
     }
@@ -104,6 +98,12 @@ struct GatherModel
     auto indices = cast<RankedTensorType>(gather.getIndices().getType());
     int64_t rank = indices.getRank();
     Type element = indices.getElementType();
+    // The rows of a device, where their number is not known.
+    SmallVector<Value> tableSizes(table.getRank());
+    for (int64_t dim : gatherDims)
+      if (table.isDynamicDim(dim))
+        tableSizes[dim] =
+            tensor::DimOp::create(b, loc, gather.getSource(), dim);
     // Yields the local row number and whether it is this device's.
     auto locate = [&](Value number) -> std::pair<Value, Value> {
       if (!number.getType().isIndex())
@@ -111,8 +111,9 @@ struct GatherModel
       Value which = linalg::IndexOp::create(b, loc, rank - 1);
       Value isHere, localNumber;
       for (auto [position, dim] : llvm::enumerate(gatherDims)) {
-        auto [mine, here] = getLocalIndex(b, loc, layout, tableDims[dim],
-                                          table.getDimSize(dim), number);
+        auto [mine, here] =
+            getLocalIndex(b, loc, layout, tableDims[dim], table.getDimSize(dim),
+                          number, tableSizes[dim]);
         if (!isHere) {
           isHere = here;
           localNumber = mine;
@@ -129,7 +130,9 @@ struct GatherModel
     };
     SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
     AffineMap identity = b.getMultiDimIdentityMap(rank);
-    Value empty = tensor::EmptyOp::create(b, loc, indices.getShape(), element);
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(b, loc, gather.getIndices());
+    Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
     auto local = linalg::GenericOp::create(
         b, loc, indices, gather.getIndices(), empty,
         ArrayRef<AffineMap>{identity, identity}, loops);
@@ -153,7 +156,8 @@ struct GatherModel
     auto maskType =
         RankedTensorType::get(indices.getShape().drop_back(), b.getI1Type());
     Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    empty = tensor::EmptyOp::create(b, loc, maskType.getShape(), b.getI1Type());
+    empty = tensor::EmptyOp::create(b, loc, ArrayRef(sizes).drop_back(),
+                                    b.getI1Type());
     Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
     loops.back() = utils::IteratorType::reduction;
     AffineMap rowMap = getMajorDims(b, rank, rank - 1);
@@ -175,8 +179,9 @@ struct GatherModel
     AffineMap all = b.getMultiDimIdentityMap(type.getRank());
     SmallVector<utils::IteratorType> parallel(type.getRank(),
                                               utils::IteratorType::parallel);
-    empty =
-        tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+    empty = tensor::EmptyOp::create(
+        b, loc, tensor::getMixedSizes(b, loc, gather.getResult()),
+        type.getElementType());
     auto masked = linalg::GenericOp::create(
         b, loc, type, ValueRange{gather.getResult(), mask.getResult(0)}, empty,
         ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), rank - 1),
@@ -190,7 +195,11 @@ struct GatherModel
     Value kept = arith::SelectOp::create(b, loc, body->getArgument(1),
                                          body->getArgument(0), zero);
     linalg::YieldOp::create(b, loc, kept);
-    gather.getResult().replaceAllUsesExcept(masked.getResult(0), masked);
+    gather.getResult().replaceUsesWithIf(
+        masked.getResult(0), [&](OpOperand &use) {
+          return use.getOwner() != masked &&
+                 !isa<tensor::DimOp>(use.getOwner());
+        });
     return success();
   }
 };
@@ -221,7 +230,7 @@ struct ScatterModel
       int64_t size = dest.getDimSize(dim);
       bool isNamed = llvm::is_contained(scatter.getScatterDims(), dim);
       unsigned factor = rule.addFactor(size, isNamed ? FactorKind::Replicated
-                                                     : parallelIfStatic(size));
+                                                     : FactorKind::Parallel);
       rule.operands[1].dims[dim].push_back(factor);
       if (!isNamed)
         rule.operands[0].dims[sourceDim].push_back(factor);

@@ -15,6 +15,29 @@ bool mlir::dist::anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::dist::multiplySizes(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b)
+             ? ShapedType::kDynamic
+             : a * b;
+}
+
+int64_t mlir::dist::divideSize(int64_t size, int64_t divisor) {
+  return ShapedType::isDynamic(size) ? size : size / divisor;
+}
+
+bool mlir::dist::isDivided(int64_t size, int64_t divisor) {
+  return ShapedType::isDynamic(size) ||
+         (!ShapedType::isDynamic(divisor) && size % divisor == 0);
+}
+
+int64_t mlir::dist::getBlockSize(int64_t size, int64_t blocks) {
+  return ShapedType::isDynamic(size) ? size : llvm::divideCeil(size, blocks);
+}
+
 MeshLayout::MeshLayout(MeshOp mesh)
     : context(mesh.getContext()),
       name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), axes(mesh.getAxes()),
@@ -132,8 +155,9 @@ SmallVector<Piece, 2> MeshLayout::pieces(DimShardingAttr dim,
     if (subDim.getSize())
       fixed *= subDim.getSize();
   for (SubDimAttr subDim : dim.getSubDims())
-    out.push_back({subDim.getSize() ? subDim.getSize() : dimSize / fixed,
-                   SmallVector<AxisRefAttr, 2>(subDim.getAxes())});
+    out.push_back(
+        {subDim.getSize() ? subDim.getSize() : divideSize(dimSize, fixed),
+         SmallVector<AxisRefAttr, 2>(subDim.getAxes())});
   return out;
 }
 
@@ -152,7 +176,7 @@ DimShardingAttr MeshLayout::canonical(ArrayRef<Piece> list) const {
     Piece &last = merged.back();
     bool lastIsSplitUp = size(last.axes) == last.size;
     if (next.axes.empty() || lastIsSplitUp) {
-      last.size *= next.size;
+      last.size = multiplySizes(last.size, next.size);
       last.axes.append(next.axes.begin(), next.axes.end());
     } else {
       merged.push_back(std::move(next));
@@ -168,9 +192,13 @@ DimShardingAttr MeshLayout::canonical(ArrayRef<Piece> list) const {
   if (merged.size() == 1 && merged.front().axes.empty())
     return unsharded;
   SmallVector<SubDimAttr, 2> subDims;
-  for (auto [index, piece] : llvm::enumerate(merged))
-    subDims.push_back(SubDimAttr::get(
-        context, index + 1 == merged.size() ? 0 : piece.size, piece.axes));
+  for (auto [index, piece] : llvm::enumerate(merged)) {
+    bool isLast = index + 1 == merged.size();
+    if (!isLast && ShapedType::isDynamic(piece.size))
+      return {};
+    subDims.push_back(
+        SubDimAttr::get(context, isLast ? 0 : piece.size, piece.axes));
+  }
   return DimShardingAttr::get(context, subDims, false);
 }
 
@@ -192,22 +220,45 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
   }
   int64_t total = 1;
   for (int64_t factorSize : factorSizes)
-    total *= factorSize;
-  if (total == 0)
+    total = multiplySizes(total, factorSize);
+  if (llvm::is_contained(factorSizes, 0))
     return false;
 
   SmallVector<Piece, 2> from = pieces(dim, total);
   SmallVector<SmallVector<Piece, 2>, 4> to(factorSizes.size());
+  auto finish = [&](bool isExact) {
+    for (auto [index, list] : llvm::enumerate(to)) {
+      int64_t covered = 1;
+      for (Piece &piece : list)
+        covered = multiplySizes(covered, piece.size);
+      int64_t factorSize = factorSizes[index];
+      if (covered != factorSize && !ShapedType::isDynamic(covered))
+        list.push_back({divideSize(factorSize, covered), {}});
+      out[index] = canonical(list);
+    }
+    return isExact;
+  };
   size_t f = 0;
   int64_t factorLeft = factorSizes[0];
   bool exact = true;
   for (Piece &piece : from) {
     SmallVector<AxisRefAttr, 2> axesLeft(piece.axes);
     int64_t pieceLeft = piece.size;
-    while (pieceLeft > 1 || !axesLeft.empty()) {
+    while (pieceLeft > 1 || ShapedType::isDynamic(pieceLeft) ||
+           !axesLeft.empty()) {
       while (factorLeft == 1 && f + 1 < factorSizes.size())
         factorLeft = factorSizes[++f];
-      if (pieceLeft <= factorLeft) {
+      if (ShapedType::isDynamic(factorLeft)) {
+        // Of a size that is not known all axes that are left are taken to
+        // divide it; a piece of known size need not end within it.
+        if (!ShapedType::isDynamic(pieceLeft)) {
+          exact = false;
+          break;
+        }
+        to[f].push_back({factorLeft, axesLeft});
+        return finish(true);
+      }
+      if (!ShapedType::isDynamic(pieceLeft) && pieceLeft <= factorLeft) {
         // The factor holds all of what is left of the piece.
         if (factorLeft % pieceLeft != 0 || pieceLeft % size(axesLeft) != 0) {
           exact = false;
@@ -219,7 +270,7 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      if (pieceLeft % factorLeft != 0) {
+      if (!isDivided(pieceLeft, factorLeft)) {
         exact = false;
         break;
       }
@@ -248,21 +299,13 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
       to[f].push_back(std::move(taken));
       if (!exact)
         break;
-      pieceLeft /= factorLeft;
+      pieceLeft = divideSize(pieceLeft, factorLeft);
       factorLeft = 1;
     }
     if (!exact)
       break;
   }
-  for (auto [index, list] : llvm::enumerate(to)) {
-    int64_t covered = 1;
-    for (Piece &piece : list)
-      covered *= piece.size;
-    if (covered < factorSizes[index])
-      list.push_back({factorSizes[index] / covered, {}});
-    out[index] = canonical(list);
-  }
-  return exact;
+  return finish(exact);
 }
 
 DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
@@ -287,7 +330,7 @@ DimShardingAttr MeshLayout::append(DimShardingAttr dim, int64_t dimSize,
   SmallVector<Piece, 2> list = pieces(dim, dimSize);
   Piece &last = list.back();
   last.axes.append(axes.begin(), axes.end());
-  if (list.size() > 1 && last.size % size(last.axes) != 0)
+  if (list.size() > 1 && !isDivided(last.size, size(last.axes)))
     return {};
   return canonical(list);
 }
@@ -297,7 +340,7 @@ int64_t MeshLayout::localSize(DimShardingAttr dim, int64_t dimSize) const {
     return dimSize;
   int64_t local = 1;
   for (Piece &piece : pieces(dim, dimSize))
-    local *= llvm::divideCeil(piece.size, size(piece.axes));
+    local = multiplySizes(local, getBlockSize(piece.size, size(piece.axes)));
   return local;
 }
 
@@ -305,7 +348,7 @@ bool MeshLayout::isEven(DimShardingAttr dim, int64_t dimSize) const {
   if (dim == unsharded)
     return true;
   for (Piece &piece : pieces(dim, dimSize))
-    if (piece.size % size(piece.axes) != 0)
+    if (!isDivided(piece.size, size(piece.axes)))
       return false;
   return true;
 }
@@ -314,7 +357,6 @@ RankedTensorType MeshLayout::localType(RankedTensorType global,
                                        ShardingAttr sharding) const {
   SmallVector<int64_t, 4> shape(global.getShape());
   for (auto [extent, dim] : llvm::zip_equal(shape, sharding.getDims()))
-    if (!ShapedType::isDynamic(extent))
-      extent = localSize(dim, extent);
+    extent = localSize(dim, extent);
   return global.clone(shape);
 }

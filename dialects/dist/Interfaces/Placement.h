@@ -3,6 +3,9 @@
 // How the axes of a dimension distribute over factors and back, and what part
 // of a dimension a device holds. docs/conventions.md defines the layout.
 //
+// A size may be ShapedType::kDynamic. What shards such a dimension is taken to
+// divide it evenly: that is checked where its size becomes known.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_DIALECTS_DIST_INTERFACES_PLACEMENT_H
@@ -41,7 +44,8 @@ public:
   SmallVector<Piece, 2> pieces(DimShardingAttr dim, int64_t size) const;
 
   /// The canonical sharding made of `pieces`, major to minor: neighbours that
-  /// make one block are merged, parts of an axis joined, '?' dropped.
+  /// make one block are merged, parts of an axis joined, '?' dropped. Null
+  /// where a sub-dimension but the last has a size that is not known.
   DimShardingAttr canonical(ArrayRef<Piece> pieces) const;
   DimShardingAttr canonical(DimShardingAttr dim, int64_t size) const;
 
@@ -52,7 +56,8 @@ public:
              SmallVectorImpl<DimShardingAttr> &out) const;
 
   /// The sharding of a dimension that is a product of sharded factors; null
-  /// where a factor of several is not divided evenly, or is empty.
+  /// where a factor of several is not divided evenly, or is empty, or where a
+  /// sub-dimension but the last would have a size that is not known.
   DimShardingAttr join(ArrayRef<DimShardingAttr> factors,
                        ArrayRef<int64_t> factorSizes) const;
 
@@ -91,6 +96,14 @@ private:
   DimShardingAttr unsharded;
   mutable llvm::DenseMap<AxisRefAttr, int64_t> sizes;
 };
+
+/// Arithmetic on sizes, of which one that is not known stays so; by it
+/// everything is divided.
+int64_t multiplySizes(int64_t a, int64_t b);
+int64_t divideSize(int64_t size, int64_t divisor);
+bool isDivided(int64_t size, int64_t divisor);
+/// The larger of the blocks of `size` elements cut into `blocks`.
+int64_t getBlockSize(int64_t size, int64_t blocks);
 
 /// Whether any axis of one list is, or overlaps, one of the other.
 bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);

@@ -55,10 +55,11 @@ struct GlobalIndex {
 };
 
 /// Computes where element `local` of a dimension of `size` elements sharded as
-/// `dim` lies. Coordinates come from dist.axis_index.
+/// `dim` lies. Coordinates come from dist.axis_index. Where the size is not
+/// known, `localSize` is that of the device's part.
 GlobalIndex getGlobalIndex(OpBuilder &builder, Location loc,
                            const MeshLayout &layout, DimShardingAttr dim,
-                           int64_t size, Value local);
+                           int64_t size, Value local, Value localSize = {});
 
 /// Where element `global` of the whole dimension lies in the device's part, and
 /// whether it does; the inverse of getGlobalIndex. An index outside of the
@@ -69,7 +70,7 @@ struct LocalIndex {
 };
 LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
                          const MeshLayout &layout, DimShardingAttr dim,
-                         int64_t size, Value global);
+                         int64_t size, Value global, Value localSize = {});
 
 /// `tensor`, a device's part of a tensor placed as `sharding`, with `number`
 /// where it is padding along the dimensions `dims`.
@@ -77,6 +78,21 @@ Value fillPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
                   Value tensor, ShardingAttr sharding,
                   ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims,
                   int64_t number = 0);
+
+/// Whether `size` is surely that of dimension `dim` of `tensor`: equal numbers,
+/// or both traced back to the same origin.
+bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim);
+
+/// The size of a device's part of a dimension whose whole size is `size`, which
+/// its devices divide.
+Value divideSize(OpBuilder &builder, Location loc, const MeshLayout &layout,
+                 DimShardingAttr dim, Value size);
+
+/// Divides `sizes`, one for each dimension of `whole` whose size is not known,
+/// among the devices that share the dimension: the sizes of a device's part.
+void divideSizes(OpBuilder &builder, Location loc, const MeshLayout &layout,
+                 RankedTensorType whole, ShardingAttr sharding,
+                 MutableOperandRange sizes);
 
 /// A scalar constant.
 Value createNumber(OpBuilder &builder, Location loc, Type type, int64_t number);

@@ -28,11 +28,35 @@ static ShardingRule replicatedRule(Operation *op) {
   return rule;
 }
 
+/// A factor that one tensor knows the size of and another does not is left
+/// whole: the one may be padded where the other is taken to divide evenly.
+static void keepHalfKnownWhole(Operation *op, ShardingRule &rule) {
+  auto visit = [&](Type type, const TensorRule &tensor) {
+    auto ranked = dyn_cast<RankedTensorType>(type);
+    if (!ranked)
+      return;
+    for (auto [size, list] : llvm::zip_equal(ranked.getShape(), tensor.dims))
+      if (list.size() == 1 &&
+          ShapedType::isDynamic(size) !=
+              ShapedType::isDynamic(rule.factors[list[0]].size))
+        rule.factors[list[0]].kind = FactorKind::Replicated;
+  };
+  for (auto [type, tensor] :
+       llvm::zip_equal(op->getOperandTypes(), rule.operands))
+    visit(type, tensor);
+  for (auto [type, tensor] :
+       llvm::zip_equal(op->getResultTypes(), rule.results))
+    visit(type, tensor);
+}
+
 ShardingRule mlir::dist::getShardingRule(Operation *op, bool *isFallback) {
   if (isFallback)
     *isFallback = false;
-  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
-    return iface.getShardingRule();
+  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op)) {
+    ShardingRule rule = iface.getShardingRule();
+    keepHalfKnownWhole(op, rule);
+    return rule;
+  }
   bool hasTensors =
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) ||
       llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>);

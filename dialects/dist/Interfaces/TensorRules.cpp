@@ -10,11 +10,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static FactorKind parallelIfStatic(int64_t size) {
-  return ShapedType::isDynamic(size) ? FactorKind::Replicated
-                                     : FactorKind::Parallel;
-}
-
 /// Ops that only move data commute with every reduction.
 static PartialResult movesData(ArrayRef<bool> partial) {
   return llvm::all_of(partial, [](bool p) { return p; })
@@ -39,17 +34,10 @@ static ShardingRule getReshapeRule(RankedTensorType merged,
       int64_t size = splitUp.getDimSize(dim);
       if (size == 1 && group.size() > 1)
         continue;
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
+      unsigned factor = rule.addFactor(size);
       splitRule.dims[dim].push_back(factor);
       mergedRule.dims[mergedDim].push_back(factor);
     }
-  // With a dynamic size in it a group is left whole.
-  for (auto &dim : mergedRule.dims)
-    if (llvm::any_of(dim, [&](unsigned factor) {
-          return ShapedType::isDynamic(rule.factors[factor].size);
-        }))
-      for (unsigned factor : dim)
-        rule.factors[factor].kind = FactorKind::Replicated;
   rule.operands.resize(numOperands);
   rule.operands[0] = mergedIsOperand ? mergedRule : splitRule;
   rule.results.push_back(mergedIsOperand ? splitRule : mergedRule);
@@ -70,9 +58,11 @@ struct ExpandModel
                                  ReductionKind) const {
     return movesData(partial.take_front(1));
   }
-  LogicalResult makeLocal(Operation *op, OpBuilder &,
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
     auto expand = cast<tensor::ExpandShapeOp>(op);
+    divideSizes(b, op->getLoc(), view.layout, expand.getResultType(),
+                view.results[0], expand.getOutputShapeMutable());
     if (failed(setLocalResultTypes(op, view)))
       return failure();
     auto shape =
@@ -106,7 +96,9 @@ namespace {
 /// The part [offset, offset + size) of a dimension of `whole` elements.
 struct Cut {
   int64_t whole, offset, size, stride;
-  bool isFull() const { return offset == 0 && size == whole && stride == 1; }
+  /// Whether the size is that of the whole dimension.
+  bool hasWholeSize;
+  bool isFull() const { return offset == 0 && hasWholeSize && stride == 1; }
   /// Largest block that neither end of the range cuts.
   int64_t block() const {
     if (ShapedType::isDynamic(whole) || ShapedType::isDynamic(offset) ||
@@ -127,8 +119,7 @@ static void addRange(ShardingRule &rule, const Cut &range,
   if (!part)
     return;
   if (range.isFull()) {
-    unsigned factor =
-        rule.addFactor(range.whole, parallelIfStatic(range.whole));
+    unsigned factor = rule.addFactor(range.whole);
     whole.push_back(factor);
     part->push_back(factor);
     return;
@@ -144,25 +135,40 @@ static void addRange(ShardingRule &rule, const Cut &range,
   part->push_back(inner);
 }
 
-template <typename SliceOp>
-static SmallVector<Cut> getRanges(SliceOp op, RankedTensorType whole) {
+static SmallVector<Cut> getRanges(OffsetSizeAndStrideOpInterface op,
+                                  Value whole) {
   SmallVector<Cut> ranges;
-  for (int64_t dim = 0; dim < whole.getRank(); ++dim)
-    ranges.push_back({whole.getDimSize(dim), op.getStaticOffsets()[dim],
-                      op.getStaticSizes()[dim], op.getStaticStrides()[dim]});
+  auto type = cast<RankedTensorType>(whole.getType());
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    ranges.push_back({type.getDimSize(dim), op.getStaticOffsets()[dim],
+                      op.getStaticSizes()[dim], op.getStaticStrides()[dim],
+                      isSizeOf(sizes[dim], whole, dim)});
   return ranges;
 }
 
 /// Offsets and sizes of a slice in the device's part of the whole tensor.
 template <typename SliceOp>
-static void setLocalRanges(SliceOp op, RankedTensorType whole,
+static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
                            ShardingAttr sharding, const MeshLayout &layout) {
   SmallVector<int64_t> offsets(op.getStaticOffsets()),
       sizes(op.getStaticSizes());
-  for (auto [dim, range] : llvm::enumerate(getRanges(op, whole))) {
-    if (sharding.getDims()[dim] == layout.none())
+  unsigned unknown = 0;
+  for (auto [dim, sharded] : llvm::enumerate(sharding.getDims())) {
+    bool isUnknown = ShapedType::isDynamic(sizes[dim]);
+    unsigned number = unknown;
+    unknown += isUnknown;
+    if (sharded == layout.none())
       continue;
-    int64_t local = layout.localSize(sharding.getDims()[dim], range.whole);
+    if (isUnknown) {
+      // Where it is sharded the rule knew it to be that of the whole.
+      OpOperand &size = op.getSizesMutable()[number];
+      size.set(divideSize(b, op.getLoc(), layout, sharded, size.get()));
+      continue;
+    }
+    int64_t size = whole.getDimSize(dim);
+    Cut range{size, offsets[dim], sizes[dim], 1, sizes[dim] == size};
+    int64_t local = layout.localSize(sharded, size);
     if (range.isFull()) {
       sizes[dim] = local;
       continue;
@@ -190,7 +196,7 @@ struct ExtractSliceModel
     rule.results[0].dims.resize(slice.getType().getRank());
     unsigned resultDim = 0;
     for (auto [dim, range] :
-         llvm::enumerate(getRanges(slice, slice.getSourceType())))
+         llvm::enumerate(getRanges(slice, slice.getSource())))
       addRange(rule, range, rule.operands[0].dims[dim],
                dropped[dim] ? nullptr : &rule.results[0].dims[resultDim++]);
     return rule;
@@ -199,9 +205,9 @@ struct ExtractSliceModel
                                  ReductionKind) const {
     return movesData(partial.take_front(1));
   }
-  LogicalResult makeLocal(Operation *op, OpBuilder &,
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
-    setLocalRanges(cast<tensor::ExtractSliceOp>(op),
+    setLocalRanges(b, cast<tensor::ExtractSliceOp>(op),
                    cast<RankedTensorType>(view.operandTypes[0]),
                    view.operands[0], view.layout);
     return setLocalResultTypes(op, view);
@@ -220,7 +226,7 @@ struct InsertSliceModel
     rule.operands[1].dims.resize(insert.getDestType().getRank());
     unsigned sourceDim = 0;
     for (auto [dim, range] :
-         llvm::enumerate(getRanges(insert, insert.getDestType())))
+         llvm::enumerate(getRanges(insert, insert.getDest())))
       addRange(rule, range, rule.operands[1].dims[dim],
                dropped[dim] ? nullptr : &rule.operands[0].dims[sourceDim++]);
     rule.results.push_back(rule.operands[1]);
@@ -230,9 +236,9 @@ struct InsertSliceModel
                                  ReductionKind) const {
     return movesData(partial.take_front(2));
   }
-  LogicalResult makeLocal(Operation *op, OpBuilder &,
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
-    setLocalRanges(cast<tensor::InsertSliceOp>(op),
+    setLocalRanges(b, cast<tensor::InsertSliceOp>(op),
                    cast<RankedTensorType>(view.operandTypes[1]),
                    view.operands[1], view.layout);
     return setLocalResultTypes(op, view);
@@ -259,7 +265,7 @@ struct ConcatModel
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
       int64_t size = type.getDimSize(dim);
       if (dim != axis) {
-        unsigned factor = rule.addFactor(size, parallelIfStatic(size));
+        unsigned factor = rule.addFactor(size);
         for (TensorRule &operand : rule.operands)
           operand.dims[dim].push_back(factor);
         rule.results[0].dims[dim].push_back(factor);
@@ -303,7 +309,7 @@ struct PadModel
       if (pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0)
         continue;
       int64_t size = pad.getSourceType().getDimSize(dim);
-      unsigned factor = rule.addFactor(size, parallelIfStatic(size));
+      unsigned factor = rule.addFactor(size);
       rule.operands[0].dims[dim].push_back(factor);
       rule.results[0].dims[dim].push_back(factor);
     }
@@ -325,9 +331,15 @@ struct EmptyModel
     rule.operands.resize(op->getNumOperands());
     rule.results.resize(1);
     for (int64_t size : cast<tensor::EmptyOp>(op).getType().getShape())
-      rule.results[0].dims.push_back(
-          {rule.addFactor(size, parallelIfStatic(size))});
+      rule.results[0].dims.push_back({rule.addFactor(size)});
     return rule;
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto empty = cast<tensor::EmptyOp>(op);
+    divideSizes(b, op->getLoc(), view.layout, empty.getType(), view.results[0],
+                empty.getDynamicSizesMutable());
+    return setLocalResultTypes(op, view);
   }
 };
 
@@ -341,24 +353,29 @@ struct GenerateModel
     rule.results.resize(1);
     for (int64_t size :
          cast<RankedTensorType>(op->getResult(0).getType()).getShape())
-      rule.results[0].dims.push_back(
-          {rule.addFactor(size, parallelIfStatic(size))});
+      rule.results[0].dims.push_back({rule.addFactor(size)});
     return rule;
   }
   LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
     auto whole = cast<RankedTensorType>(op->getResult(0).getType());
+    MutableOperandRange extents =
+        cast<tensor::GenerateOp>(op).getDynamicExtentsMutable();
+    divideSizes(b, op->getLoc(), view.layout, whole, view.results[0], extents);
     Block &body = op->getRegion(0).front();
     b.setInsertionPointToStart(&body);
     Value inside;
+    unsigned unknown = 0;
     for (auto [argument, sharding, size] :
          llvm::zip_equal(body.getArguments(), view.results[0].getDims(),
                          whole.getShape())) {
+      Value localSize =
+          ShapedType::isDynamic(size) ? extents[unknown++].get() : Value();
       if (sharding == view.layout.none())
         continue;
       Operation *first = &*b.getInsertionPoint();
-      auto [index, inBounds] = getGlobalIndex(b, op->getLoc(), view.layout,
-                                              sharding, size, argument);
+      auto [index, inBounds] = getGlobalIndex(
+          b, op->getLoc(), view.layout, sharding, size, argument, localSize);
       // The arithmetic that makes the global index keeps the local one.
       argument.replaceUsesWithIf(index, [&](OpOperand &use) {
         Operation *user = body.findAncestorOpInBlock(*use.getOwner());
@@ -384,10 +401,38 @@ struct BitcastModel
     TensorRule tensor;
     if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
       for (int64_t size : type.getShape())
-        tensor.dims.push_back({rule.addFactor(size, parallelIfStatic(size))});
+        tensor.dims.push_back({rule.addFactor(size)});
     rule.operands.push_back(tensor);
     rule.results.push_back(tensor);
     return rule;
+  }
+};
+
+/// Says more or less of the sizes than before.
+struct CastModel
+    : ShardingRuleOpInterface::ExternalModel<CastModel, tensor::CastOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(1);
+    rule.results.resize(1);
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+    if (from)
+      rule.operands[0].dims.resize(from.getRank());
+    if (type)
+      rule.results[0].dims.resize(type.getRank());
+    if (!type || !from)
+      return rule;
+    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+      unsigned factor = rule.addFactor(size);
+      rule.operands[0].dims[dim].push_back(factor);
+      rule.results[0].dims[dim].push_back(factor);
+    }
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind) const {
+    return movesData(partial);
   }
 };
 
@@ -402,7 +447,7 @@ struct DimModel
     if (auto type = dyn_cast<RankedTensorType>(dim.getSource().getType()))
       for (int64_t size : type.getShape())
         rule.operands[0].dims.push_back({rule.addFactor(
-            size, dim.getConstantIndex() ? parallelIfStatic(size)
+            size, dim.getConstantIndex() ? FactorKind::Parallel
                                          : FactorKind::Replicated)});
     return rule;
   }
@@ -411,11 +456,21 @@ struct DimModel
     auto dim = cast<tensor::DimOp>(op);
     auto whole = dyn_cast<RankedTensorType>(view.operandTypes[0]);
     std::optional<int64_t> index = dim.getConstantIndex();
-    if (!whole || !index || whole.isDynamicDim(*index))
+    if (!whole || !index || !view.operands[0])
       return success();
-    b.setInsertionPoint(op);
-    op->getResult(0).replaceAllUsesWith(arith::ConstantIndexOp::create(
-        b, op->getLoc(), whole.getDimSize(*index)));
+    if (!whole.isDynamicDim(*index)) {
+      op->getResult(0).replaceAllUsesWith(arith::ConstantIndexOp::create(
+          b, op->getLoc(), whole.getDimSize(*index)));
+      return success();
+    }
+    int64_t devices =
+        view.layout.size(view.operands[0].getDims()[*index].getAllAxes());
+    if (devices == 1)
+      return success();
+    b.setInsertionPointAfter(op);
+    Value count = arith::ConstantIndexOp::create(b, op->getLoc(), devices);
+    auto all = arith::MulIOp::create(b, op->getLoc(), op->getResult(0), count);
+    op->getResult(0).replaceAllUsesExcept(all, all);
     return success();
   }
 };
@@ -429,6 +484,7 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
     tensor::ConcatOp::attachInterface<ConcatModel>(*context);
     tensor::PadOp::attachInterface<PadModel>(*context);
+    tensor::CastOp::attachInterface<CastModel>(*context);
     tensor::DimOp::attachInterface<DimModel>(*context);
     tensor::BitcastOp::attachInterface<BitcastModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);

@@ -19,6 +19,11 @@ namespace dist {
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest);
 
+/// The shapes of those inputs that files give. Throws Error for files that
+/// cannot be read.
+std::map<std::string, Shape>
+readInputShapes(const std::vector<std::string> &options);
+
 } // namespace dist
 
 #endif // DIST_OPTIONVALUES_H

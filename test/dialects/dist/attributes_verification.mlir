@@ -91,9 +91,10 @@ func.func private @f(tensor<18xf32> {dist.sharding = #dist.sharding<@m, [4294967
 
 // -----
 
+// Of a size that is not known, what is known must fit.
 dist.mesh @m ["tp" = 4]
-// expected-error@below {{dimension 0 of dynamic size cannot be interleaved}}
-func.func private @f(tensor<?xf32> {dist.sharding = #dist.sharding<@m, [{"tp"} groups 3]>})
+// expected-error@below {{interleaved sub-dimension of size 6 in dimension 0 is not divided by 4 devices}}
+func.func private @f(tensor<?xf32> {dist.sharding = #dist.sharding<@m, [6:{"tp"} * {}]>})
 
 // -----
 

@@ -48,9 +48,20 @@ func.func @f(%x: tensor<8xf32>) {
 // -----
 
 dist.mesh @m ["tp" = 4]
-func.func @f(%x: tensor<?xf32>) {
-  // expected-error@below {{operand #0 must be statically shaped tensor of any type values, but got 'tensor<?xf32>'}}
-  %0 = dist.all_reduce %x sum over "tp" : tensor<?xf32>
+func.func @f(%x: tensor<*xf32>) {
+  // expected-error@below {{invalid kind of type specified: expected builtin.tensor, but found 'tensor<*xf32>'}}
+  %0 = dist.all_reduce %x sum over "tp" : tensor<*xf32>
+  return
+}
+
+// -----
+
+// Sizes that are not known contradict nothing; those that are, do.
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<?x3xf32>) {
+  %0 = dist.all_gather %x dim 0 over "tp" : tensor<?x3xf32> -> tensor<?x3xf32>
+  // expected-error@below {{relates 'tensor<?x3xf32>' to 'tensor<?x12xf32>' on dimension 1, but the other type is 'tensor<?x8xf32>'}}
+  %1 = dist.all_gather %x dim 1 over "tp" : tensor<?x3xf32> -> tensor<?x8xf32>
   return
 }
 

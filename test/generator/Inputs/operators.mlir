@@ -1,7 +1,7 @@
 // Operators of the matrix test (MatrixTest.cpp), one a section. The letters N and
 // M stand for the numbers of rows and columns; H, L, P and K for N / 2, N - 1,
 // N + 2 and 2 N. The last word of a section's title says which numbers of rows it
-// takes: any, some (not none), more (than one), even.
+// takes: any, some (not none), more (than one), even; or that they are unknown, ?.
 
 // ----- arith.negf any
 func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
@@ -1311,4 +1311,288 @@ func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
   } : tensor<NxMxf64>
   %r = arith.mulf %0, %a : tensor<NxMxf64>
   return %r : tensor<NxMxf64>
+}
+
+// ----- add of unknown size unknown
+func.func @main(%a: tensor<?x6xf64>, %b: tensor<?x6xf64>) -> tensor<?x6xf64> {
+  %r = arith.addf %a, %b : tensor<?x6xf64>
+  return %r : tensor<?x6xf64>
+}
+
+// ----- exp of unknown sizes unknown
+func.func @main(%a: tensor<?x?xf64>) -> tensor<?x?xf64> {
+  %r = math.exp %a : tensor<?x?xf64>
+  return %r : tensor<?x?xf64>
+}
+
+// ----- division of unknown size unknown
+func.func @main(%a: tensor<?x5xi64>, %b: tensor<?x5xi64> {test.nonzero}) -> tensor<?x5xi64> {
+  %r = arith.divsi %a, %b : tensor<?x5xi64>
+  return %r : tensor<?x5xi64>
+}
+
+// ----- matmul of unknown rows unknown
+func.func @main(%a: tensor<?x8xf64>, %b: tensor<8x5xf64>) -> tensor<?x5xf64> {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f64
+  %n = tensor.dim %a, %c0 : tensor<?x8xf64>
+  %e = tensor.empty(%n) : tensor<?x5xf64>
+  %f = linalg.fill ins(%z : f64) outs(%e : tensor<?x5xf64>) -> tensor<?x5xf64>
+  %r = linalg.matmul ins(%a, %b : tensor<?x8xf64>, tensor<8x5xf64>) outs(%f : tensor<?x5xf64>) -> tensor<?x5xf64>
+  return %r : tensor<?x5xf64>
+}
+
+// ----- matmul over an unknown size unknown
+func.func @main(%a: tensor<6x?xf64>, %b: tensor<?x5xf64>, %c: tensor<6x5xf64>) -> tensor<6x5xf64> {
+  %r = linalg.matmul ins(%a, %b : tensor<6x?xf64>, tensor<?x5xf64>) outs(%c : tensor<6x5xf64>) -> tensor<6x5xf64>
+  return %r : tensor<6x5xf64>
+}
+
+// ----- batch_matmul of unknown sizes unknown
+func.func @main(%a: tensor<?x?x3xf64>, %b: tensor<?x3x5xf64>) -> tensor<?x?x5xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f64
+  %n = tensor.dim %a, %c0 : tensor<?x?x3xf64>
+  %m = tensor.dim %a, %c1 : tensor<?x?x3xf64>
+  %e = tensor.empty(%n, %m) : tensor<?x?x5xf64>
+  %f = linalg.fill ins(%z : f64) outs(%e : tensor<?x?x5xf64>) -> tensor<?x?x5xf64>
+  %r = linalg.batch_matmul ins(%a, %b : tensor<?x?x3xf64>, tensor<?x3x5xf64>) outs(%f : tensor<?x?x5xf64>) -> tensor<?x?x5xf64>
+  return %r : tensor<?x?x5xf64>
+}
+
+// ----- sum over an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>, %c: tensor<6xf64>) -> tensor<6xf64> {
+  %r = linalg.reduce ins(%a : tensor<?x6xf64>) outs(%c : tensor<6xf64>) dimensions = [0]
+    (%x: f64, %s: f64) { %t = arith.addf %x, %s : f64 linalg.yield %t : f64 }
+  return %r : tensor<6xf64>
+}
+
+// ----- argmax over an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>, %v: tensor<6xf64>, %i: tensor<6xi64>) -> (tensor<6xf64>, tensor<6xi64>) {
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(m, n) -> (n, m)>, affine_map<(m, n) -> (m)>, affine_map<(m, n) -> (m)>], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<?x6xf64>) outs(%v, %i : tensor<6xf64>, tensor<6xi64>) {
+  ^bb0(%x: f64, %best: f64, %at: i64):
+    %k = linalg.index 1 : index
+    %ki = arith.index_cast %k : index to i64
+    %more = arith.cmpf ogt, %x, %best : f64
+    %b = arith.select %more, %x, %best : f64
+    %j = arith.select %more, %ki, %at : i64
+    linalg.yield %b, %j : f64, i64
+  } -> (tensor<6xf64>, tensor<6xi64>)
+  return %r#0, %r#1 : tensor<6xf64>, tensor<6xi64>
+}
+
+// ----- mean of an unknown size unknown
+func.func @main(%a: tensor<?xf64>, %c: tensor<f64>) -> tensor<f64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?xf64>
+  %i = arith.index_cast %n : index to i64
+  %f = arith.sitofp %i : i64 to f64
+  %s = linalg.reduce ins(%a : tensor<?xf64>) outs(%c : tensor<f64>) dimensions = [0]
+    (%x: f64, %t: f64) { %u = arith.addf %x, %t : f64 linalg.yield %u : f64 }
+  %e = tensor.empty() : tensor<f64>
+  %r = linalg.map ins(%s : tensor<f64>) outs(%e : tensor<f64>)
+    (%x: f64, %init: f64) { %u = arith.divf %x, %f : f64 linalg.yield %u : f64 }
+  return %r : tensor<f64>
+}
+
+// ----- softmax of unknown sizes unknown
+func.func @main(%a: tensor<?x?xf64>) -> tensor<?x?xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %a, %c0 : tensor<?x?xf64>
+  %m = tensor.dim %a, %c1 : tensor<?x?xf64>
+  %e = tensor.empty(%n, %m) : tensor<?x?xf64>
+  %r = linalg.softmax dimension(1) ins(%a : tensor<?x?xf64>) outs(%e : tensor<?x?xf64>) -> tensor<?x?xf64>
+  return %r : tensor<?x?xf64>
+}
+
+// ----- transpose of an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>) -> tensor<6x?xf64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?x6xf64>
+  %e = tensor.empty(%n) : tensor<6x?xf64>
+  %r = linalg.transpose ins(%a : tensor<?x6xf64>) outs(%e : tensor<6x?xf64>) permutation = [1, 0]
+  return %r : tensor<6x?xf64>
+}
+
+// ----- indices of an unknown size unknown
+func.func @main(%a: tensor<?x3xi64>) -> tensor<?x3xi64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?x3xi64>
+  %e = tensor.empty(%n) : tensor<?x3xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<?x3xi64>) outs(%e : tensor<?x3xi64>) {
+  ^bb0(%x: i64, %o: i64):
+    %i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i64
+    %s = arith.addi %k, %x : i64
+    linalg.yield %s : i64
+  } -> tensor<?x3xi64>
+  return %r : tensor<?x3xi64>
+}
+
+// ----- collapse of an unknown major unknown
+func.func @main(%a: tensor<?x4x3xf64>) -> tensor<?x3xf64> {
+  %r = tensor.collapse_shape %a [[0, 1], [2]] : tensor<?x4x3xf64> into tensor<?x3xf64>
+  return %r : tensor<?x3xf64>
+}
+
+// ----- collapse of an unknown minor unknown
+func.func @main(%a: tensor<4x?x3xf64>) -> tensor<?x3xf64> {
+  %r = tensor.collapse_shape %a [[0, 1], [2]] : tensor<4x?x3xf64> into tensor<?x3xf64>
+  %e = math.absf %r : tensor<?x3xf64>
+  return %e : tensor<?x3xf64>
+}
+
+// ----- collapse of two unknown unknown
+func.func @main(%a: tensor<?x?x3xf64>) -> tensor<?x3xf64> {
+  %r = tensor.collapse_shape %a [[0, 1], [2]] : tensor<?x?x3xf64> into tensor<?x3xf64>
+  return %r : tensor<?x3xf64>
+}
+
+// ----- expand of an unknown size, minor known unknown
+func.func @main(%a: tensor<?x3xf64>) -> tensor<?x4x3xf64> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 0.0 : f64
+  %n = tensor.dim %a, %c0 : tensor<?x3xf64>
+  %e = tensor.empty(%n) : tensor<?x4x3xf64>
+  %f = linalg.fill ins(%one : f64) outs(%e : tensor<?x4x3xf64>) -> tensor<?x4x3xf64>
+  %flat = tensor.collapse_shape %f [[0, 1], [2]] : tensor<?x4x3xf64> into tensor<?x3xf64>
+  %abs = math.absf %flat : tensor<?x3xf64>
+  %r = tensor.expand_shape %abs [[0, 1], [2]] output_shape [%n, 4, 3] : tensor<?x3xf64> into tensor<?x4x3xf64>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%r, %a : tensor<?x4x3xf64>, tensor<?x3xf64>) outs(%e : tensor<?x4x3xf64>) {
+  ^bb0(%x: f64, %y: f64, %o: f64):
+    %s = arith.addf %x, %y : f64
+    linalg.yield %s : f64
+  } -> tensor<?x4x3xf64>
+  return %b : tensor<?x4x3xf64>
+}
+
+// ----- expand of an unknown size, major known unknown
+func.func @main(%a: tensor<?x3xf64>) -> tensor<2x?x3xf64> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %a, %c0 : tensor<?x3xf64>
+  %h = arith.divui %n, %c2 : index
+  %r = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, %h, 3] : tensor<?x3xf64> into tensor<2x?x3xf64>
+  return %r : tensor<2x?x3xf64>
+}
+
+// ----- extract_slice beside an unknown size unknown
+func.func @main(%a: tensor<?x8xf64>) -> tensor<?x4xf64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?x8xf64>
+  %r = tensor.extract_slice %a[0, 4] [%n, 4] [1, 1] : tensor<?x8xf64> to tensor<?x4xf64>
+  return %r : tensor<?x4xf64>
+}
+
+// ----- extract_slice of an unknown size unknown
+func.func @main(%a: tensor<?x8xf64>) -> (tensor<?x8xf64>, tensor<2x8xf64>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %n = tensor.dim %a, %c0 : tensor<?x8xf64>
+  %m = arith.subi %n, %c4 : index
+  %r = tensor.extract_slice %a[4, 0] [%m, 8] [1, 1] : tensor<?x8xf64> to tensor<?x8xf64>
+  %s = tensor.extract_slice %a[1, 0] [2, 8] [1, 1] : tensor<?x8xf64> to tensor<2x8xf64>
+  return %r, %s : tensor<?x8xf64>, tensor<2x8xf64>
+}
+
+// ----- insert_slice beside an unknown size unknown
+func.func @main(%a: tensor<?x4xf64>, %b: tensor<?x8xf64>) -> tensor<?x8xf64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %b, %c0 : tensor<?x8xf64>
+  %r = tensor.insert_slice %a into %b[0, 4] [%n, 4] [1, 1] : tensor<?x4xf64> into tensor<?x8xf64>
+  return %r : tensor<?x8xf64>
+}
+
+// ----- concat beside an unknown size unknown
+func.func @main(%a: tensor<?x4xf64>, %b: tensor<?x8xf64>) -> tensor<?x12xf64> {
+  %r = tensor.concat dim(1) %a, %b : (tensor<?x4xf64>, tensor<?x8xf64>) -> tensor<?x12xf64>
+  return %r : tensor<?x12xf64>
+}
+
+// ----- concat of unknown sizes unknown
+func.func @main(%a: tensor<?x4xf64>, %b: tensor<8x4xf64>) -> tensor<?x4xf64> {
+  %r = tensor.concat dim(0) %a, %b : (tensor<?x4xf64>, tensor<8x4xf64>) -> tensor<?x4xf64>
+  return %r : tensor<?x4xf64>
+}
+
+// ----- pad beside an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>) -> tensor<?x9xf64> {
+  %z = arith.constant 1.0 : f64
+  %r = tensor.pad %a low[0, 1] high[0, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f64
+  } : tensor<?x6xf64> to tensor<?x9xf64>
+  return %r : tensor<?x9xf64>
+}
+
+// ----- pad of an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>) -> tensor<?x6xf64> {
+  %z = arith.constant 1.0 : f64
+  %r = tensor.pad %a low[1, 0] high[3, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f64
+  } : tensor<?x6xf64> to tensor<?x6xf64>
+  return %r : tensor<?x6xf64>
+}
+
+// ----- gather of unknown rows unknown
+func.func @main(%t: tensor<10x6xf64>, %i: tensor<?x1xi64> {test.below = 10}) -> tensor<?x6xf64> {
+  %r = tensor.gather %t[%i] gather_dims([0]) : (tensor<10x6xf64>, tensor<?x1xi64>) -> tensor<?x6xf64>
+  return %r : tensor<?x6xf64>
+}
+
+// ----- gather from an unknown size unknown
+func.func @main(%t: tensor<?x6xf64>, %i: tensor<5x1xi64> {test.below = 4}) -> tensor<5x6xf64> {
+  %r = tensor.gather %t[%i] gather_dims([0]) : (tensor<?x6xf64>, tensor<5x1xi64>) -> tensor<5x6xf64>
+  return %r : tensor<5x6xf64>
+}
+
+// ----- generate of an unknown size unknown
+func.func @main(%a: tensor<?xi64>) -> tensor<?x3xi64> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?xi64>
+  %e = tensor.empty(%n) : tensor<?x3xi64>
+  %g = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %s = arith.addi %i, %j : index
+    %v = arith.index_cast %s : index to i64
+    tensor.yield %v : i64
+  } : tensor<?x3xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %g : tensor<?xi64>, tensor<?x3xi64>) outs(%e : tensor<?x3xi64>) {
+  ^bb0(%x: i64, %y: i64, %o: i64):
+    %s = arith.addi %x, %y : i64
+    linalg.yield %s : i64
+  } -> tensor<?x3xi64>
+  return %r : tensor<?x3xi64>
+}
+
+// ----- cast of an unknown size unknown
+func.func @main(%a: tensor<?x8xf64>) -> tensor<?x?xf64> {
+  %r = tensor.cast %a : tensor<?x8xf64> to tensor<?x?xf64>
+  %s = math.absf %r : tensor<?x?xf64>
+  return %s : tensor<?x?xf64>
+}
+
+// ----- loop over an unknown size unknown
+func.func @main(%a: tensor<?x6xf64>, %b: tensor<6x6xf64>) -> tensor<?x6xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %z = arith.constant 0.0 : f64
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%v = %a) -> tensor<?x6xf64> {
+    %n = tensor.dim %v, %c0 : tensor<?x6xf64>
+    %e = tensor.empty(%n) : tensor<?x6xf64>
+    %f = linalg.fill ins(%z : f64) outs(%e : tensor<?x6xf64>) -> tensor<?x6xf64>
+    %m = linalg.matmul ins(%v, %b : tensor<?x6xf64>, tensor<6x6xf64>) outs(%f : tensor<?x6xf64>) -> tensor<?x6xf64>
+    %t = math.tanh %m : tensor<?x6xf64>
+    scf.yield %t : tensor<?x6xf64>
+  }
+  return %r : tensor<?x6xf64>
 }

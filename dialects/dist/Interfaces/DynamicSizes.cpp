@@ -1,0 +1,128 @@
+//===- DynamicSizes.cpp - Sizes that only running tells -------------------===//
+//
+// Which of them are equal, and how they become those of a device's part.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Interfaces/RuleModels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// What a size is traced back to: a number, an index, or the dimension of a
+/// tensor.
+struct Origin {
+  OpFoldResult size;
+  Value tensor;
+  int64_t dim = -1;
+};
+} // namespace
+
+/// The size of dimension `dim` of the result where the op itself gives it.
+static OpFoldResult getGivenSize(Operation *op, int64_t dim) {
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    return empty.getMixedSizes()[dim];
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return expand.getMixedOutputShape()[dim];
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    if (slice.getDroppedDims().none())
+      return slice.getMixedSizes()[dim];
+  return {};
+}
+
+/// The tensor that a result has the shape of, where its op says so.
+static Value getAlike(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+    return destination.getTiedOpOperand(result)->get();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return insert.getDest();
+  if (op->hasTrait<OpTrait::Elementwise>() ||
+      isa<tensor::CastOp, ReshardOp, ShardingConstraintOp, SyncOp>(op))
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        return operand;
+  return {};
+}
+
+/// One step back; whether there was one.
+static bool traceBack(Origin &origin) {
+  if (!origin.tensor) {
+    auto index = dyn_cast<Value>(origin.size);
+    auto dim = index ? index.getDefiningOp<tensor::DimOp>() : nullptr;
+    if (!dim || !dim.getConstantIndex() ||
+        !isa<RankedTensorType>(dim.getSource().getType()))
+      return false;
+    origin = {{}, dim.getSource(), *dim.getConstantIndex()};
+    return true;
+  }
+  auto type = cast<RankedTensorType>(origin.tensor.getType());
+  if (!type.isDynamicDim(origin.dim)) {
+    Builder b(type.getContext());
+    origin = {b.getIndexAttr(type.getDimSize(origin.dim)), {}, -1};
+    return true;
+  }
+  auto result = dyn_cast<OpResult>(origin.tensor);
+  if (!result)
+    return false;
+  if (OpFoldResult size = getGivenSize(result.getOwner(), origin.dim)) {
+    origin = {size, {}, -1};
+    return true;
+  }
+  Value alike = getAlike(result);
+  if (!alike)
+    return false;
+  origin.tensor = alike;
+  return true;
+}
+
+static Origin getOrigin(Origin origin) {
+  // What lies further back is not looked for: each op would cost the depth of
+  // the program.
+  constexpr unsigned kLimit = 256;
+  for (unsigned step = 0; step < kLimit && traceBack(origin); ++step)
+    ;
+  return origin;
+}
+
+bool mlir::dist::isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
+  Origin a = getOrigin({size, {}, -1}), b = getOrigin({{}, tensor, dim});
+  if (a.tensor || b.tensor)
+    return a.tensor == b.tensor && a.dim == b.dim;
+  return isEqualConstantIntOrValue(a.size, b.size);
+}
+
+void mlir::dist::divideSizes(OpBuilder &b, Location loc,
+                             const MeshLayout &layout, RankedTensorType whole,
+                             ShardingAttr sharding, MutableOperandRange sizes) {
+  unsigned number = 0;
+  for (auto [size, dim] :
+       llvm::zip_equal(whole.getShape(), sharding.getDims())) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    OpOperand &operand = sizes[number++];
+    operand.set(divideSize(b, loc, layout, dim, operand.get()));
+  }
+}
+
+Value mlir::dist::divideSize(OpBuilder &b, Location loc,
+                             const MeshLayout &layout, DimShardingAttr dim,
+                             Value size) {
+  int64_t devices = layout.size(dim.getAllAxes());
+  if (devices == 1)
+    return size;
+  // The size of a sharded tensor is that of its part times the devices.
+  Value part;
+  IntegerAttr count;
+  if (matchPattern(size, m_Op<arith::MulIOp>(matchers::m_Any(&part),
+                                             m_Constant(&count))) &&
+      count.getInt() == devices)
+    return part;
+  return arith::DivUIOp::create(
+      b, loc, size, arith::ConstantIndexOp::create(b, loc, devices));
+}

@@ -1,0 +1,423 @@
+//===- BindSizes.cpp - Sizes that only running tells become known ---------===//
+//
+// From the arguments on, in program order: sizes computed of sizes become
+// constants, types of results follow from those of operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/sizes/BindSizes.h"
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/FoldUtils.h"
+#include "passes/Passes.h"
+#include "passes/sizes/ResultSizes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+std::optional<SizeBinding> SizeBinding::parse(StringRef text) {
+  SizeBinding out;
+  auto [place, size] = text.rsplit('=');
+  if (!place.consume_back("]") || size.getAsInteger(10, out.size) ||
+      out.size < 0)
+    return std::nullopt;
+  auto [name, dim] = place.rsplit('[');
+  if (name.empty() || dim.getAsInteger(10, out.dim) || out.dim < 0)
+    return std::nullopt;
+  out.argument = name.str();
+  return out;
+}
+
+static std::string getArgumentName(FunctionOpInterface function,
+                                   unsigned number) {
+  for (StringRef attr : {kParameterAttr, kInputAttr})
+    if (auto name = function.getArgAttrOfType<StringAttr>(number, attr))
+      return name.str();
+  return "arg" + std::to_string(number);
+}
+
+/// The type of the whole tensor that an argument is, or is a part of.
+static RankedTensorType getWholeType(FunctionOpInterface function,
+                                     unsigned number) {
+  if (auto type = function.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr))
+    return dyn_cast<RankedTensorType>(type.getValue());
+  return dyn_cast<RankedTensorType>(function.getArgument(number).getType());
+}
+
+namespace {
+class Binder {
+public:
+  explicit Binder(ModuleOp module)
+      : module(module), symbols(module), folder(module.getContext()) {}
+
+  LogicalResult run(ArrayRef<SizeBinding> bindings);
+
+private:
+  LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
+                             ArrayRef<SizeBinding> bindings);
+  LogicalResult visitFunction(FunctionOpInterface function);
+  LogicalResult visitBlock(Block &block);
+  LogicalResult visitOp(Operation *op);
+  LogicalResult visitFor(scf::ForOp loop);
+  LogicalResult visitWhile(scf::WhileOp loop);
+  LogicalResult visitIf(scf::IfOp branch);
+  LogicalResult visitCall(func::CallOp call);
+  /// Whether values handed on have the types of where they go.
+  LogicalResult checkTypes(Operation *op, TypeRange given, TypeRange wanted,
+                           StringRef what);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  OperationFolder folder;
+  std::unique_ptr<MeshLayout> layout;
+  /// Functions as they are for certain types of arguments.
+  llvm::MapVector<std::pair<Operation *, Type>, func::FuncOp> copies;
+  llvm::SmallPtrSet<Operation *, 4> active;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LogicalResult Binder::bindArgument(FunctionOpInterface function,
+                                   unsigned number,
+                                   ArrayRef<SizeBinding> bindings) {
+  RankedTensorType whole = getWholeType(function, number);
+  if (!whole)
+    return success();
+  std::string name = getArgumentName(function, number);
+  SmallVector<int64_t> shape(whole.getShape());
+  for (const SizeBinding &binding : bindings) {
+    if (binding.argument != name)
+      continue;
+    if (binding.dim >= whole.getRank())
+      return function.emitError()
+             << "argument '" << name << "' of type " << whole
+             << " has no dimension " << binding.dim;
+    int64_t &size = shape[binding.dim];
+    if (!ShapedType::isDynamic(size) && size != binding.size)
+      return function.emitError()
+             << "dimension " << binding.dim << " of argument '" << name
+             << "' is of size " << size << ", not " << binding.size;
+    size = binding.size;
+  }
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(size))
+      return function.emitError()
+             << "the size of dimension " << dim << " of argument '" << name
+             << "', of type " << whole << ", is not known; give it, as in "
+             << "--bind " << name << "[" << dim << "]=8";
+  RankedTensorType bound = whole.clone(shape);
+  BlockArgument argument = function.getArgument(number);
+  if (!function.getArgAttr(number, kGlobalTypeAttr)) {
+    argument.setType(bound);
+    return success();
+  }
+  auto sharding =
+      function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (whole.isDynamicDim(dim) && sharding && layout &&
+        !layout->isEven(sharding.getDims()[dim], size))
+      return function.emitError()
+             << "dimension " << dim << " of argument '" << name
+             << "' is of size " << size << ", which "
+             << layout->size(sharding.getDims()[dim].getAllAxes())
+             << " devices do not divide; the program of one device takes "
+                "multiples of them only (a module of level 0 to 2 takes any)";
+  function.setArgAttr(number, kGlobalTypeAttr, TypeAttr::get(bound));
+  argument.setType(sharding && layout ? layout->localType(bound, sharding)
+                                      : bound);
+  return success();
+}
+
+/// The type of the whole tensor of whose parts one is of type `part`.
+static RankedTensorType getWhole(RankedTensorType whole, RankedTensorType part,
+                                 ShardingAttr sharding,
+                                 const MeshLayout &layout) {
+  SmallVector<int64_t> shape(whole.getShape());
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(size))
+      size = multiplySizes(part.getDimSize(dim),
+                           layout.size(sharding.getDims()[dim].getAllAxes()));
+  return whole.clone(shape);
+}
+
+LogicalResult Binder::visitFunction(FunctionOpInterface function) {
+  if (!function.getFunctionBody().hasOneBlock())
+    return function.emitError()
+           << "has " << function.getFunctionBody().getBlocks().size()
+           << " blocks; use scf for control flow";
+  Block &body = function.getFunctionBody().front();
+  active.insert(function);
+  if (failed(visitBlock(body)))
+    return failure();
+  active.erase(function);
+  TypeRange results = body.getTerminator()->getOperandTypes();
+  for (auto [number, type] : llvm::enumerate(results)) {
+    auto whole = dyn_cast_or_null<TypeAttr>(
+        function.getResultAttr(number, kGlobalTypeAttr));
+    auto sharding =
+        function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (whole && sharding && layout)
+      function.setResultAttr(
+          number, kGlobalTypeAttr,
+          TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
+                                 cast<RankedTensorType>(type), sharding,
+                                 *layout)));
+  }
+  function.setType(
+      FunctionType::get(module.getContext(), body.getArgumentTypes(), results));
+  return success();
+}
+
+LogicalResult Binder::visitCall(func::CallOp call) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.getArgumentTypes() == call.getOperandTypes())
+    return success();
+  if (callee.isExternal())
+    return call.emitOpError() << "calls a function without a body, whose sizes "
+                                 "cannot become known";
+  auto types = FunctionType::get(module.getContext(), call.getOperandTypes(),
+                                 TypeRange());
+  func::FuncOp copy = copies.lookup({callee, types});
+  if (!copy) {
+    copy = callee.clone();
+    copy.setPrivate();
+    symbols.insert(copy, std::next(callee->getIterator()));
+    copies[{callee, types}] = copy;
+    for (auto [number, type] : llvm::enumerate(call.getOperandTypes())) {
+      auto whole = copy.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr);
+      auto sharding =
+          copy.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+      if (whole && sharding && layout)
+        copy.setArgAttr(number, kGlobalTypeAttr,
+                        TypeAttr::get(getWhole(
+                            cast<RankedTensorType>(whole.getValue()),
+                            cast<RankedTensorType>(type), sharding, *layout)));
+      copy.getArgument(number).setType(type);
+    }
+    if (failed(visitFunction(copy)))
+      return failure();
+  }
+  if (active.contains(copy))
+    return call.emitOpError() << "calls a function from within itself: its "
+                                 "sizes do not follow from its arguments'";
+  call.setCallee(copy.getSymName());
+  for (auto [result, type] :
+       llvm::zip_equal(call.getResults(), copy.getResultTypes()))
+    result.setType(type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+static void setTypes(ValueRange values, TypeRange types) {
+  for (auto [value, type] : llvm::zip_equal(values, types))
+    value.setType(type);
+}
+
+LogicalResult Binder::checkTypes(Operation *op, TypeRange given,
+                                 TypeRange wanted, StringRef what) {
+  for (auto [number, types] : llvm::enumerate(llvm::zip_equal(given, wanted)))
+    if (auto [have, want] = types; have != want)
+      return op->emitOpError()
+             << what << " " << number << " as " << want << " and hands on "
+             << have << ": a size that changes on the way cannot become known";
+  return success();
+}
+
+LogicalResult Binder::visitFor(scf::ForOp loop) {
+  TypeRange types = loop.getInitArgs().getTypes();
+  setTypes(loop.getRegionIterArgs(), types);
+  if (failed(visitBlock(*loop.getBody())) ||
+      failed(checkTypes(loop, loop.getYieldedValues().getTypes(), types,
+                        "begins with value")))
+    return failure();
+  setTypes(loop.getResults(), types);
+  return success();
+}
+
+LogicalResult Binder::visitWhile(scf::WhileOp loop) {
+  TypeRange types = loop.getInits().getTypes();
+  setTypes(loop.getBeforeArguments(), types);
+  if (failed(visitBlock(*loop.getBeforeBody())))
+    return failure();
+  TypeRange handed = loop.getConditionOp().getArgs().getTypes();
+  setTypes(loop.getAfterArguments(), handed);
+  setTypes(loop.getResults(), handed);
+  if (failed(visitBlock(*loop.getAfterBody())))
+    return failure();
+  return checkTypes(loop, loop.getYieldOp().getOperandTypes(), types,
+                    "begins with value");
+}
+
+LogicalResult Binder::visitIf(scf::IfOp branch) {
+  if (failed(visitBlock(*branch.thenBlock())))
+    return failure();
+  if (!branch.elseBlock())
+    return success();
+  if (failed(visitBlock(*branch.elseBlock())) ||
+      failed(checkTypes(branch, branch.elseYield().getOperandTypes(),
+                        branch.thenYield().getOperandTypes(),
+                        "on one side yields value")))
+    return failure();
+  setTypes(branch.getResults(), branch.thenYield().getOperandTypes());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` computes with sizes and indices, not with elements.
+static bool isScalarCode(Operation *op) {
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 &&
+         (isa<tensor::DimOp>(op) ||
+          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>)) &&
+         llvm::all_of(op->getResultTypes(),
+                      llvm::IsaPred<IndexType, IntegerType>);
+}
+
+LogicalResult Binder::visitOp(Operation *op) {
+  if (isScalarCode(op)) {
+    // What is no constant yet stays.
+    (void)folder.tryToFold(op);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return visitFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return visitWhile(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitIf(branch);
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return visitCall(call);
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  if (failed(setResultSizes(op)))
+    return failure();
+  // A cast that says nothing any more.
+  if (isa<tensor::CastOp>(op)) {
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
+  }
+  return success();
+}
+
+LogicalResult Binder::visitBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visitOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
+  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  if (!entry)
+    return module.emitError() << "has no entry function: @main, or the only "
+                                 "public one";
+  auto meshes = module.getOps<MeshOp>();
+  if (!meshes.empty())
+    layout = std::make_unique<MeshLayout>(*meshes.begin());
+  std::string names;
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+    names += " " + getArgumentName(entry, i);
+  for (const SizeBinding &binding : bindings)
+    if (llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {
+          return getArgumentName(entry, i) == binding.argument;
+        }))
+      return entry.emitError() << "has no argument '" << binding.argument
+                               << "'; its arguments are:" << names;
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+    if (failed(bindArgument(entry, i, bindings)))
+      return failure();
+  if (failed(visitFunction(entry)))
+    return failure();
+  // The only copy of a function that nobody calls any more takes its name.
+  llvm::MapVector<func::FuncOp, SmallVector<func::FuncOp, 1>> replaced;
+  for (auto &[key, copy] : copies)
+    replaced[cast<func::FuncOp>(key.first)].push_back(copy);
+  for (auto &[original, made] : replaced) {
+    if (!original.isPrivate() ||
+        !SymbolTable::symbolKnownUseEmpty(original, module))
+      continue;
+    StringAttr name = original.getSymNameAttr();
+    symbols.erase(original);
+    if (made.size() == 1 && failed(symbols.rename(made.front(), name)))
+      return failure();
+  }
+  return success();
+}
+
+bool mlir::dist::hasUnknownSizes(ModuleOp module) {
+  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  if (!entry)
+    return false;
+  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+    if (RankedTensorType type = getWholeType(entry, i);
+        type && hasUnknownSize(type))
+      return true;
+  return false;
+}
+
+void mlir::dist::addSizes(ModuleOp module, StringRef name,
+                          ArrayRef<int64_t> shape,
+                          std::vector<SizeBinding> &bindings) {
+  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  for (unsigned i = 0, e = entry ? entry.getNumArguments() : 0; i < e; ++i) {
+    RankedTensorType type = getWholeType(entry, i);
+    if (getArgumentName(entry, i) != name || !type ||
+        type.getRank() != static_cast<int64_t>(shape.size()))
+      continue;
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      bool isBound = llvm::any_of(bindings, [&](const SizeBinding &other) {
+        return other.argument == name && other.dim == static_cast<int64_t>(dim);
+      });
+      if (type.isDynamicDim(dim) && !isBound)
+        bindings.push_back({name.str(), static_cast<int64_t>(dim), size});
+    }
+  }
+}
+
+LogicalResult mlir::dist::bindSizes(ModuleOp module,
+                                    ArrayRef<SizeBinding> bindings) {
+  return Binder(module).run(bindings);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_BINDSIZESPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct BindSizesPass : mlir::dist::impl::BindSizesPassBase<BindSizesPass> {
+  using BindSizesPassBase::BindSizesPassBase;
+  void runOnOperation() override {
+    SmallVector<SizeBinding> bindings;
+    for (const std::string &text : sizes) {
+      std::optional<SizeBinding> binding = SizeBinding::parse(text);
+      if (!binding) {
+        getOperation().emitError() << "sizes=" << text
+                                   << ": expected ARGUMENT[DIM]=SIZE, such as "
+                                      "x[0]=8";
+        return signalPassFailure();
+      }
+      bindings.push_back(*binding);
+    }
+    if (failed(bindSizes(getOperation(), bindings)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,42 @@
+//===- BindSizes.h - Sizes that only running tells become known -*- C++ -*-===//
+
+#ifndef DIST_PASSES_SIZES_BINDSIZES_H
+#define DIST_PASSES_SIZES_BINDSIZES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+/// The size of one dimension of an argument of the entry function. Arguments
+/// are named as in bundles: by `dist.input` or `dist.parameter`, else arg0, …
+struct SizeBinding {
+  std::string argument;
+  int64_t dim;
+  int64_t size;
+
+  /// Parses "x[0]=8"; none if it is no such text.
+  static std::optional<SizeBinding> parse(StringRef text);
+};
+
+/// Whether the entry function has arguments whose sizes are not known.
+bool hasUnknownSizes(ModuleOp module);
+
+/// Adds to `bindings` what a tensor of shape `shape` tells of the argument
+/// called `name`: the sizes of those dimensions that are not known and not
+/// bound yet.
+void addSizes(ModuleOp module, StringRef name, ArrayRef<int64_t> shape,
+              std::vector<SizeBinding> &bindings);
+
+/// Gives the arguments of the entry function the sizes in `bindings` and all
+/// values those that follow; functions called with other sizes than before
+/// become copies. In a module of level 3 the sizes are those of the whole
+/// tensors, which the mesh must divide. An argument or value whose size is
+/// still not known then is an error.
+LogicalResult bindSizes(ModuleOp module, ArrayRef<SizeBinding> bindings);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SIZES_BINDSIZES_H
