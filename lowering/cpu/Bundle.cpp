@@ -4,6 +4,7 @@
 #include "lowering/cpu/Bundle.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Manifest.h"
+#include "dist/Safetensors.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,6 +19,8 @@ using namespace mlir;
 using namespace mlir::dist;
 // The runtime's namespace, of its host side.
 namespace host = ::dist;
+
+using NamedTensors = std::vector<std::pair<std::string, host::Tensor>>;
 
 //===----------------------------------------------------------------------===//
 // Manifest
@@ -35,6 +38,40 @@ convertAxis(Operation *op, const host::Mesh &mesh, AxisRefAttr ref) {
     result.size = ref.getSize();
   }
   return result;
+}
+
+/// Shapes of `desc`, and which part of the whole each rank has.
+static LogicalResult describeSlices(Operation *op, const host::Mesh &mesh,
+                                    RankedTensorType local,
+                                    RankedTensorType global,
+                                    ShardingAttr sharding,
+                                    host::TensorDesc &desc) {
+  desc.localShape.assign(local.getShape().begin(), local.getShape().end());
+  desc.globalShape.assign(global.getShape().begin(), global.getShape().end());
+  for (auto [dim, size] : llvm::enumerate(desc.globalShape)) {
+    std::vector<host::SubDim> subDims;
+    int64_t known = 1;
+    if (sharding)
+      for (SubDimAttr sub : sharding.getDims()[dim].getSubDims()) {
+        host::SubDim subDim{sub.getSize(), {}};
+        for (AxisRefAttr ref : sub.getAxes()) {
+          FailureOr<host::AxisRef> axis = convertAxis(op, mesh, ref);
+          if (failed(axis))
+            return failure();
+          subDim.axes.push_back(*axis);
+        }
+        known *= std::max<int64_t>(subDim.size, 1);
+        subDims.push_back(std::move(subDim));
+      }
+    // Size 0 stands for what the others leave.
+    for (host::SubDim &subDim : subDims)
+      if (subDim.size == 0)
+        subDim.size = size / known;
+    if (subDims.empty())
+      subDims.push_back({size, {}});
+    desc.dims.push_back(std::move(subDims));
+  }
+  return success();
 }
 
 static FailureOr<host::TensorDesc>
@@ -63,39 +100,13 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
     desc.name = name.getValue().str();
   }
   desc.dtype = static_cast<dist_dtype>(*rt::getDtype(tensor.getElementType()));
-  desc.localShape.assign(tensor.getShape().begin(), tensor.getShape().end());
-  desc.globalShape = desc.localShape;
-  if (attrs)
-    if (auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr)) {
-      auto globalType = cast<RankedTensorType>(global.getValue());
-      desc.globalShape.assign(globalType.getShape().begin(),
-                              globalType.getShape().end());
-    }
-  auto sharding =
-      attrs ? attrs.getAs<ShardingAttr>(kShardingAttr) : ShardingAttr();
-  for (auto [dim, size] : llvm::enumerate(desc.globalShape)) {
-    std::vector<host::SubDim> subDims;
-    int64_t known = 1;
-    if (sharding)
-      for (SubDimAttr sub : sharding.getDims()[dim].getSubDims()) {
-        host::SubDim subDim{sub.getSize(), {}};
-        for (AxisRefAttr ref : sub.getAxes()) {
-          FailureOr<host::AxisRef> axis = convertAxis(function, mesh, ref);
-          if (failed(axis))
-            return failure();
-          subDim.axes.push_back(*axis);
-        }
-        known *= std::max<int64_t>(subDim.size, 1);
-        subDims.push_back(std::move(subDim));
-      }
-    // Size 0 stands for what the others leave.
-    for (host::SubDim &subDim : subDims)
-      if (subDim.size == 0)
-        subDim.size = size / known;
-    if (subDims.empty())
-      subDims.push_back({size, {}});
-    desc.dims.push_back(std::move(subDims));
-  }
+  auto global = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttr) : TypeAttr();
+  if (failed(describeSlices(
+          function, mesh, tensor,
+          global ? cast<RankedTensorType>(global.getValue()) : tensor,
+          attrs ? attrs.getAs<ShardingAttr>(kShardingAttr) : ShardingAttr(),
+          desc)))
+    return failure();
   return desc;
 }
 
@@ -178,8 +189,83 @@ static LogicalResult describeLowered(ModuleOp module,
 }
 
 //===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// The data of a constant as it lies in a file; `owner` keeps what is made for
+/// that.
+static void *getData(ElementsAttr constant, std::shared_ptr<void> &owner) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
+    return const_cast<char *>(resource.getData().data());
+  auto dense = cast<DenseElementsAttr>(constant);
+  ArrayRef<char> raw = dense.getRawData();
+  bool isBool = dense.getElementType().isInteger(1); // kept as bits
+  if (!isBool && !dense.isSplat())
+    return const_cast<char *>(raw.data());
+  int64_t bytes = getTensorBytes(dense.getType());
+  owner = host::allocate(bytes);
+  char *data = static_cast<char *>(owner.get());
+  if (isBool)
+    llvm::copy(dense.getValues<bool>(), data);
+  else
+    for (int64_t i = 0; i < bytes; ++i)
+      data[i] = raw[i % raw.size()];
+  return data;
+}
+
+/// Describes the constants that became arguments. Equal ones are one tensor,
+/// however they are cut.
+static LogicalResult describeConstants(ModuleOp module,
+                                       host::Manifest &manifest,
+                                       NamedTensors &tensors) {
+  auto list = module->getAttrOfType<ArrayAttr>(rt::kConstantsAttr);
+  if (!list)
+    return success();
+  manifest.constants = "constants.safetensors";
+  llvm::DenseMap<Attribute, std::string> names;
+  for (DictionaryAttr entry : list.getAsRange<DictionaryAttr>()) {
+    auto value = entry.getAs<ElementsAttr>("value");
+    auto global = cast<RankedTensorType>(value.getShapedType());
+    host::TensorDesc desc;
+    desc.kind = host::TensorDesc::Constant;
+    desc.dtype =
+        static_cast<dist_dtype>(*rt::getStorageDtype(global.getElementType()));
+    if (failed(describeSlices(
+            module, manifest.mesh,
+            cast<RankedTensorType>(
+                entry.getAs<TypeAttr>("local_type").getValue()),
+            global, entry.getAs<ShardingAttr>(kShardingAttr), desc)))
+      return failure();
+    std::string &name = names[value];
+    if (name.empty()) {
+      name = "constant" + std::to_string(tensors.size());
+      host::Tensor tensor{desc.dtype, desc.globalShape, nullptr, nullptr};
+      tensor.data = getData(value, tensor.owner);
+      tensors.emplace_back(name, tensor);
+    }
+    desc.name = name;
+    manifest.arguments.push_back(std::move(desc));
+  }
+  // By falling size of the elements, all lie aligned.
+  llvm::stable_sort(tensors, [](const auto &a, const auto &b) {
+    return host::dtypeBytes(a.second.dtype) > host::dtypeBytes(b.second.dtype);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
+
+static LogicalResult writeConstants(ModuleOp module, StringRef path,
+                                    const NamedTensors &tensors) {
+  try {
+    host::writeSafetensors(path.str(), tensors);
+  } catch (const host::Error &error) {
+    return module.emitError() << error.what();
+  }
+  return success();
+}
 
 static LogicalResult writeText(ModuleOp module, StringRef path,
                                StringRef text) {
@@ -239,7 +325,10 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
   buildLowerCpuPipeline(passes);
-  if (failed(passes.run(module)) || failed(describeLowered(module, *manifest)))
+  NamedTensors constants;
+  if (failed(passes.run(module)) ||
+      failed(describeLowered(module, *manifest)) ||
+      failed(describeConstants(module, *manifest, constants)))
     return failure();
   if (statistics) {
     statistics->arenaBytes = manifest->arenaBytes;
@@ -257,9 +346,12 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     return module.emitError("cannot write ")
            << folder << ": " << error.message();
   auto result = [&]() -> LogicalResult {
-    SmallString<256> program(folder), text(folder);
+    SmallString<256> program(folder), text(folder), data(folder);
     llvm::sys::path::append(program, manifest->program);
     llvm::sys::path::append(text, "manifest.json");
+    llvm::sys::path::append(data, manifest->constants);
+    if (!constants.empty() && failed(writeConstants(module, data, constants)))
+      return failure();
     progress("generating code");
     if (failed(emitSharedObject(module, program, options.codegen)) ||
         failed(writeText(module, text, manifest->toJson())))

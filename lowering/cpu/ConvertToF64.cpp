@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/cpu/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -16,6 +17,7 @@ namespace mlir::dist {
 } // namespace mlir::dist
 
 using namespace mlir;
+using namespace mlir::dist;
 
 static APFloat widen(APFloat value) {
   bool losesInfo;
@@ -67,21 +69,31 @@ struct ConvertToF64 : dist::impl::DistConvertToF64Base<ConvertToF64> {
           return std::pair<Attribute, WalkResult>(widen(attr),
                                                   WalkResult::skip());
         });
-    // What looks into the bits, or holds them in a way of its own, has no
-    // meaning in another width.
+    replacer.addReplacement(
+        [&](DenseResourceElementsAttr attr)
+            -> std::optional<std::pair<Attribute, WalkResult>> {
+          if (!isNarrow(attr.getElementType()))
+            return std::pair<Attribute, WalkResult>(attr, WalkResult::skip());
+          return std::pair<Attribute, WalkResult>(widen(getDenseElements(attr)),
+                                                  WalkResult::skip());
+        });
+    // What looks into the bits has no meaning in another width.
     WalkResult walked = module.walk([&](Operation *op) {
       bool casts = isa<arith::BitcastOp>(op) &&
                    (isNarrow(getElementTypeOrSelf(op->getResult(0))) ||
                     isNarrow(getElementTypeOrSelf(op->getOperand(0))));
-      bool opaque = false;
+      bool lacksData = false;
       for (NamedAttribute attr : op->getAttrs())
         if (auto resource =
                 dyn_cast<DenseResourceElementsAttr>(attr.getValue()))
-          opaque |= isNarrow(resource.getElementType());
-      if (!casts && !opaque)
+          lacksData |= isNarrow(resource.getElementType()) &&
+                       getTensorBytes(resource.getType()) !=
+                           static_cast<int64_t>(resource.getData().size());
+      if (!casts && !lacksData)
         return WalkResult::advance();
       op->emitOpError(casts ? "reads the bits of a narrow float"
-                            : "holds narrow floats as a resource")
+                            : "holds narrow floats as a resource that has not "
+                              "the size of its type")
           << ", of type " << op->getResult(0).getType()
           << ", and cannot be converted to f64";
       return WalkResult::interrupt();

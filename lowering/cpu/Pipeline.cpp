@@ -37,6 +37,7 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
   // Tensors.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  pm.addPass(createDistLowerConstants());
   pm.addPass(createDistLowerCollectives());
   pm.addNestedPass<func::FuncOp>(createDistCpuDecompose());
   pm.addPass(createCanonicalizerPass());

@@ -29,5 +29,30 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def DistLowerConstants : Pass<"dist-lower-constants", "::mlir::ModuleOp"> {
+  let summary = "Parts of constants become arguments of the entry function";
+  let description = [{
+    Each `dist.local_constant` becomes a further argument, whose data every rank
+    loads its part of; equal ones share it. `rt.constants` says, in the order of
+    these arguments, what the manifest has to say of each, and holds the data:
+    the constant itself (`value`), how it is cut (`dist.sharding`), the type of
+    the part (`local_type`).
+
+    ```mlir
+    func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+      %w = dist.local_constant dense_resource<table> : tensor<8x8xf32>
+             <@m, [{"tp"}, {} ]> -> tensor<2x8xf32>
+    // becomes
+    func.func @main(%x: tensor<2x8xf32>, %w: tensor<2x8xf32>) -> tensor<2x8xf32> {
+    ```
+
+    Whole constants stay where they are; of those that are resources, i1 become
+    dense, since the translation to LLVM IR does not know such resources.
+
+    Runs after inlining: elsewhere than in the entry function a
+    `dist.local_constant` is an error.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
 
 #endif // DIST_LOWERING_RT_PASSES_TD

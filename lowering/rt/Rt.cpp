@@ -2,6 +2,8 @@
 //--------------------------------===//
 
 #include "lowering/rt/Rt.h"
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::rt;
@@ -64,6 +66,26 @@ FailureOr<int32_t> mlir::rt::getDtype(Type elementType) {
 
 StringRef mlir::rt::getDtypeName(Type elementType) {
   return lookupDtype(elementType).name;
+}
+
+FailureOr<int32_t> mlir::rt::getStorageDtype(Type elementType) {
+  if (FailureOr<int32_t> dtype = getDtype(elementType); succeeded(dtype))
+    return dtype;
+  if (!isa<IntegerType, FloatType, ComplexType>(elementType))
+    return failure();
+  Builder builder(elementType.getContext());
+  switch (dist::getTensorBytes(RankedTensorType::get({}, elementType))) {
+  case 1:
+    return getDtype(builder.getI8Type());
+  case 2:
+    return getDtype(builder.getI16Type());
+  case 4:
+    return getDtype(builder.getI32Type());
+  case 8:
+    return getDtype(builder.getI64Type());
+  default:
+    return failure();
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,10 +23,12 @@
 
 namespace mlir::rt {
 
-/// Module attributes: a list of lists of mesh axes, and a list of dictionaries
-/// that describe each collective for the manifest.
+/// Module attributes: a list of lists of mesh axes, and lists of dictionaries
+/// that describe each collective, and each constant that became an argument,
+/// for the manifest.
 inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
+inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
 
 /// Teaches one-shot bufferization the dialect's ops.
 void registerBufferizationModels(DialectRegistry &registry);
@@ -35,6 +37,9 @@ void registerBufferizationModels(DialectRegistry &registry);
 FailureOr<int32_t> getDtype(Type elementType);
 /// Its name in a manifest, "" for types the runtime lacks.
 StringRef getDtypeName(Type elementType);
+/// The type as which elements lie in a file: where the runtime has no name for
+/// theirs, integers of their size; fails for odd sizes.
+FailureOr<int32_t> getStorageDtype(Type elementType);
 
 } // namespace mlir::rt
 

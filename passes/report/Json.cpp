@@ -55,6 +55,7 @@ static void printFunction(const FunctionReport &function,
         });
     });
     json.attribute("parameter_bytes_per_rank", function.parameterBytes);
+    json.attribute("constant_bytes_per_rank", function.constantBytes);
     json.attribute("peak_bytes_per_rank", function.peakBytes);
     json.attribute("flops_per_rank", function.flops);
   });

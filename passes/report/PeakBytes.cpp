@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/report/Report.h"
@@ -67,9 +66,10 @@ void Scan::assign(OpResult result, size_t position, Buffer *&made) {
     buffers[result] = buffers.lookup(source);
     return;
   }
-  // A destination is given memory by what is written to it; constants are not
-  // part of what is computed.
-  if (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+  // A destination is given memory by what is written to it; constants lie
+  // elsewhere.
+  if (isa<tensor::EmptyOp, LocalConstantOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
     return;
   size_t lastUse = std::max(position, getLastUse(result));
   if (Value destination = getDestination(result)) {
@@ -106,17 +106,13 @@ int64_t Scan::run() {
       use(source, getLastUse(op.getResult(0)));
   }
 
-  int64_t constants = 0, live = 0, peak = 0;
+  int64_t live = 0, peak = 0;
   for (Operation &op : block) {
     size_t position = positions[&op];
     SmallVector<Buffer *, 2> made;
     for (OpResult result : op.getResults()) {
       if (!isa<RankedTensorType>(result.getType()))
         continue;
-      DenseElementsAttr splat;
-      if (op.hasTrait<OpTrait::ConstantLike>() &&
-          !(matchPattern(&op, m_Constant(&splat)) && splat.isSplat()))
-        constants += getTensorBytes(result.getType());
       Buffer *buffer;
       assign(result, position, buffer);
       if (buffer) {
@@ -144,7 +140,7 @@ int64_t Scan::run() {
         release(buffers.lookup(operand));
     });
   }
-  return peak + constants;
+  return peak;
 }
 
 int64_t mlir::dist::getPeakBytes(Block &block) { return Scan(block).run(); }

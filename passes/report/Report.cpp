@@ -7,6 +7,7 @@
 #include "passes/report/Report.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/StringExtras.h"
@@ -33,7 +34,7 @@ int mlir::dist::getLevel(ModuleOp module) {
       if (function.getResultAttr(i, kGlobalTypeAttr))
         return 3;
     WalkResult result = op.walk([&](Operation *nested) {
-      if (isa<CollectiveOpInterface>(nested)) {
+      if (isa<CollectiveOpInterface, LocalConstantOp>(nested)) {
         level = 3;
         return WalkResult::interrupt();
       }
@@ -179,6 +180,26 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
   return success();
 }
 
+static int64_t countConstantBytes(Region &region) {
+  llvm::SmallDenseSet<std::pair<Attribute, Attribute>> counted;
+  int64_t bytes = 0;
+  region.walk([&](Operation *op) {
+    ElementsAttr value;
+    ShardingAttr part; // null: whole
+    if (auto constant = dyn_cast<LocalConstantOp>(op)) {
+      value = constant.getValue();
+      part = constant.getSharding();
+    } else if (!op->hasTrait<OpTrait::ConstantLike>() ||
+               !matchPattern(op, m_Constant(&value)) ||
+               isa<SplatElementsAttr>(value)) {
+      return;
+    }
+    if (counted.insert({value, part}).second)
+      bytes += getTensorBytes(op->getResult(0).getType());
+  });
+  return bytes;
+}
+
 FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
   if (int level = getLevel(module); level < 3)
     return explainLevel(module, level);
@@ -202,10 +223,11 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
       if (function.getArgAttr(i, kParameterAttr))
         entry.parameterBytes += bytes;
     }
+    entry.constantBytes = countConstantBytes(function.getFunctionBody());
     if (failed(visit(function.getFunctionBody(), 1, false, entry)))
       return failure();
-    entry.peakBytes =
-        argumentBytes + getPeakBytes(function.getFunctionBody().front());
+    entry.peakBytes = argumentBytes + entry.constantBytes +
+                      getPeakBytes(function.getFunctionBody().front());
   }
   return report;
 }

@@ -43,7 +43,11 @@ struct FunctionReport {
   std::vector<CollectiveUse> collectives;
   /// Bytes of the arguments that are parameters.
   int64_t parameterBytes = 0;
-  /// Most bytes of tensors that are alive at once; see getPeakBytes.
+  /// Bytes of constants, each counted once: the parts of those that are split,
+  /// the whole of others. Uniform ones take no memory of their own.
+  int64_t constantBytes = 0;
+  /// Most bytes of tensors that are alive at once (see getPeakBytes), with
+  /// arguments and constants.
   int64_t peakBytes = 0;
   /// Multiplications and additions of contractions; nothing else is counted.
   int64_t flops = 0;
@@ -65,8 +69,7 @@ FailureOr<ProgramReport> makeReport(ModuleOp module);
 /// Bytes of the tensors of a block that are alive at once, at most, in program
 /// order, beside what `block` gets from outside. Reshapes, slices and casts are
 /// views of their source; a destination whose last use it is becomes the
-/// result; else every result has memory of its own, and constants theirs all
-/// the time.
+/// result; else every result has memory of its own. Constants are not counted.
 int64_t getPeakBytes(Block &block);
 
 /// The JSON object that docs and scripts rely on.

@@ -248,7 +248,11 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
   if (anyUnknown)
     stream << "  + in a loop of unknown trip count: one iteration is counted\n";
   stream << "\n  a rank holds " << bytesText(function.parameterBytes)
-         << " of parameters, at most " << bytesText(function.peakBytes)
+         << " of parameters, "
+         << (function.constantBytes
+                 ? bytesText(function.constantBytes) + " of constants, "
+                 : "")
+         << "at most " << bytesText(function.peakBytes)
          << " of tensors at once, and does "
          << withUnit(function.flops, 1000,
                      {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"})

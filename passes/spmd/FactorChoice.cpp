@@ -80,9 +80,7 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
   };
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands)) {
-    ShardingAttr from = isa<RankedTensorType>(operand.getType())
-                            ? getPlacement(operand)
-                            : ShardingAttr();
+    ShardingAttr from = getTie(operand);
     if (!joinDims(rule, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
@@ -167,8 +165,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   };
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands))
-    if (isa<RankedTensorType>(operand.getType()))
-      collect(operand, tensor, getPlacement(operand), true);
+    collect(operand, tensor, getTie(operand), true);
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
     if (isa<RankedTensorType>(result.getType()))
       collect(result, tensor, getTarget(result), false);
@@ -186,7 +183,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         operands += llvm::is_contained(list, reduction.factor) &&
-                    getPlacement(operand) != nullptr;
+                    getTie(operand) != nullptr;
     if (reduction.operands < 2 || reduction.operands != operands)
       continue;
     SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();

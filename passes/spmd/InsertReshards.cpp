@@ -360,7 +360,10 @@ LogicalResult ReshardInserter::run(Operation *module) {
              << " blocks; use scf for control flow";
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
+  }
+  for (Operation *op : functions) {
     // What was only made for others is not needed itself.
+    auto function = cast<FunctionOpInterface>(op);
     auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
       function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
     };
@@ -370,6 +373,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
         nested->erase();
     };
     visitBackwards(eraseUnused);
+    sliceWholeConstants(function);
     visitBackwards([&](Operation *nested) {
       if (auto reshard = dyn_cast<ReshardOp>(nested))
         skipDetour(reshard);

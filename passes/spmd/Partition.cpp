@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
@@ -39,6 +40,7 @@ private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
   LogicalResult visitReshard(ReshardOp reshard);
+  LogicalResult visitConstant(Operation *op, ShardingAttr sharding);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   void setWhole(Value value, ShardingAttr sharding) {
     wholes[value] = {cast<RankedTensorType>(value.getType()), sharding};
@@ -96,6 +98,33 @@ LogicalResult Partitioner::visitBranch(RegionBranchOpInterface branch) {
   return success();
 }
 
+/// A uniform constant is made in the size of the part; of any other the device
+/// holds its part of the data.
+LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
+  ElementsAttr elements;
+  if (!matchPattern(op, m_Constant(&elements)))
+    return op->emitOpError()
+           << "is a constant without elements, placed as " << sharding;
+  RankedTensorType type = layout.localType(
+      cast<RankedTensorType>(op->getResult(0).getType()), sharding);
+  builder.setInsertionPoint(op);
+  Operation *local;
+  if (auto splat = dyn_cast<SplatElementsAttr>(elements))
+    local = arith::ConstantOp::create(builder, op->getLoc(),
+                                      splat.resizeSplat(type));
+  else
+    local = LocalConstantOp::create(builder, op->getLoc(), type, elements,
+                                    sharding);
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    local->setAttr(kScopeAttr, scope);
+  Whole whole = wholes[op->getResult(0)];
+  wholes.erase(op->getResult(0));
+  wholes[local->getResult(0)] = whole;
+  op->replaceAllUsesWith(local);
+  op->erase();
+  return success();
+}
+
 LogicalResult Partitioner::visitOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
@@ -132,17 +161,8 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   if (isLocal)
     return success();
 
-  if (op->hasTrait<OpTrait::ConstantLike>()) {
-    auto type = layout.localType(
-        cast<RankedTensorType>(op->getResult(0).getType()), results[0]);
-    auto splat = dyn_cast<SplatElementsAttr>(op->getAttr("value"));
-    if (!splat)
-      return op->emitOpError() << "is a constant placed as " << results[0]
-                               << ", which only uniform ones can be";
-    op->setAttr("value", splat.resizeSplat(type));
-    op->getResult(0).setType(type);
-    return success();
-  }
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return visitConstant(op, results[0]);
   // Ops may put others in their place: whoever uses the results sees which.
   SmallVector<std::pair<OpOperand *, Whole>, 2> firstUses;
   for (Value result : op->getResults())

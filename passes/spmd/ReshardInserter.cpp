@@ -48,6 +48,11 @@ ShardingAttr ReshardInserter::getTarget(Value value) {
   return index == kNone ? ShardingAttr() : analysis.getSharding(index);
 }
 
+/// The placement that the only result of an op was given.
+static ShardingAttr getPlacementOf(Operation *op) {
+  return cast<ShardingAttr>(op->getAttrOfType<ArrayAttr>(kShardingsAttr)[0]);
+}
+
 void ReshardInserter::setShardings(Operation *op,
                                    ArrayRef<Attribute> shardings) {
   op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
@@ -61,16 +66,6 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
   Operation *op = value.getDefiningOp();
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  ElementsAttr elements;
-  bool isSplat =
-      !matchPattern(value, m_Constant(&elements)) || elements.isSplat();
-  if (!isSplat && !wanted.isReplicated()) {
-    Value whole = makeFree(value, replicated(value));
-    builder.setInsertionPointAfter(whole.getDefiningOp());
-    return versions[{value, wanted}] =
-               makeReshard(builder, op->getLoc(), whole, replicated(value),
-                           wanted, "slice of a constant", {});
-  }
   // The op itself serves its first user.
   if (!op->hasAttr(shardingsName)) {
     setShardings(op, wanted);
@@ -95,6 +90,42 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
   setShardings(copy, wanted);
   setPlacement(copy->getResult(0), wanted);
   return versions[{value, wanted}] = copy->getResult(0);
+}
+
+void ReshardInserter::sliceWholeConstants(FunctionOpInterface function) {
+  llvm::MapVector<Attribute, SmallVector<Operation *, 2>> constants;
+  function.getFunctionBody().walk([&](Operation *op) {
+    ElementsAttr elements;
+    if (op->hasTrait<OpTrait::ConstantLike>() && op->hasAttr(shardingsName) &&
+        matchPattern(op, m_Constant(&elements)) &&
+        !isa<SplatElementsAttr>(elements))
+      constants[elements].push_back(op);
+  });
+  for (auto &[elements, ops] : constants) {
+    auto isWhole = [](Operation *op) {
+      return getPlacementOf(op).isReplicated();
+    };
+    auto *found = llvm::find_if(ops, isWhole);
+    if (found == ops.end())
+      continue;
+    Operation *whole = *found;
+    Block &body = function.getFunctionBody().front();
+    whole->moveBefore(&body, body.begin());
+    llvm::SmallDenseMap<Attribute, Value> slices;
+    for (Operation *op : ops) {
+      if (isWhole(op))
+        continue;
+      Value &slice = slices[getPlacementOf(op)];
+      OpBuilder builder(context);
+      builder.setInsertionPointAfter(whole);
+      if (!slice)
+        slice = makeReshard(builder, op->getLoc(), whole->getResult(0),
+                            getPlacementOf(whole), getPlacementOf(op),
+                            "slice of a constant that is needed whole", {});
+      op->getResult(0).replaceAllUsesWith(slice);
+      op->erase();
+    }
+  }
 }
 
 Value ReshardInserter::makeReshard(OpBuilder &builder, Location loc,

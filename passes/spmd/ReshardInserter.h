@@ -88,6 +88,13 @@ private:
 
   /// Where a value lies now; null for values that are made where they are used.
   ShardingAttr getPlacement(Value value);
+  /// The same for an operand whose placement costs something to change: what is
+  /// made where it is used does not tie the ops that share it together.
+  ShardingAttr getTie(Value value) {
+    return isa<RankedTensorType>(value.getType()) && !isFreeValue(value)
+               ? getPlacement(value)
+               : ShardingAttr();
+  }
   ShardingAttr getTarget(Value value);
   void setPlacement(Value value, ShardingAttr sharding) {
     unsigned index = analysis.getIndex(value);
@@ -113,6 +120,8 @@ private:
   /// The copy of a value from which the fewest bytes bring it to `wanted`.
   Value getNearest(Value value, ShardingAttr wanted);
   Value makeFree(Value value, ShardingAttr wanted);
+  /// Where a function needs a constant whole, its parts are slices of that.
+  void sliceWholeConstants(FunctionOpInterface function);
   Value makeReshard(OpBuilder &builder, Location loc, Value value,
                     ShardingAttr from, ShardingAttr to, StringRef cause,
                     Attribute scope);

@@ -3,7 +3,6 @@
 #include "dist/Executor.h"
 #include "ThreadsBackend.h"
 #include "Trace.h"
-#include "dist/Safetensors.h"
 #include "dist/Slices.h"
 
 #include <algorithm>
@@ -32,13 +31,16 @@ Program dist::loadBundle(const std::string &folder) {
   program.entry = reinterpret_cast<dist_main_fn>(dlsym(handle, "dist_main"));
   if (!program.entry)
     throw Error(path + ": exports no dist_main");
+  if (!program.manifest.constants.empty())
+    program.constants = std::make_shared<Safetensors>(
+        (fs::path(folder) / program.manifest.constants).string());
   return program;
 }
 
 namespace {
 
-/// Where the data of each argument comes from: a tensor of the weights file or
-/// an input.
+/// Where the data of each argument comes from: a tensor of the weights file, of
+/// the bundle's constants, or an input.
 using Sources = std::vector<const Tensor *>;
 
 /// What a rank works on, until all ranks have ended.
@@ -76,14 +78,31 @@ static void checkFits(const std::string &from, const TensorDesc &desc,
                 dtypeName(desc.dtype) + " without loss; convert it before");
 }
 
-static Sources findSources(const Manifest &manifest, const Inputs &inputs,
+/// A constant's data, which nobody but the bundle itself has.
+static const Tensor *findConstant(const Program &program,
+                                  const TensorDesc &desc) {
+  const Tensor *source =
+      program.constants ? program.constants->find(desc.name) : nullptr;
+  if (!source)
+    throw Error(
+        (program.constants ? program.constants->path() : program.folder) +
+        ": the bundle lacks its constant '" + desc.name +
+        "'; compile it again");
+  checkFits("constant '" + desc.name + "' in " + program.constants->path(),
+            desc, *source);
+  return source;
+}
+
+static Sources findSources(const Program &program, const Inputs &inputs,
                            const Safetensors *weights) {
   Sources sources;
   std::string missingInputs, missingWeights;
   std::map<std::string, bool> used;
-  for (const TensorDesc &desc : manifest.arguments) {
+  for (const TensorDesc &desc : program.manifest.arguments) {
     const Tensor *source = nullptr;
-    if (desc.kind == TensorDesc::Parameter) {
+    if (desc.kind == TensorDesc::Constant) {
+      source = findConstant(program, desc);
+    } else if (desc.kind == TensorDesc::Parameter) {
       source = weights ? weights->find(desc.name) : nullptr;
       if (!source)
         missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
@@ -169,8 +188,7 @@ RunResult dist::execute(const Program &program, const Inputs &inputs,
   std::string path = weightsPath(program, options);
   if (!path.empty())
     weights.emplace(path);
-  Sources sources =
-      findSources(manifest, inputs, weights ? &*weights : nullptr);
+  Sources sources = findSources(program, inputs, weights ? &*weights : nullptr);
   if (options.repeat < 1)
     throw Error("repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");

@@ -60,11 +60,15 @@ static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json) {
 static TensorDesc::Kind readKind(const std::string &kind) {
   if (kind == "parameter")
     return TensorDesc::Parameter;
+  if (kind == "constant")
+    return TensorDesc::Constant;
   if (kind == "input")
     return TensorDesc::Input;
   if (kind == "output")
     return TensorDesc::Output;
-  throw Error("kind '" + kind + "'; known are parameter, input, output");
+  throw Error("kind '" + kind +
+              "'; known are parameter, constant, input, "
+              "output");
 }
 
 static TensorDesc readTensor(const Mesh &mesh, const Json &json) {
@@ -170,6 +174,8 @@ static Manifest readManifest(const Json &json) {
     throw Error("arena_bytes is " + std::to_string(manifest.arenaBytes));
   if (json.contains("weights") && !json.at("weights").is_null())
     manifest.weights = json.at("weights").get<std::string>();
+  if (json.contains("constants") && !json.at("constants").is_null())
+    manifest.constants = json.at("constants").get<std::string>();
   if (json.contains("collectives"))
     for (const Json &collective : json.at("collectives"))
       manifest.collectives.push_back(readCollective(collective));
@@ -210,7 +216,8 @@ static Json writeAxisRefs(const Mesh &mesh, const std::vector<AxisRef> &refs) {
 }
 
 static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
-  static const char *const kinds[] = {"parameter", "input", "output"};
+  static const char *const kinds[] = {"parameter", "constant", "input",
+                                      "output"};
   Json dims = Json::array();
   for (const std::vector<SubDim> &dim : desc.dims) {
     Json subDims = Json::array();
@@ -254,6 +261,7 @@ std::string Manifest::toJson() const {
                {"results", Json::array()},
                {"arena_bytes", arenaBytes},
                {"weights", weights.empty() ? Json() : Json(weights)},
+               {"constants", constants.empty() ? Json() : Json(constants)},
                {"collectives", Json::array()}};
   for (const std::vector<AxisRef> &refs : communicators)
     json["communicators"].push_back(writeAxisRefs(mesh, refs));

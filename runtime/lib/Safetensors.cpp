@@ -3,22 +3,34 @@
 #include "dist/Safetensors.h"
 #include "MappedFile.h"
 
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 using namespace dist;
 
+/// The format's name of each dist_dtype.
+static const std::map<std::string, dist_dtype> dtypes = {
+    {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
+    {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
+    {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
+    {"BOOL", DIST_I1}};
+
 static dist_dtype dtypeOf(const std::string &name) {
-  static const std::map<std::string, dist_dtype> types = {
-      {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
-      {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
-      {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
-      {"BOOL", DIST_I1}};
-  auto it = types.find(name);
-  if (it == types.end())
+  auto it = dtypes.find(name);
+  if (it == dtypes.end())
     throw Error("element type " + name +
                 "; known are F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL");
   return it->second;
+}
+
+static std::string nameOf(dist_dtype dtype) {
+  for (const auto &[name, one] : dtypes)
+    if (one == dtype)
+      return name;
+  throw Error(std::string("element type ") + dtypeName(dtype) +
+              " has no name in safetensors files");
 }
 
 /// One entry of the header; `data` is what follows the header.
@@ -81,4 +93,29 @@ Safetensors::Safetensors(const std::string &path) : file(path) {
 const Tensor *Safetensors::find(const std::string &name) const {
   auto it = byName.find(name);
   return it == byName.end() ? nullptr : &it->second;
+}
+
+void dist::writeSafetensors(
+    const std::string &path,
+    const std::vector<std::pair<std::string, Tensor>> &tensors) {
+  nlohmann::json header = nlohmann::json::object();
+  int64_t offset = 0;
+  for (const auto &[name, tensor] : tensors) {
+    header[name] = {{"dtype", nameOf(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {offset, offset + tensor.bytes()}}};
+    offset += tensor.bytes();
+  }
+  std::string text = header.dump();
+  // The data starts aligned.
+  text.append((8 - text.size() % 8) % 8, ' ');
+  uint64_t headerBytes = text.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(&headerBytes), 8);
+  file.write(text.data(), text.size());
+  for (const auto &[name, tensor] : tensors)
+    file.write(static_cast<const char *>(tensor.data), tensor.bytes());
+  file.close();
+  if (!file)
+    throw Error(path + ": cannot be written: " + std::strerror(errno));
 }

@@ -132,6 +132,16 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
       return success();
     });
   }
+  if (auto constant = dyn_cast<LocalConstantOp>(op)) {
+    auto whole = Tensor::fromAttr(constant.getValue());
+    if (!whole)
+      return fail(op, "is a constant of an unknown kind");
+    return onEach(op, [&](std::vector<PerDevice> &results) {
+      results[0].push_back(
+          devices.cut(*whole, constant.getSharding(), device, garbage));
+      return success();
+    });
+  }
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective) {
     isKnown = false;

@@ -1,11 +1,13 @@
 //===- Tensor.cpp - Values of the interpreter -----------------------------===//
 
 #include "test/generator/Tensor.h"
+#include "dialects/dist/IR/Dist.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
+using namespace mlir::dist;
 using namespace mlir::dist::test;
 
 double mlir::dist::test::roundTo(Type type, double value) {
@@ -85,7 +87,9 @@ std::optional<Tensor> Tensor::fromAttr(TypedAttr attr) {
     return scalar(attr.getType(), toScalar(number.getValue()));
   if (auto number = dyn_cast<IntegerAttr>(attr))
     return scalar(attr.getType(), toScalar(number.getValue()));
-  auto elements = dyn_cast<DenseElementsAttr>(attr);
+  auto constant = dyn_cast<ElementsAttr>(attr);
+  DenseElementsAttr elements =
+      constant ? getDenseElements(constant) : DenseElementsAttr();
   if (!elements)
     return std::nullopt;
   Tensor out(elements.getElementType(), elements.getType().getShape());

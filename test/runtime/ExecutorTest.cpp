@@ -146,45 +146,74 @@ TEST(Executor, RunsABundle) {
   EXPECT_EQ(reductions, 4);
 }
 
+TEST(Executor, ConstantsComeWithTheBundle) {
+  Manifest manifest = makeManifest();
+  manifest.arguments[1].kind = TensorDesc::Constant;
+  manifest.constants = "constants.safetensors";
+  std::string folder = makeBundle("constants.dist", manifest);
+  std::string missing = errorOf([&] { loadBundle(folder); });
+  EXPECT_TRUE(contains(missing, "constants.safetensors: cannot open"));
+  fs::copy_file(fs::path(folder) / "weights.safetensors",
+                fs::path(folder) / "constants.safetensors");
+  Program program = loadBundle(folder);
+  // They were mapped: dist-run removes its bundles once they are loaded.
+  fs::remove(fs::path(folder) / "constants.safetensors");
+  RunResult result = execute(program, {{"x", makeInput()}});
+  EXPECT_EQ(valuesOf(result.outputs[0].tensor), expectedOutput(makeInput()));
+
+  program.manifest.arguments[1].name = "w3";
+  EXPECT_TRUE(
+      contains(errorOf([&] {
+                 execute(program, {{"x", makeInput()}});
+               }),
+               "constants.safetensors: the bundle lacks its constant 'w3'; "
+               "compile it again"));
+}
+
 TEST(Executor, NamesWhatIsMissing) {
   Manifest manifest = makeManifest();
   Program program = loadBundle(makeBundle("missing.dist", manifest));
   EXPECT_TRUE(contains(errorOf([&] { execute(program, {}); }),
                        "inputs not given (--input NAME=FILE.npy):\n  x "
                        "f32[5, 6]"));
-  EXPECT_TRUE(contains(errorOf([&] {
-                         execute(program,
-                                 {{"x", makeInput()}, {"mask", makeInput()}});
-                       }),
-                       "the program has no input 'mask'; its inputs are: x"));
-  EXPECT_TRUE(contains(errorOf([&] {
-                         execute(program,
-                                 {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
-                       }),
-                       "input 'x' has shape [4, 6], but the program wants "
-                       "[5, 6]"));
+  EXPECT_TRUE(
+      contains(errorOf([&] {
+                 execute(program, {{"x", makeInput()}, {"mask", makeInput()}});
+               }),
+               "the program has no input 'mask'; its inputs are: x"));
+  EXPECT_TRUE(
+      contains(errorOf([&] {
+                 execute(program, {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
+               }),
+               "input 'x' has shape [4, 6], but the program wants "
+               "[5, 6]"));
   EXPECT_TRUE(contains(
-      errorOf(
-          [&] { execute(program, {{"x", Tensor::zeros(DIST_F64, {5, 6})}}); }),
+      errorOf([&] {
+        execute(program, {{"x", Tensor::zeros(DIST_F64, {5, 6})}});
+      }),
       "input 'x' is f64, which does not convert to the program's f32"));
   RunOptions options;
   options.weights = "nowhere.safetensors";
-  EXPECT_TRUE(contains(
-      errorOf([&] { execute(program, {{"x", makeInput()}}, options); }),
-      "nowhere.safetensors: cannot open"));
+  EXPECT_TRUE(contains(errorOf([&] {
+                         execute(program, {{"x", makeInput()}}, options);
+                       }),
+                       "nowhere.safetensors: cannot open"));
   manifest.weights = "";
   program.manifest = manifest;
   EXPECT_TRUE(contains(
-      errorOf([&] { execute(program, {{"x", makeInput()}}); }),
+      errorOf([&] {
+        execute(program, {{"x", makeInput()}});
+      }),
       "no weights file (--weights FILE.safetensors) for the parameters:\n  w1 "
       "f32[6, 8]\n  w2 f32[8, 6]"));
 }
 
 TEST(Executor, FailureOfARankIsTheError) {
   Program program = loadBundle(makeBundle("fail.dist", makeManifest()));
-  EXPECT_TRUE(
-      contains(errorOf([&] { execute(program, {{"x", makeInput(666)}}); }),
-               "the number of the beast"));
+  EXPECT_TRUE(contains(errorOf([&] {
+                         execute(program, {{"x", makeInput(666)}});
+                       }),
+                       "the number of the beast"));
 }
 
 TEST(Bundle, MalformedOnesGiveErrors) {
@@ -232,6 +261,7 @@ TEST(Bundle, ManifestSurvivesWritingAndReading) {
   manifest.communicators.push_back({{1, 2, 3, 1}, {0, 1, 2, 1}});
   manifest.communicators[0] = {manifest.mesh.whole(1)};
   manifest.arguments.clear();
+  manifest.constants = "constants.safetensors";
   std::string text = manifest.toJson();
   EXPECT_EQ(Manifest::parse(text, "m.json").toJson(), text);
 }

@@ -84,6 +84,27 @@ TEST(Safetensors, ReadsTensorsInPlace) {
   EXPECT_EQ(values[5], 6);
 }
 
+TEST(Safetensors, ReadsWhatItWrites) {
+  std::string path = testing::TempDir() + "written.safetensors";
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (int dtype = DIST_F64; dtype <= DIST_I1; ++dtype) {
+    auto type = static_cast<dist_dtype>(dtype);
+    tensors.emplace_back(dtypeName(type), randomTensor(type, {3, dtype}, 7));
+  }
+  tensors.emplace_back("no \"dims\"", randomTensor(DIST_I16, {}, 8));
+  writeSafetensors(path, tensors);
+  Safetensors file(path);
+  EXPECT_EQ(file.tensors().size(), tensors.size());
+  for (const auto &[name, tensor] : tensors) {
+    const Tensor *read = file.find(name);
+    ASSERT_TRUE(read) << name;
+    EXPECT_EQ(read->dtype, tensor.dtype);
+    EXPECT_EQ(read->shape, tensor.shape);
+    EXPECT_EQ(std::memcmp(read->data, tensor.data, tensor.bytes()), 0) << name;
+  }
+  EXPECT_THROW(writeSafetensors(testing::TempDir() + "none/x", tensors), Error);
+}
+
 TEST(Safetensors, MalformedFilesGiveErrors) {
   auto open = [](const std::string &bytes) {
     return errorOf([&] { Safetensors(fileWith("bad.safetensors", bytes)); });

@@ -95,7 +95,7 @@ int mlir::dist::levelOf(ModuleOp module) {
         return 3;
   int level = 0;
   module.walk([&](Operation *op) {
-    if (isa<CollectiveOpInterface, AxisIndexOp>(op)) {
+    if (isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op)) {
       level = 3;
       return WalkResult::interrupt();
     }

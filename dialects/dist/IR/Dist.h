@@ -78,6 +78,10 @@ int64_t getTensorBytes(Type type);
 /// Bytes of one element in memory; 8 for what has no width.
 int64_t getElementBytes(Type element);
 
+/// The elements of a constant, also of one that is kept as a resource (in which
+/// an i1 is a byte); null where there are none that fit its type.
+DenseElementsAttr getDenseElements(ElementsAttr constant);
+
 /// Entry function of a model: @main, or the only public function; else null.
 Operation *getEntryFunction(Operation *module);
 

@@ -369,6 +369,24 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+SmallVector<int64_t>
+ShardingAttr::getLocalShape(ArrayRef<int64_t> shape,
+                            ArrayRef<MeshAxisAttr> axes) const {
+  SmallVector<int64_t> local;
+  for (auto [dim, size] : llvm::zip_equal(getDims(), shape)) {
+    int64_t rest = size, held = 1;
+    for (SubDimAttr subDim : dim.getSubDims())
+      if (subDim.getSize())
+        rest /= subDim.getSize();
+    for (SubDimAttr subDim : dim.getSubDims())
+      held *= llvm::divideCeil(subDim.getSize() ? subDim.getSize() : rest,
+                               getGroupSize(subDim.getAxes(), axes));
+    // No sub-dimension is short for one that no axis shards.
+    local.push_back(dim.getSubDims().empty() ? size : held);
+  }
+  return local;
+}
+
 LogicalResult
 ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                         function_ref<InFlightDiagnostic()> emitError) const {

@@ -191,6 +191,10 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     /// Checks C2 to C5 for a tensor of this shape on a mesh of these axes.
     LogicalResult verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                             function_ref<InFlightDiagnostic()> emitError) const;
+    /// What every device holds, padding included, of a tensor of static `shape`
+    /// that verifyFor has passed.
+    SmallVector<int64_t> getLocalShape(ArrayRef<int64_t> shape,
+                                       ArrayRef<MeshAxisAttr> axes) const;
   }];
 }
 

@@ -253,3 +253,29 @@ int64_t SendRecvOp::getBytesSentPerRank(int64_t) {
 LogicalResult AxisIndexOp::verify() {
   return verifyAxes(*this, getAxes(), getMeshAttr());
 }
+
+LogicalResult LocalConstantOp::verify() {
+  ShardingAttr sharding = getSharding();
+  auto whole = dyn_cast<RankedTensorType>(getValue().getShapedType());
+  if (!whole)
+    return emitOpError() << "is a part of a constant of type "
+                         << getValue().getShapedType()
+                         << "; it must be a tensor";
+  MeshOp mesh = lookupMesh(*this, sharding.getMesh());
+  if (!mesh)
+    return emitOpError() << "sharding " << sharding << " names no dist.mesh";
+  if (failed(sharding.verifyFor(whole.getShape(), mesh.getAxes(),
+                                [&] { return emitOpError(); })))
+    return failure();
+  if (sharding.isPartial())
+    return emitOpError() << "sharding " << sharding
+                         << " is partial; a part of a constant is not";
+  RankedTensorType local =
+      whole.clone(sharding.getLocalShape(whole.getShape(), mesh.getAxes()));
+  if (getType() != local)
+    return emitOpError() << "has type " << getType()
+                         << ", but of a constant of "
+                         << "type " << whole << " under sharding " << sharding
+                         << " a device holds " << local;
+  return success();
+}

@@ -261,4 +261,29 @@ def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Dist_LocalConstantOp : Dist_Op<"local_constant", [Pure]> {
+  let summary = "The device's part of a constant";
+  let description = [{
+    The whole constant stands in the program once; a device holds only what
+    `sharding` gives it. What is past an end is padding, as everywhere. The
+    lowering puts the data into a file, of which every rank loads its part.
+
+    ```mlir
+    %w = dist.local_constant dense_resource<table> : tensor<1024x64xf32>
+           <@m, [{"tp"}, {} ]> -> tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - (C1) the constant is a tensor, not a vector.
+    - (C2) the sharding fits the constant and its mesh (see `#dist.sharding`), and
+      is not partial.
+    - (C3) the result has the constant's element type, and the shape of the part
+      that every device holds of it, padding included.
+  }];
+  let arguments = (ins ElementsAttr:$value, Dist_ShardingAttr:$sharding);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value $sharding attr-dict `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // DIST_IR_DISTCOLLECTIVES_TD

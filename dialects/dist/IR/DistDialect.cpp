@@ -56,6 +56,22 @@ MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
   return only;
 }
 
+DenseElementsAttr mlir::dist::getDenseElements(ElementsAttr constant) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant);
+  if (!resource)
+    return dyn_cast<DenseElementsAttr>(constant);
+  ShapedType type = resource.getType();
+  ArrayRef<char> data = resource.getData();
+  if (!isa<RankedTensorType>(type) ||
+      !type.getElementType().isIntOrIndexOrFloat() ||
+      static_cast<int64_t>(data.size()) != getTensorBytes(type))
+    return {};
+  if (type.getElementType().isInteger(1))
+    return DenseElementsAttr::get(type,
+                                  SmallVector<bool>(data.begin(), data.end()));
+  return DenseElementsAttr::getFromRawBuffer(type, data);
+}
+
 Operation *mlir::dist::getEntryFunction(Operation *module) {
   Operation *only = nullptr;
   int count = 0;

@@ -11,6 +11,7 @@
 
 #include "dist/EmulatedLink.h"
 #include "dist/Manifest.h"
+#include "dist/Safetensors.h"
 #include "dist/Tensor.h"
 
 #include <map>
@@ -28,10 +29,12 @@ struct Program {
   std::shared_ptr<void> code;
   /// Folder against which a relative manifest.weights is resolved.
   std::string folder;
+  /// Data of the arguments that are constants; null if there are none.
+  std::shared_ptr<const Safetensors> constants;
 };
 
-/// Opens OUT.dist: reads its manifest and loads its shared object. Throws
-/// Error.
+/// Opens OUT.dist: reads its manifest, loads its shared object and maps its
+/// constants; it may be removed then. Throws Error.
 Program loadBundle(const std::string &folder);
 
 struct RunOptions {

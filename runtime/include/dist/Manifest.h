@@ -23,7 +23,7 @@ struct SubDim {
 
 /// An argument or result of the program.
 struct TensorDesc {
-  enum Kind { Parameter, Input, Output };
+  enum Kind { Parameter, Constant, Input, Output };
   std::string name;
   Kind kind = Input;
   dist_dtype dtype = DIST_F32;
@@ -57,6 +57,9 @@ struct Manifest {
   std::vector<TensorDesc> arguments, results;
   int64_t arenaBytes = 0;
   std::string weights; // "" if there is none
+  /// File in the bundle with the data of arguments that are constants; "" if
+  /// there are none.
+  std::string constants;
   std::vector<CollectiveDesc> collectives;
 
   /// Parses and checks `text`; `source` is named in errors. Throws Error.

@@ -34,6 +34,11 @@ private:
   std::map<std::string, Tensor> byName;
 };
 
+/// Writes tensors with their names, in this order. Throws Error.
+void writeSafetensors(
+    const std::string &path,
+    const std::vector<std::pair<std::string, Tensor>> &tensors);
+
 } // namespace dist
 
 #endif // DIST_SAFETENSORS_H

@@ -47,3 +47,25 @@ func.func @corners(%z: tensor<0x4xf32>, %s: tensor<f32>) {
   %1 = dist.all_reduce %s sum over "tp" : tensor<f32>
   return
 }
+
+// The parts of constants: uneven, of two axes, interleaved, without dimensions.
+// CHECK-LABEL: func.func @constants
+func.func @constants() {
+  // CHECK-NEXT: dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32> <@m, [{"tp"}]> -> tensor<2xi32>
+  %0 = dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32> <@m, [{"tp"}]> -> tensor<2xi32>
+  // CHECK-NEXT: dist.local_constant dense_resource<table> : tensor<4x2xbf16> <@m, [{"tp"(2)2, "dp"}, {}]> {dist.scope = "fc"} -> tensor<1x2xbf16>
+  %1 = dist.local_constant dense_resource<table> : tensor<4x2xbf16> <@m, [{"tp"(2)2, "dp"}, {}]> {dist.scope = "fc"} -> tensor<1x2xbf16>
+  // CHECK-NEXT: dist.local_constant dense<{{.*}}> : tensor<8xi1> <@m, [{"dp"} groups 2]> -> tensor<4xi1>
+  %2 = dist.local_constant dense<[true, false, true, true, false, false, true, false]> : tensor<8xi1> <@m, [{"dp"} groups 2]> -> tensor<4xi1>
+  // CHECK-NEXT: dist.local_constant dense<2.0{{.*}}> : tensor<f32> <@m, []> -> tensor<f32>
+  %3 = dist.local_constant dense<2.0> : tensor<f32> <@m, []> -> tensor<f32>
+  return
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      table: "0x02000000803F00404040804080BFA0C0C0C0E040"
+    }
+  }
+#-}

@@ -307,3 +307,59 @@ func.func @f() {
   %0 = dist.axis_index "dp"
   return
 }
+
+// -----
+
+// local_constant C1
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{is a part of a constant of type 'vector<4xf32>'; it must be a tensor}}
+  %0 = dist.local_constant dense<[1.0, 2.0, 3.0, 4.0]> : vector<4xf32> <@m, [{"tp"}]> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+// C2
+func.func @f() {
+  // expected-error@below {{sharding #dist.sharding<@m, [{"tp"}]> names no dist.mesh}}
+  %0 = dist.local_constant dense<[1, 2, 3, 4]> : tensor<4xi64> <@m, [{"tp"}]> -> tensor<1xi64>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{has 2 dimensions, but the tensor has 1}}
+  %0 = dist.local_constant dense<[1, 2, 3, 4]> : tensor<4xi64> <@m, [{"tp"}, {}]> -> tensor<1xi64>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{sharding #dist.sharding<@m, [{}], partial = sum {"tp"}> is partial; a part of a constant is not}}
+  %0 = dist.local_constant dense<[1, 2, 3, 4]> : tensor<4xi64> <@m, [{}], partial = sum {"tp"}> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+// C3
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{has type 'tensor<1xi64>', but of a constant of type 'tensor<5xi64>' under sharding #dist.sharding<@m, [{"tp"}]> a device holds 'tensor<2xi64>'}}
+  %0 = dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi64> <@m, [{"tp"}]> -> tensor<1xi64>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f() {
+  // expected-error@below {{has type 'tensor<2xi32>', but of a constant of type 'tensor<5xi64>'}}
+  %0 = dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi64> <@m, [{"tp"}]> -> tensor<2xi32>
+  return
+}

@@ -12,3 +12,64 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 func.func private @outside(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// A constant of elements that no file of data can have.
+dist.mesh @m ["x" = 2]
+func.func @main() -> tensor<1xcomplex<f64>> {
+  // expected-error @below {{cannot keep elements of type 'complex<f64>' in a file; convert the constant, or use it whole}}
+  %c = dist.local_constant dense<[(1.0, 2.0), (3.0, 4.0)]> : tensor<2xcomplex<f64>> <@m, [{"x"}]> -> tensor<1xcomplex<f64>>
+  return %c : tensor<1xcomplex<f64>>
+}
+
+// -----
+
+dist.mesh @m ["x" = 2]
+func.func @main() -> tensor<2xf32> {
+  // expected-error @below {{has a resource of 4 bytes, but a constant of type 'tensor<4xf32>' takes 16}}
+  %c = dist.local_constant dense_resource<short> : tensor<4xf32> <@m, [{"x"}]> -> tensor<2xf32>
+  return %c : tensor<2xf32>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      short: "0x040000000000803F"
+    }
+  }
+#-}
+
+// -----
+
+func.func @main() -> tensor<3xi1> {
+  // expected-error @below {{has a resource of 2 bytes, but a constant of type 'tensor<3xi1>' takes 3}}
+  %c = arith.constant dense_resource<bits> : tensor<3xi1>
+  return %c : tensor<3xi1>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      bits: "0x010000000101"
+    }
+  }
+#-}
+
+// -----
+
+// A function that calls itself cannot be inlined.
+dist.mesh @m ["x" = 2]
+func.func private @f(%x: tensor<2xf32>, %p: i1) -> tensor<2xf32> {
+  // expected-error @below {{stands in a function that could not be inlined into the entry function}}
+  %c = dist.local_constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> <@m, [{"x"}]> -> tensor<2xf32>
+  %0 = scf.if %p -> tensor<2xf32> {
+    %1 = func.call @f(%c, %p) : (tensor<2xf32>, i1) -> tensor<2xf32>
+    scf.yield %1 : tensor<2xf32>
+  } else {
+    scf.yield %x : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+func.func @main(%x: tensor<2xf32>, %p: i1) -> tensor<2xf32> {
+  %0 = call @f(%x, %p) : (tensor<2xf32>, i1) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -1,0 +1,101 @@
+//===- LowerConstants.cpp - Parts of constants become arguments -----------===//
+//
+// --dist-lower-constants: a rank holds its part of a constant as it holds its
+// part of a parameter, in memory that the runtime gives it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "lowering/rt/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTLOWERCONSTANTS
+#include "lowering/rt/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Whether the constant can be written to a file as it is.
+static LogicalResult checkData(LocalConstantOp op) {
+  ElementsAttr value = op.getValue();
+  ShapedType type = value.getShapedType();
+  if (failed(rt::getStorageDtype(type.getElementType())))
+    return op.emitOpError("cannot keep elements of type ")
+           << type.getElementType()
+           << " in a file; convert the constant, or use it whole";
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    if (static_cast<int64_t>(resource.getData().size()) != getTensorBytes(type))
+      return op.emitOpError("has a resource of ")
+             << resource.getData().size() << " bytes, but a constant of type "
+             << type << " takes " << getTensorBytes(type);
+  } else if (!isa<DenseElementsAttr>(value)) {
+    return op.emitOpError(
+        "has a constant that is neither dense nor a resource");
+  }
+  return success();
+}
+
+/// Bytes for i1 are what the translation to LLVM IR does not take.
+static LogicalResult makeDense(arith::ConstantOp op) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+  if (!resource || !resource.getElementType().isInteger(1))
+    return success();
+  DenseElementsAttr elements = getDenseElements(resource);
+  if (!elements)
+    return op.emitOpError("has a resource of ")
+           << resource.getData().size() << " bytes, but a constant of type "
+           << resource.getType() << " takes "
+           << getTensorBytes(resource.getType());
+  op.setValueAttr(elements);
+  return success();
+}
+
+namespace {
+struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto entry =
+        dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+    Builder builder(&getContext());
+    SmallVector<Attribute> described;
+    llvm::DenseMap<std::pair<Attribute, Attribute>, Value> arguments;
+    WalkResult walked = module.walk([&](Operation *op) {
+      if (auto constant = dyn_cast<arith::ConstantOp>(op))
+        return WalkResult(makeDense(constant));
+      auto part = dyn_cast<LocalConstantOp>(op);
+      if (!part)
+        return WalkResult::advance();
+      if (!entry || op->getParentOfType<FunctionOpInterface>() != entry)
+        return WalkResult(op->emitOpError(
+            "stands in a function that could not be inlined into the entry "
+            "function, whose argument it is to become"));
+      if (failed(checkData(part)))
+        return WalkResult::interrupt();
+      Value &argument = arguments[{part.getValue(), part.getSharding()}];
+      if (!argument) {
+        unsigned position = entry.getNumArguments();
+        if (failed(entry.insertArgument(position, part.getType(),
+                                        DictionaryAttr(), op->getLoc())))
+          return WalkResult::interrupt();
+        argument = entry.getArgument(position);
+        NamedAttrList entries;
+        entries.set("value", part.getValue());
+        entries.set(kShardingAttr, part.getSharding());
+        entries.set("local_type", TypeAttr::get(part.getType()));
+        described.push_back(entries.getDictionary(&getContext()));
+      }
+      part.getResult().replaceAllUsesWith(argument);
+      part.erase();
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
+    if (!described.empty())
+      module->setAttr(rt::kConstantsAttr, builder.getArrayAttr(described));
+  }
+};
+} // namespace
