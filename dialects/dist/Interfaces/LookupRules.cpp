@@ -1,8 +1,10 @@
-//===- LookupRules.cpp - tensor.gather and tensor.scatter -----------------===//
+//===- LookupRules.cpp - Elements and rows by their indices ---------------===//
 //
 // A sharded table makes partial sums of what is looked up, zero where the row
-// is elsewhere; what is written to must be whole along the dimensions that
-// indices name.
+// is elsewhere; what rows are written to must be whole along the dimensions
+// that indices name. A single element is written by the device that has its
+// place; one that is read is needed everywhere, as a number, which cannot be
+// pending.
 //
 //===----------------------------------------------------------------------===//
 
@@ -245,9 +247,70 @@ struct ScatterModel
                                                    : PartialResult::Illegal;
   }
 };
+
+/// Only a whole tensor has the element on every device.
+struct ExtractModel
+    : ShardingRuleOpInterface::ExternalModel<ExtractModel, tensor::ExtractOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    for (int64_t size :
+         cast<tensor::ExtractOp>(op).getTensor().getType().getShape())
+      rule.operands[0].dims.push_back(
+          {rule.addFactor(size, FactorKind::Replicated)});
+    return rule;
+  }
+};
+
+/// All devices write, those that have not the place what is there already.
+struct InsertModel
+    : ShardingRuleOpInterface::ExternalModel<InsertModel, tensor::InsertOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    for (int64_t size :
+         cast<tensor::InsertOp>(op).getDest().getType().getShape())
+      rule.operands[1].dims.push_back({rule.addFactor(size)});
+    rule.results.push_back(rule.operands[1]);
+    return rule;
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto insert = cast<tensor::InsertOp>(op);
+    auto whole = cast<RankedTensorType>(view.operandTypes[1]);
+    Location loc = op->getLoc();
+    b.setInsertionPoint(op);
+    Value isHere;
+    SmallVector<Value> indices(insert.getIndices());
+    for (auto [dim, index, sharding, size] : llvm::enumerate(
+             indices, view.operands[1].getDims(), whole.getShape())) {
+      if (sharding == view.layout.none())
+        continue;
+      Value localSize;
+      if (ShapedType::isDynamic(size))
+        localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
+      auto [mine, here] =
+          getLocalIndex(b, loc, view.layout, sharding, size, index, localSize);
+      index = mine;
+      isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
+                      : here;
+    }
+    if (isHere) {
+      Value there =
+          tensor::ExtractOp::create(b, loc, insert.getDest(), indices);
+      insert.getScalarMutable().assign(
+          arith::SelectOp::create(b, loc, isHere, insert.getScalar(), there));
+      insert.getIndicesMutable().assign(indices);
+    }
+    return setLocalResultTypes(op, view);
+  }
+};
 } // namespace
 
 void mlir::dist::attachLookupModels(MLIRContext *context) {
   tensor::GatherOp::attachInterface<GatherModel>(*context);
   tensor::ScatterOp::attachInterface<ScatterModel>(*context);
+  tensor::ExtractOp::attachInterface<ExtractModel>(*context);
+  tensor::InsertOp::attachInterface<InsertModel>(*context);
 }

@@ -343,6 +343,21 @@ struct EmptyModel
   }
 };
 
+/// Every device has all the elements: it makes the whole, and takes a slice.
+struct FromElementsModel
+    : ShardingRuleOpInterface::ExternalModel<FromElementsModel,
+                                             tensor::FromElementsOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    for (int64_t size : cast<tensor::FromElementsOp>(op).getType().getShape())
+      rule.results[0].dims.push_back(
+          {rule.addFactor(size, FactorKind::Replicated)});
+    return rule;
+  }
+};
+
 /// Every element is made from its indices, which become those of the whole.
 struct GenerateModel
     : ShardingRuleOpInterface::ExternalModel<GenerateModel,
@@ -489,6 +504,7 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::BitcastOp::attachInterface<BitcastModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
+    tensor::FromElementsOp::attachInterface<FromElementsModel>(*context);
     attachLookupModels(context);
   });
 }

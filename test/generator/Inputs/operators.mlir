@@ -1130,6 +1130,36 @@ func.func @main(%a: tensor<NxMxf64>, %b: tensor<NxMxf64>) -> tensor<NxMxf64> {
   return %r : tensor<NxMxf64>
 }
 
+// ----- tensor.insert at the last place some
+func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
+  %i = arith.constant L : index
+  %j = arith.constant 1 : index
+  %x = arith.constant 7.0 : f64
+  %r = tensor.insert %x into %a[%i, %j] : tensor<NxMxf64>
+  return %r : tensor<NxMxf64>
+}
+
+// ----- tensor.insert and sum some
+func.func @main(%a: tensor<NxMxf64>, %s: tensor<Mxf64>) -> tensor<Mxf64> {
+  %i = arith.constant H : index
+  %j = arith.constant 0 : index
+  %x = arith.constant 7.0 : f64
+  %0 = tensor.insert %x into %a[%i, %j] : tensor<NxMxf64>
+  %r = linalg.reduce { arith.addf } ins(%0 : tensor<NxMxf64>) outs(%s : tensor<Mxf64>) dimensions = [0]
+  return %r : tensor<Mxf64>
+}
+
+// ----- tensor.from_elements some
+func.func @main(%a: tensor<NxMxf64>, %b: tensor<3xf64>) -> tensor<3xf64> {
+  %i = arith.constant L : index
+  %j = arith.constant 0 : index
+  %x = tensor.extract %a[%i, %j] : tensor<NxMxf64>
+  %y = arith.constant 2.0 : f64
+  %0 = tensor.from_elements %x, %y, %x : tensor<3xf64>
+  %r = arith.mulf %0, %b : tensor<3xf64>
+  return %r : tensor<3xf64>
+}
+
 // ----- linalg.index any
 func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxi64> {
   %e = tensor.empty() : tensor<NxMxi64>
