@@ -12,7 +12,7 @@ using namespace mlir::dist::test;
 
 static std::string makeText(Choices &choices, const FuzzCase &made) {
   std::unique_ptr<MLIRContext> context = makeContext();
-  RandomProgram program(context.get(), choices);
+  RandomProgram program(context.get(), choices, made.scale);
   OwningOpRef<ModuleOp> module;
   if (made.program.empty()) {
     module = program.make(made.only, made.maxSteps);
@@ -48,6 +48,17 @@ FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,
   out.maxSteps = maxSteps;
   fill(out, seed);
   return out;
+}
+
+std::string mlir::dist::test::makeScaledProgram(uint64_t seed,
+                                                StringRef families,
+                                                int64_t scale) {
+  FuzzCase out;
+  out.only = families.str();
+  out.maxSteps = 9;
+  out.scale = scale;
+  fill(out, seed);
+  return out.text;
 }
 
 FuzzCase mlir::dist::test::makePlacedCase(uint64_t seed, StringRef program) {

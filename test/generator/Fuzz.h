@@ -12,6 +12,7 @@ struct FuzzCase {
   uint64_t seed;
   std::string only;
   unsigned maxSteps;
+  int64_t scale = 1;
   /// The program that was placed, if it is not random.
   std::string program;
   std::string text;
@@ -26,6 +27,10 @@ struct FuzzCase {
 FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "",
                   unsigned maxSteps = 9);
 
+/// A random program of some families (their names, with commas between), all
+/// sizes of which are multiples of `scale`: too large to be run.
+std::string makeScaledProgram(uint64_t seed, llvm::StringRef families,
+                              int64_t scale);
 /// A module without placements, placed at random.
 FuzzCase makePlacedCase(uint64_t seed, llvm::StringRef program);
 /// The modules of a file, split at its `// -----` lines.

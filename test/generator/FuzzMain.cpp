@@ -24,8 +24,9 @@ static cl::opt<uint64_t> seedFlag("seed", cl::init(1),
 static cl::opt<uint64_t> countFlag("count", cl::init(100),
                                    cl::desc("Number of cases, one a seed"),
                                    cl::cat(category));
-static cl::opt<std::string> onlyFlag("only", cl::desc("One family of ops"),
-                                     cl::cat(category));
+static cl::opt<std::string>
+    onlyFlag("only", cl::desc("Some families of ops, with commas between"),
+             cl::cat(category));
 static cl::opt<unsigned> stepsFlag("steps", cl::init(9),
                                    cl::desc("Most families of ops a module"),
                                    cl::cat(category));

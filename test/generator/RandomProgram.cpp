@@ -16,8 +16,9 @@ bool Bounds::isExact(Type elementType) const {
   return grid < mantissa && bound < std::ldexp(1.0, mantissa - grid);
 }
 
-RandomProgram::RandomProgram(MLIRContext *context, Choices &choices)
-    : c(choices), b(context), loc(b.getUnknownLoc()) {
+RandomProgram::RandomProgram(MLIRContext *context, Choices &choices,
+                             int64_t scale)
+    : c(choices), b(context), loc(b.getUnknownLoc()), scale(scale) {
   // Few sizes a module, so that shapes meet.
   static const int64_t kSizes[] = {4,  2, 3,  6,  8, 5,  1,
                                    12, 7, 13, 16, 9, 10, 0};
@@ -51,10 +52,11 @@ SmallVector<int64_t> RandomProgram::pickShape(int64_t minRank,
   SmallVector<int64_t> shape(minRank + c.below(maxRank - minRank + 1));
   int64_t count = 1;
   for (int64_t &size : shape) {
-    size = pickSize();
-    if (count * size > 600)
-      size = 2;
-    count *= std::max<int64_t>(size, 1);
+    int64_t unit = pickSize() / scale;
+    if (count * unit > 600)
+      unit = 2;
+    count *= std::max<int64_t>(unit, 1);
+    size = unit * scale;
   }
   return shape;
 }
@@ -73,7 +75,8 @@ Type RandomProgram::pickNumberType() {
 Value RandomProgram::add(Value value, Bounds range) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   ranges[value] = range;
-  if (type && type.hasStaticShape() && type.getNumElements() <= 4096)
+  if (type && type.hasStaticShape() &&
+      (scale > 1 || type.getNumElements() <= 4096))
     values.push_back(value);
   return value;
 }
@@ -157,7 +160,7 @@ Value RandomProgram::constant(ArrayRef<int64_t> shape, Type elementType) {
   auto type = RankedTensorType::get(shape, elementType);
   int64_t count = type.getNumElements();
   SmallVector<Attribute> numbers;
-  bool isSplat = count > 64 || count == 0 || !c.chance(60);
+  bool isSplat = scale > 1 || count > 64 || count == 0 || !c.chance(60);
   for (int64_t i = 0; i < (isSplat ? 1 : count); ++i)
     numbers.push_back(numberAttr(
         b, elementType, static_cast<double>((i * 5 + c.below(3)) % 9) / 4 - 1));
@@ -218,7 +221,7 @@ linalg::GenericOp RandomProgram::generic(
 void RandomProgram::grow(unsigned steps) {
   SmallVector<const NamedFamily *> table;
   for (const NamedFamily &family : getFamilies())
-    if (only.empty() || only == family.name)
+    if (only.empty() || llvm::is_contained(only, family.name))
       for (unsigned i = 0; i < family.weight; ++i)
         table.push_back(&family);
   for (unsigned i = 0; i < steps; ++i) {
@@ -256,7 +259,8 @@ func::FuncOp RandomProgram::makeFunction(StringRef name, bool isPrivate) {
 
 OwningOpRef<ModuleOp> RandomProgram::make(StringRef onlyFamily,
                                           unsigned maxSteps) {
-  only = onlyFamily;
+  if (!onlyFamily.empty())
+    onlyFamily.split(only, ',');
   OwningOpRef<ModuleOp> owner = ModuleOp::create(loc);
   module = *owner;
   makeMesh(*this);

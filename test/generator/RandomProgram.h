@@ -41,10 +41,11 @@ struct NamedFamily {
 
 class RandomProgram {
 public:
-  RandomProgram(MLIRContext *context, Choices &choices);
+  /// All sizes are multiples of `scale`; a program to be run has scale 1.
+  RandomProgram(MLIRContext *context, Choices &choices, int64_t scale = 1);
 
-  /// Makes the module of up to `maxSteps` families; `only` names one of them,
-  /// or is empty.
+  /// Makes the module of up to `maxSteps` families; `only` names some of them,
+  /// with commas between, or is empty.
   OwningOpRef<ModuleOp> make(StringRef only, unsigned maxSteps);
 
   Choices &c;
@@ -52,7 +53,7 @@ public:
   Location loc;
 
   //===--- Sizes and types ---===//
-  int64_t pickSize() { return c.pick(ArrayRef(sizes)); }
+  int64_t pickSize() { return scale * c.pick(ArrayRef(sizes)); }
   SmallVector<int64_t> pickShape(int64_t minRank, int64_t maxRank);
   Type pickElementType();
   Type pickNumberType();
@@ -110,9 +111,10 @@ public:
   unsigned functions = 0;
 
 private:
+  int64_t scale;
   SmallVector<int64_t> sizes;
   SmallVector<Type> types;
-  StringRef only;
+  SmallVector<StringRef> only;
 };
 
 /// The families of ops, each in a file of its own.

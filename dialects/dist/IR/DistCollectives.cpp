@@ -2,6 +2,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -40,10 +41,13 @@ int64_t mlir::dist::getTensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return 0;
-  int64_t bytes = getElementBytes(tensor.getElementType());
+  // More than any machine has is as good as that: sums of some stay numbers.
+  constexpr uint64_t kMost = uint64_t(1) << 56;
+  uint64_t bytes = getElementBytes(tensor.getElementType());
   for (int64_t size : tensor.getShape())
-    bytes *= ShapedType::isDynamic(size) ? kAssumedSize : size;
-  return bytes;
+    bytes = llvm::SaturatingMultiply<uint64_t>(
+        bytes, ShapedType::isDynamic(size) ? kAssumedSize : size);
+  return std::min(bytes, kMost);
 }
 
 static int64_t bytesOf(Value value) { return getTensorBytes(value.getType()); }
