@@ -358,14 +358,17 @@ LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
 }
 
 bool mlir::dist::hasUnknownSizes(ModuleOp module) {
-  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
-  if (!entry)
-    return false;
-  for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
-    if (RankedTensorType type = getWholeType(entry, i);
-        type && hasUnknownSize(type))
-      return true;
-  return false;
+  return module
+      .walk<WalkOrder::PreOrder>([](Operation *op) {
+        bool isUnknown = llvm::any_of(op->getResultTypes(), hasUnknownSize);
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            isUnknown |= llvm::any_of(block.getArgumentTypes(), hasUnknownSize);
+        return isUnknown                   ? WalkResult::interrupt()
+               : isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void mlir::dist::addSizes(ModuleOp module, StringRef name,

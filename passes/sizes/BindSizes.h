@@ -21,7 +21,7 @@ struct SizeBinding {
   static std::optional<SizeBinding> parse(StringRef text);
 };
 
-/// Whether the entry function has arguments whose sizes are not known.
+/// Whether there are values whose sizes are not known.
 bool hasUnknownSizes(ModuleOp module);
 
 /// Adds to `bindings` what a tensor of shape `shape` tells of the argument

@@ -142,9 +142,10 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
         if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
           continue;
-        if (rule.factors[factor].kind == FactorKind::Reduction &&
-            !rule.masksPadding &&
-            !layout.isEven(part, rule.factors[factor].size))
+        bool isEvenOnly = rule.factors[factor].evenOnly ||
+                          (rule.factors[factor].kind == FactorKind::Reduction &&
+                           !rule.masksPadding);
+        if (isEvenOnly && !layout.isEven(part, rule.factors[factor].size))
           continue;
         unsigned cause =
             index == kNone ? kNone : analysis.getDims(index)[dim].cause;

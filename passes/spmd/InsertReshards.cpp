@@ -204,13 +204,24 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
                ", a parameter only stored over " + printAxes(stored) +
                ", for " + describeOp(op);
       } else {
+        // Who moves the axes that move; else who had put them there.
         SmallVector<AxisRefAttr> axes;
-        for (DimShardingAttr dim : now ? now.getDims() : wanted.getDims())
-          llvm::append_range(axes, dim.getAllAxes());
+        unsigned index = analysis.getIndex(value), origin = kNone;
+        for (auto [dim, after] : llvm::enumerate(wanted.getDims())) {
+          DimShardingAttr before = now ? now.getDims()[dim] : layout.none();
+          if (now && before == after)
+            continue;
+          llvm::append_range(axes, before.getAllAxes());
+          llvm::append_range(axes, after.getAllAxes());
+          if (origin == kNone && index != kNone && before != layout.none())
+            origin = analysis.getDims(index)[dim].cause;
+        }
         for (auto [factor, sharding] : llvm::enumerate(factors))
           if (cause == kNone && sharding != layout.none() &&
               anyOverlap(axes, sharding.getAllAxes()))
             cause = causes[factor];
+        if (cause == kNone)
+          cause = origin;
         // What keeps the operand from staying where it is.
         std::string whole;
         if (now)

@@ -77,7 +77,9 @@ void PlacementAnalysis::visit(unsigned index,
       }
       int64_t bytes = getTensorBytes(values[value].getType());
       for (auto [factor, part] : llvm::zip_equal(list, parts)) {
-        if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
+        const Factor &known = rule.factors[factor];
+        if (part == none || known.kind == FactorKind::Replicated ||
+            (known.evenOnly && !layout->isEven(part, known.size)))
           continue;
         any = true;
         FactorState &have = factors[factor];

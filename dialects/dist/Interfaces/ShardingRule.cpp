@@ -28,18 +28,23 @@ static ShardingRule replicatedRule(Operation *op) {
   return rule;
 }
 
-/// A factor that one tensor knows the size of and another does not is left
-/// whole: the one may be padded where the other is taken to divide evenly.
-static void keepHalfKnownWhole(Operation *op, ShardingRule &rule) {
+/// Where one tensor knows the size of a factor and another does not, the one
+/// must not be padded, since the other is taken to divide evenly.
+static void keepHalfKnownEven(Operation *op, ShardingRule &rule) {
   auto visit = [&](Type type, const TensorRule &tensor) {
     auto ranked = dyn_cast<RankedTensorType>(type);
     if (!ranked)
       return;
-    for (auto [size, list] : llvm::zip_equal(ranked.getShape(), tensor.dims))
-      if (list.size() == 1 &&
-          ShapedType::isDynamic(size) !=
-              ShapedType::isDynamic(rule.factors[list[0]].size))
-        rule.factors[list[0]].kind = FactorKind::Replicated;
+    for (auto [size, list] : llvm::zip_equal(ranked.getShape(), tensor.dims)) {
+      if (list.size() != 1)
+        continue;
+      Factor &factor = rule.factors[list[0]];
+      if (ShapedType::isDynamic(size) == ShapedType::isDynamic(factor.size))
+        continue;
+      factor.evenOnly = true;
+      if (ShapedType::isDynamic(factor.size))
+        factor.size = size;
+    }
   };
   for (auto [type, tensor] :
        llvm::zip_equal(op->getOperandTypes(), rule.operands))
@@ -54,7 +59,7 @@ ShardingRule mlir::dist::getShardingRule(Operation *op, bool *isFallback) {
     *isFallback = false;
   if (auto iface = dyn_cast<ShardingRuleOpInterface>(op)) {
     ShardingRule rule = iface.getShardingRule();
-    keepHalfKnownWhole(op, rule);
+    keepHalfKnownEven(op, rule);
     return rule;
   }
   bool hasTensors =

@@ -31,6 +31,9 @@ struct Factor {
   FactorKind kind;
   /// Combiner of a reduction factor.
   ReductionKind reduction = ReductionKind::Sum;
+  /// Sharded only where it divides evenly: one tensor knows its size, another
+  /// does not and could not be padded.
+  bool evenOnly = false;
 };
 
 /// The factors of each dimension of one operand or result, major to minor. A
@@ -59,7 +62,7 @@ struct ShardingRule {
   /// Appends a factor and returns its number.
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::Parallel,
                      ReductionKind reduction = ReductionKind::Sum) {
-    factors.push_back({size, kind, reduction});
+    factors.push_back({size, kind, reduction, /*evenOnly=*/false});
     return factors.size() - 1;
   }
 };

@@ -1626,3 +1626,35 @@ func.func @main(%a: tensor<?x6xf64>, %b: tensor<6x6xf64>) -> tensor<?x6xf64> {
   }
   return %r : tensor<?x6xf64>
 }
+
+// ----- casts between known and unknown sizes unknown
+func.func @main(%a: tensor<NxMxf64>) -> (tensor<?x?xf64>, tensor<NxMxf64>) {
+  %0 = tensor.cast %a : tensor<NxMxf64> to tensor<?x?xf64>
+  %1 = math.absf %0 : tensor<?x?xf64>
+  %2 = tensor.cast %1 : tensor<?x?xf64> to tensor<NxMxf64>
+  %3 = arith.addf %2, %a : tensor<NxMxf64>
+  return %0, %3 : tensor<?x?xf64>, tensor<NxMxf64>
+}
+
+// ----- sums of which one operand knows the size any
+func.func @main(%a: tensor<NxMxf64>, %b: tensor<NxMxf64>) -> (tensor<NxMxf64>, tensor<f64>) {
+  %z = arith.constant 0.0 : f64
+  %0 = tensor.cast %a : tensor<NxMxf64> to tensor<?xMxf64>
+  %e = tensor.empty() : tensor<NxMxf64>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %b : tensor<?xMxf64>, tensor<NxMxf64>) outs(%e : tensor<NxMxf64>) {
+  ^bb0(%x: f64, %y: f64, %o: f64):
+    %s = arith.addf %x, %y : f64
+    linalg.yield %s : f64
+  } -> tensor<NxMxf64>
+  %e0 = tensor.empty() : tensor<f64>
+  %f0 = linalg.fill ins(%z : f64) outs(%e0 : tensor<f64>) -> tensor<f64>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%0, %b : tensor<?xMxf64>, tensor<NxMxf64>) outs(%f0 : tensor<f64>) {
+  ^bb0(%x: f64, %y: f64, %o: f64):
+    %p = arith.mulf %x, %y : f64
+    %s = arith.addf %p, %o : f64
+    linalg.yield %s : f64
+  } -> tensor<f64>
+  return %1, %2 : tensor<NxMxf64>, tensor<f64>
+}

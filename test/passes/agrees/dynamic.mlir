@@ -284,3 +284,14 @@ func.func @main(%x: tensor<2x?x8xf64> {dist.sharding = #dist.sharding<@m, [{}, {
   %g = dist.sync %t fwd_post all_gather dim 1 over "tp" : tensor<2x?x8xf64>
   return %g : tensor<2x?x8xf64>
 }
+
+// -----
+// What is known to be uneven is not sharded where it is not known.
+dist.mesh @m ["x" = 4]
+func.func @main(%x: tensor<10x6xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> (tensor<?x?xf64>, tensor<10x6xf64>) {
+  %0 = tensor.cast %x : tensor<10x6xf64> to tensor<?x?xf64>
+  %1 = math.exp %0 : tensor<?x?xf64>
+  %2 = tensor.cast %1 : tensor<?x?xf64> to tensor<10x6xf64>
+  %3 = arith.addf %2, %x : tensor<10x6xf64>
+  return %1, %3 : tensor<?x?xf64>, tensor<10x6xf64>
+}
