@@ -33,8 +33,8 @@ std::optional<SizeBinding> SizeBinding::parse(StringRef text) {
   return out;
 }
 
-static std::string getArgumentName(FunctionOpInterface function,
-                                   unsigned number) {
+std::string mlir::dist::getArgumentName(FunctionOpInterface function,
+                                        unsigned number) {
   for (StringRef attr : {kParameterAttr, kInputAttr})
     if (auto name = function.getArgAttrOfType<StringAttr>(number, attr))
       return name.str();
@@ -286,6 +286,27 @@ static bool isScalarCode(Operation *op) {
                       llvm::IsaPred<IndexType, IntegerType>);
 }
 
+/// What an op is now that its sizes are known: a cast says nothing any more,
+/// slices of nothing are not legal.
+static Value getSimpler(Operation *op) {
+  if (isa<tensor::CastOp>(op))
+    return op->getOperand(0);
+  auto isEmpty = [](RankedTensorType type) {
+    return llvm::is_contained(type.getShape(), 0);
+  };
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    if (isEmpty(slice.getType()) && slice.getType().hasStaticShape()) {
+      OpBuilder b(op);
+      return tensor::EmptyOp::create(b, op->getLoc(),
+                                     slice.getType().getShape(),
+                                     slice.getType().getElementType());
+    }
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    if (isEmpty(insert.getSourceType()))
+      return insert.getDest();
+  return {};
+}
+
 LogicalResult Binder::visitOp(Operation *op) {
   if (isScalarCode(op)) {
     // What is no constant yet stays.
@@ -304,9 +325,8 @@ LogicalResult Binder::visitOp(Operation *op) {
     return success();
   if (failed(setResultSizes(op)))
     return failure();
-  // A cast that says nothing any more.
-  if (isa<tensor::CastOp>(op)) {
-    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  if (Value simpler = getSimpler(op)) {
+    op->getResult(0).replaceAllUsesWith(simpler);
     op->erase();
   }
   return success();

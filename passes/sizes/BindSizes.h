@@ -4,6 +4,7 @@
 #define DIST_PASSES_SIZES_BINDSIZES_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct SizeBinding {
   /// Parses "x[0]=8"; none if it is no such text.
   static std::optional<SizeBinding> parse(StringRef text);
 };
+
+/// The name of an argument in bindings.
+std::string getArgumentName(FunctionOpInterface function, unsigned number);
 
 /// Whether there are values whose sizes are not known.
 bool hasUnknownSizes(ModuleOp module);

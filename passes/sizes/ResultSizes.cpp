@@ -110,6 +110,27 @@ static void setReshapeSizes(tensor::ReshapeOp reshape) {
   setShape(reshape, shape);
 }
 
+/// Sizes that do not multiply to what is taken apart: at level 3 those of a
+/// device's part, which its devices were to divide.
+static LogicalResult checkExpand(tensor::ExpandShapeOp expand) {
+  ArrayRef<int64_t> shape = expand.getResultType().getShape();
+  for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+    int64_t product = 1, whole = expand.getSrcType().getDimSize(dim);
+    bool isKnown = !ShapedType::isDynamic(whole);
+    for (int64_t part : group) {
+      isKnown &= !ShapedType::isDynamic(shape[part]);
+      product *= shape[part];
+    }
+    if (isKnown && product != whole)
+      return expand.emitOpError()
+             << "takes dimension " << dim << " of size " << whole
+             << " apart into sizes that multiply to " << product
+             << "; sizes that the program of one device does not know must be "
+                "multiples of the devices that share them";
+  }
+  return success();
+}
+
 /// Whether `op` was one of those.
 static bool setTensorOpSizes(Operation *op) {
   if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
@@ -235,6 +256,9 @@ static bool setByInterface(Operation *op) {
 LogicalResult mlir::dist::setResultSizes(Operation *op) {
   bool wasUnknown = llvm::any_of(op->getResultTypes(), hasUnknownSize);
   bool isKnownOp = setTensorOpSizes(op);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    if (failed(checkExpand(expand)))
+      return failure();
   if (!wasUnknown)
     return success();
   if (!isKnownOp) {

@@ -13,6 +13,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "test/generator/Arguments.h"
+#include "test/generator/ForgetSizes.h"
 #include "test/generator/Interpreter.h"
 #include <poll.h>
 #include <sys/mman.h>
@@ -191,6 +192,13 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     pm.enableVerifier();
     pm.addInstrumentation(std::make_unique<PassWatcher>(enter));
   };
+  std::vector<SizeBinding> sizes;
+  if (options.forgetsSizes) {
+    enter("forget-sizes");
+    sizes = forgetSizes(*module, options.seed);
+    if (failed(verify(*module)))
+      return finish(Outcome::Invalid, diagnostics.message);
+  }
   LogicalResult done = success();
   if (options.throughText) {
     done = runThroughText(module, prepare);
@@ -211,9 +219,18 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     return finish(isRejected ? Outcome::Rejected : Outcome::Broken,
                   diagnostics.message);
   }
+  std::string before = sizes.empty() ? "" : "\n" + print(*module);
+  if (!sizes.empty()) {
+    enter("bind-sizes");
+    if (failed(bindSizes(*module, sizes)))
+      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
+                    diagnostics.message);
+    if (failed(verify(*module)))
+      return finish(Outcome::Broken, diagnostics.message + before);
+  }
   enter("many-devices");
   auto got = runOnDevices(*module, arguments, garbage, error);
-  std::string after = "\n" + print(*module);
+  std::string after = before + "\n" + print(*module);
   if (failed(got))
     return finish(Outcome::Wrong, error + after);
   if (got->size() != expected->size())

@@ -51,6 +51,8 @@ struct CheckOptions {
   bool throughText = false;
   /// Also starts again from the program of level 2.
   bool fromLevel2 = false;
+  /// Hides sizes from the program, which become known again at level 3.
+  bool forgetsSizes = false;
   /// Told before each pass runs.
   std::function<void(llvm::StringRef)> onPass;
 };

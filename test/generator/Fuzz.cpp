@@ -39,6 +39,7 @@ static void fill(FuzzCase &out, uint64_t seed) {
   out.options.seed = seed;
   out.options.throughText = seed % 8 == 7;
   out.options.fromLevel2 = seed % 8 == 6;
+  out.options.forgetsSizes = seed % 8 == 5;
 }
 
 FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,

@@ -49,6 +49,10 @@ static cl::list<std::string>
                        "placements, instead of random ones"),
               cl::value_desc("file.mlir"), cl::CommaSeparated,
               cl::cat(category));
+static cl::opt<bool>
+    forgetFlag("forget-sizes",
+               cl::desc("Hide sizes from every program, not from some"),
+               cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
                                       cl::desc("[modules to check instead]"),
                                       cl::cat(category));
@@ -63,6 +67,7 @@ static int checkFile() {
     for (uint64_t i = 0; i < 8; ++i) {
       options.seed = seedFlag + i;
       options.throughText = i == 7;
+      options.forgetsSizes = forgetFlag;
       verdict = checkApart(text, options, timeFlag);
       if (verdict.outcome != Outcome::Agrees)
         break;
@@ -105,9 +110,11 @@ static FuzzCase make(uint64_t seed) {
       llvm::append_range(out, readPrograms(path));
     return out;
   }();
-  return programs.empty()
-             ? makeCase(seed, onlyFlag, stepsFlag)
-             : makePlacedCase(seed, programs[seed % programs.size()]);
+  FuzzCase out = programs.empty()
+                     ? makeCase(seed, onlyFlag, stepsFlag)
+                     : makePlacedCase(seed, programs[seed % programs.size()]);
+  out.options.forgetsSizes |= forgetFlag;
+  return out;
 }
 
 int main(int argc, char **argv) {
