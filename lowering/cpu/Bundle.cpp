@@ -192,24 +192,29 @@ static LogicalResult describeLowered(ModuleOp module,
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The data of a constant as it lies in a file; `owner` keeps what is made for
-/// that.
-static void *getData(ElementsAttr constant, std::shared_ptr<void> &owner) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant))
-    return const_cast<char *>(resource.getData().data());
-  auto dense = cast<DenseElementsAttr>(constant);
-  ArrayRef<char> raw = dense.getRawData();
-  bool isBool = dense.getElementType().isInteger(1); // kept as bits
-  if (!isBool && !dense.isSplat())
+/// The data of a constant as it lies in a file, in `bytes`; `owner` keeps what
+/// is made for that.
+static void *getData(ElementsAttr constant, int64_t bytes,
+                     std::shared_ptr<void> &owner) {
+  auto dense = dyn_cast<DenseElementsAttr>(constant);
+  ArrayRef<char> raw =
+      dense ? dense.getRawData()
+            : cast<DenseResourceElementsAttr>(constant).getData();
+  // Bits that are packed, one element for all, elements of odd sizes.
+  bool isPacked = dense && dense.getElementType().isInteger(1);
+  if (!isPacked && static_cast<int64_t>(raw.size()) == bytes)
     return const_cast<char *>(raw.data());
-  int64_t bytes = getTensorBytes(dense.getType());
   owner = host::allocate(bytes);
   char *data = static_cast<char *>(owner.get());
-  if (isBool)
+  if (isPacked) {
     llvm::copy(dense.getValues<bool>(), data);
-  else
-    for (int64_t i = 0; i < bytes; ++i)
-      data[i] = raw[i % raw.size()];
+    return data;
+  }
+  int64_t count = constant.getNumElements();
+  int64_t step = dense && dense.isSplat() ? 0 : raw.size() / count;
+  int64_t size = step ? step : raw.size();
+  for (int64_t i = 0; i < count; ++i)
+    std::copy_n(raw.data() + i * step, size, data + i * (bytes / count));
   return data;
 }
 
@@ -240,7 +245,7 @@ static LogicalResult describeConstants(ModuleOp module,
     if (name.empty()) {
       name = "constant" + std::to_string(tensors.size());
       host::Tensor tensor{desc.dtype, desc.globalShape, nullptr, nullptr};
-      tensor.data = getData(value, tensor.owner);
+      tensor.data = getData(value, tensor.bytes(), tensor.owner);
       tensors.emplace_back(name, tensor);
     }
     desc.name = name;

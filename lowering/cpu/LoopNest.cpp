@@ -2,6 +2,7 @@
 //-------------------------------===//
 
 #include "lowering/cpu/LoopNest.h"
+#include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -116,9 +117,7 @@ static FailureOr<Access> buildAccess(Operation *op, unsigned operand,
   access.map = map;
   Type element =
       cast<MemRefType>(op->getOperand(operand).getType()).getElementType();
-  access.elementBytes =
-      element.isIndex() ? 8
-                        : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  access.elementBytes = rt::getElementBytes(element);
   int64_t constant = access.buffer.offset;
   computeStrides(access, numLoops);
   if (!access.linear)

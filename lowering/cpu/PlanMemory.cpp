@@ -24,11 +24,7 @@ using namespace mlir::dist;
 static constexpr int64_t kAlignment = 64;
 
 static int64_t sizeInBytes(MemRefType type) {
-  Type element = type.getElementType();
-  int64_t bytes = element.isIndex()
-                      ? 8
-                      : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  return type.getNumElements() * bytes;
+  return type.getNumElements() * rt::getElementBytes(type.getElementType());
 }
 
 namespace {

@@ -2,8 +2,7 @@
 //--------------------------------===//
 
 #include "lowering/rt/Rt.h"
-#include "dialects/dist/IR/Dist.h"
-#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::rt;
@@ -68,24 +67,21 @@ StringRef mlir::rt::getDtypeName(Type elementType) {
   return lookupDtype(elementType).name;
 }
 
+int64_t mlir::rt::getElementBytes(Type elementType) {
+  if (auto complex = dyn_cast<ComplexType>(elementType))
+    return 2 * getElementBytes(complex.getElementType());
+  return elementType.isIndex() ? 8
+                               : llvm::PowerOf2Ceil(llvm::divideCeil(
+                                     elementType.getIntOrFloatBitWidth(), 8));
+}
+
 FailureOr<int32_t> mlir::rt::getStorageDtype(Type elementType) {
   if (FailureOr<int32_t> dtype = getDtype(elementType); succeeded(dtype))
     return dtype;
-  if (!isa<IntegerType, FloatType, ComplexType>(elementType))
+  if (!elementType.isIntOrFloat())
     return failure();
-  Builder builder(elementType.getContext());
-  switch (dist::getTensorBytes(RankedTensorType::get({}, elementType))) {
-  case 1:
-    return getDtype(builder.getI8Type());
-  case 2:
-    return getDtype(builder.getI16Type());
-  case 4:
-    return getDtype(builder.getI32Type());
-  case 8:
-    return getDtype(builder.getI64Type());
-  default:
-    return failure();
-  }
+  return getDtype(IntegerType::get(elementType.getContext(),
+                                   8 * getElementBytes(elementType)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,12 +33,16 @@ inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
 /// Teaches one-shot bufferization the dialect's ops.
 void registerBufferizationModels(DialectRegistry &registry);
 
+/// Bytes that an element takes in memory; an integer of an odd size takes what
+/// is round.
+int64_t getElementBytes(Type elementType);
 /// Element type as runtime.h's dist_dtype; fails for types it lacks.
 FailureOr<int32_t> getDtype(Type elementType);
 /// Its name in a manifest, "" for types the runtime lacks.
 StringRef getDtypeName(Type elementType);
 /// The type as which elements lie in a file: where the runtime has no name for
-/// theirs, integers of their size; fails for odd sizes.
+/// theirs, integers of the size that they have in memory; fails beyond 64 bits,
+/// and for what is no number.
 FailureOr<int32_t> getStorageDtype(Type elementType);
 
 } // namespace mlir::rt

@@ -17,10 +17,10 @@ func.func private @outside(tensor<4xf32>) -> tensor<4xf32>
 
 // A constant of elements that no file of data can have.
 dist.mesh @m ["x" = 2]
-func.func @main() -> tensor<1xcomplex<f64>> {
-  // expected-error @below {{cannot keep elements of type 'complex<f64>' in a file; convert the constant, or use it whole}}
-  %c = dist.local_constant dense<[(1.0, 2.0), (3.0, 4.0)]> : tensor<2xcomplex<f64>> <@m, [{"x"}]> -> tensor<1xcomplex<f64>>
-  return %c : tensor<1xcomplex<f64>>
+func.func @main() -> tensor<1xi128> {
+  // expected-error @below {{cannot keep elements of type 'i128' in a file; convert the constant, or use it whole}}
+  %c = dist.local_constant dense<[1, 2]> : tensor<2xi128> <@m, [{"x"}]> -> tensor<1xi128>
+  return %c : tensor<1xi128>
 }
 
 // -----
