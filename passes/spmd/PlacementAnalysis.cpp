@@ -259,13 +259,19 @@ void PlacementAnalysis::buildUses() {
 // The user's word
 //===----------------------------------------------------------------------===//
 
+static LogicalResult refusePending(ShardingAttr sharding, Operation *at) {
+  if (!sharding || !sharding.isPartial())
+    return success();
+  return at->emitOpError() << "is placed as " << sharding
+                           << ", but pending reductions arise from ops; "
+                           << "a placement that asks for one cannot be used";
+}
+
 LogicalResult PlacementAnalysis::seedValue(unsigned value,
                                            ShardingAttr sharding,
                                            unsigned cause, Operation *at) {
-  if (sharding.isPartial())
-    return at->emitOpError() << "is placed as " << sharding
-                             << ", but pending reductions arise from ops; "
-                             << "a placement that asks for one cannot be used";
+  if (failed(refusePending(sharding, at)))
+    return failure();
   auto type = cast<RankedTensorType>(values[value].getType());
   for (auto [index, state] : llvm::enumerate(getDims(value))) {
     DimShardingAttr dim = sharding.getDims()[index];
@@ -315,6 +321,11 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
         if (failed(seedValue(value, sharding, addCause(std::move(text)), op)))
           return WalkResult::interrupt();
       }
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (failed(refusePending(
+                function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr),
+                op)))
+          return WalkResult::interrupt();
       return WalkResult::advance();
     }
     // What --dist-propagate wrote in an earlier run.
@@ -446,6 +457,17 @@ ShardingAttr PlacementAnalysis::getSharding(unsigned value) const {
   return sharding;
 }
 
+/// Whether the function is what one device runs, made by --dist-partition.
+static bool isOfOneDevice(FunctionOpInterface function) {
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (function.getArgAttr(i, kGlobalTypeAttr))
+      return true;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    if (function.getResultAttr(i, kGlobalTypeAttr))
+      return true;
+  return false;
+}
+
 PlacementAnalysis::PlacementAnalysis(Operation *module) {
   // All shardings must speak of one mesh.
   FlatSymbolRefAttr mesh;
@@ -460,6 +482,10 @@ PlacementAnalysis::PlacementAnalysis(Operation *module) {
   };
   module->walk([&](Operation *op) {
     if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      if (isOfOneDevice(function) && succeeded(status))
+        status = op->emitOpError()
+                 << "is the program of one device already ('" << kGlobalTypeAttr
+                 << "'): it cannot be placed again";
       for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
         if (auto s = function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr))
           see(op, s.getMesh());

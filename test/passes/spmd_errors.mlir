@@ -23,6 +23,22 @@ func.func @gather_of_unsharded(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // -----
 
 dist.mesh @m ["tp" = 4]
+// expected-error @below {{is the program of one device already ('dist.global_type'): it cannot be placed again}}
+func.func @twice(%x: tensor<2x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>, dist.global_type = tensor<8x16xf32>}) -> tensor<2x16xf32> {
+  return %x : tensor<2x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error @below {{pending reductions arise from ops}}
+func.func @pending_result(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}], partial = sum {"tp"}>}) {
+  return %x : tensor<8x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
 func.func @pending_by_hand(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   // expected-error @below {{pending reductions arise from ops}}
   %0 = dist.sharding_constraint %x <@m, [{}, {}], partial = sum {"tp"}> : tensor<8x16xf32>

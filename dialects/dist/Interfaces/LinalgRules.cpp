@@ -337,24 +337,6 @@ struct LinalgModel
   }
 };
 
-/// Softmax is no LinalgOp: all dimensions but its own are parallel.
-struct SoftmaxModel
-    : ShardingRuleOpInterface::ExternalModel<SoftmaxModel, linalg::SoftmaxOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    auto softmax = cast<linalg::SoftmaxOp>(op);
-    ShardingRule rule;
-    TensorRule tensor;
-    for (auto [dim, size] :
-         llvm::enumerate(softmax.getInputOperandType().getShape()))
-      tensor.dims.push_back({rule.addFactor(size, dim == softmax.getDimension()
-                                                      ? FactorKind::Replicated
-                                                      : FactorKind::Parallel)});
-    rule.operands.assign(op->getNumOperands(), tensor);
-    rule.results.assign(op->getNumResults(), tensor);
-    return rule;
-  }
-};
-
 template <typename... Ops> struct Models {
   static void attach(MLIRContext *context) {
     (attachIfLinalg<Ops>(context), ...);
@@ -372,7 +354,7 @@ void mlir::dist::registerLinalgRules(DialectRegistry &registry) {
 #define GET_OP_LIST
 #include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
         >::attach(context);
-    linalg::SoftmaxOp::attachInterface<SoftmaxModel>(*context);
+    attachSoftmaxModel(context);
     attachPackModels(context);
   });
 }

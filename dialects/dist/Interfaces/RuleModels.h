@@ -16,8 +16,9 @@ void registerTensorRules(DialectRegistry &registry);
 void registerElementwiseRules(DialectRegistry &registry);
 /// Part of registerTensorRules.
 void attachLookupModels(MLIRContext *context);
-/// Part of registerLinalgRules.
+/// Parts of registerLinalgRules.
 void attachPackModels(MLIRContext *context);
+void attachSoftmaxModel(MLIRContext *context);
 
 /// How a scalar depends on values that are partial of some kind.
 enum class Dependence : uint8_t {
@@ -33,7 +34,7 @@ Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
 
 /// Operands of a scalar op, or of an elementwise one on tensors, whose values
 /// can end the program (divisors that are zero, indices out of bounds,
-/// conditions that must hold): what
+/// conditions that must hold, loops that do not end): what
 /// padding holds must not get there. `visit` gets a number that does no harm as
 /// well.
 void forEachUnsafeOperand(Operation *op,

@@ -10,8 +10,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -116,6 +118,24 @@ void mlir::dist::forEachUnsafeOperand(
   }
   if (auto check = dyn_cast<cf::AssertOp>(op)) {
     visit(check.getArgMutable(), 1);
+    return;
+  }
+  // Loops need not end: padding goes through none.
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    visit(loop.getLowerBoundMutable(), 0);
+    visit(loop.getUpperBoundMutable(), 0);
+    visit(loop.getStepMutable(), 1);
+    return;
+  }
+  if (auto loop = dyn_cast<scf::ConditionOp>(op)) {
+    visit(loop.getConditionMutable(), 0);
+    return;
+  }
+  // Nobody knows what a function does with its arguments.
+  if (isa<CallOpInterface>(op)) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get().getType().isIntOrIndexOrFloat())
+        visit(operand, 1);
     return;
   }
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

@@ -110,3 +110,40 @@ func.func @main(%f: tensor<2x3x3x5xf64>) -> tensor<6x6x5x2xf64> {
   %r = linalg.winograd_filter_transform fmr(F_4_3) ins(%f : tensor<2x3x3x5xf64>) outs(%o : tensor<6x6x5x2xf64>) -> tensor<6x6x5x2xf64>
   return %r : tensor<6x6x5x2xf64>
 }
+// -----
+// scalar functions and loops in bodies: padding must not divide by zero there, nor loop for ever
+func.func private @ratio(%a: i32, %b: i32) -> i32 {
+  %c = arith.divsi %a, %b : i32
+  return %c : i32
+}
+func.func @main(%u: tensor<5x4xi32>, %w: tensor<5x4xi32>, %x: tensor<5x4xf64>) -> (tensor<5x4xi32>, tensor<5x4xf64>) {
+  %e = tensor.empty() : tensor<5x4xi32>
+  %f = tensor.empty() : tensor<5x4xf64>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1.0 : f64
+  %half = arith.constant 0.5 : f64
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%u, %w : tensor<5x4xi32>, tensor<5x4xi32>) outs(%e : tensor<5x4xi32>) {
+  ^bb0(%k: i32, %l: i32, %o: i32):
+    %v = func.call @ratio(%k, %l) : (i32, i32) -> i32
+    %s = scf.for %i = %c0 to %l step %c1 iter_args(%a = %v) -> i32 : i32 {
+      %b = arith.addi %a, %k : i32
+      scf.yield %b : i32
+    }
+    linalg.yield %s : i32
+  } -> tensor<5x4xi32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%x : tensor<5x4xf64>) outs(%f : tensor<5x4xf64>) {
+  ^bb0(%k: f64, %o: f64):
+    %v = scf.while (%a = %k) : (f64) -> f64 {
+      %b = math.absf %a : f64
+      %p = arith.cmpf ogt, %b, %one : f64
+      scf.condition(%p) %a : f64
+    } do {
+    ^bb0(%a: f64):
+      %b = arith.mulf %a, %half : f64
+      scf.yield %b : f64
+    }
+    linalg.yield %v : f64
+  } -> tensor<5x4xf64>
+  return %r, %q : tensor<5x4xi32>, tensor<5x4xf64>
+}
