@@ -9,6 +9,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Pass/PassManager.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,35 +20,16 @@ using namespace mlir::dist;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("dist-compile options");
+static CompileOptions common(category);
 
 static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"),
                                   cl::Required, cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
                                    cl::value_desc("OUT.dist"), cl::Required,
                                    cl::cat(category));
-static cl::opt<std::string> schedule("schedule",
-                                     cl::desc("File with the schedule"),
-                                     cl::value_desc("FILE.mlir"),
-                                     cl::cat(category));
-static cl::list<std::string>
-    mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
-         cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
-static cl::list<std::string>
-    bind("bind",
-         cl::desc("Size of a dimension that the module does not know; may be "
-                  "repeated"),
-         cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
 static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu"),
                                    cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string>
-    cpu("mcpu", cl::desc("Processor to compile for (default: this machine's)"),
-        cl::init("native"), cl::value_desc("NAME"), cl::cat(category));
-static cl::opt<std::string>
-    weights("weights",
-            cl::desc("Weights file that the bundle refers to, in "
-                     "place of the module's"),
-            cl::value_desc("FILE.safetensors"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
                          cl::cat(category));
 static cl::opt<std::string> dumpLLVM("dump-llvm",
@@ -79,24 +61,26 @@ static LogicalResult run() {
   DialectRegistry registry;
   registerEverything(registry);
   MLIRContext context(registry);
+  DiagnosticPrinter printer(&context);
   Progress progress("dist-compile");
   progress.step("reading " + input);
   OwningOpRef<ModuleOp> module = loadModule(input, &context);
   if (!module)
     return failure();
-  (*module)->setAttr(kWeightsAttr,
-                     StringAttr::get(&context, relativeToBundle(weightsPath(
-                                                   *module, input, weights))));
+  (*module)->setAttr(
+      kWeightsAttr,
+      StringAttr::get(&context, relativeToBundle(weightsPath(*module, input,
+                                                             common.weights))));
   if (f64 && failed(convertToF64(*module)))
     return failure();
-  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
   progress.step("applying the schedule");
-  if (failed(distribute(*module, {schedule, mesh, *sizes})))
+  if (failed(distribute(*module, {common.schedule, common.mesh, *sizes})))
     return failure();
   BundleOptions options;
-  options.codegen.cpu = cpu;
+  options.codegen.cpu = common.cpu;
   options.codegen.dumpLLVM = dumpLLVM;
   options.codegen.dumpAssembly = dumpAssembly;
   auto step = [&](StringRef what) { progress.step(what); };

@@ -85,6 +85,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::dist::DistDialect>();
   mlir::dist::registerShardingRules(registry);
   mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler handler(*sources, &context);

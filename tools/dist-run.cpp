@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -27,30 +28,14 @@ namespace cl = llvm::cl;
 namespace host = ::dist;
 
 static cl::OptionCategory category("dist-run options");
+static CompileOptions common(category);
 
 static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir or OUT.dist"), cl::Required,
                                   cl::cat(category));
-static cl::opt<std::string> schedule("schedule",
-                                     cl::desc("File with the schedule"),
-                                     cl::value_desc("FILE.mlir"),
-                                     cl::cat(category));
-static cl::list<std::string>
-    mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
-         cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
-static cl::list<std::string>
-    bind("bind",
-         cl::desc("Size of a dimension that the module does not know and no "
-                  "input file tells; may be repeated"),
-         cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
 static cl::opt<std::string> backend("backend",
                                     cl::desc("What runs the ranks: threads"),
                                     cl::init("threads"), cl::cat(category));
-static cl::opt<std::string> weights("weights",
-                                    cl::desc("Parameters, in place of "
-                                             "the module's own file"),
-                                    cl::value_desc("FILE.safetensors"),
-                                    cl::cat(category));
 static cl::list<std::string>
     inputs("input",
            cl::desc("An input: NAME=FILE.npy, NAME=FILE.pb or "
@@ -94,9 +79,6 @@ static cl::opt<std::string> trace("trace",
 static cl::opt<std::string>
     link("link", cl::desc("Pretend that ranks are joined by such a link"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
-static cl::opt<std::string>
-    cpu("mcpu", cl::desc("Processor to compile for (default: this machine's)"),
-        cl::init("native"), cl::value_desc("NAME"), cl::cat(category));
 
 static bool verifying() { return verify != "off" || !reference.empty(); }
 static bool inF64() { return verify == "f64"; }
@@ -114,6 +96,7 @@ struct Compiler {
     DialectRegistry registry;
     registerEverything(registry);
     context.appendDialectRegistry(registry);
+    printer = std::make_unique<DiagnosticPrinter>(&context);
   }
 
   OwningOpRef<ModuleOp> load(StringRef path) {
@@ -127,7 +110,7 @@ struct Compiler {
   /// Compiles into a temporary bundle and loads it; weights are found beside
   /// `file`. Throws host::Error.
   host::Program compile(ModuleOp module, StringRef file) {
-    std::string weightsFile = weightsPath(module, file, weights);
+    std::string weightsFile = weightsPath(module, file, common.weights);
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
     module->setAttr(kWeightsAttr, StringAttr::get(&context, weightsFile));
@@ -135,7 +118,7 @@ struct Compiler {
     if (folder.path().empty())
       throw host::Error("no temporary folder to compile into");
     BundleOptions options;
-    options.codegen.cpu = cpu;
+    options.codegen.cpu = common.cpu;
     auto step = [&](StringRef what) { progress.step(what); };
     options.progress = step;
     std::string bundle = folder.path() + "/program.dist";
@@ -147,6 +130,7 @@ struct Compiler {
 
   Progress &progress;
   MLIRContext context;
+  std::unique_ptr<DiagnosticPrinter> printer;
 };
 
 } // namespace
@@ -215,7 +199,7 @@ static Checked check(const host::Program &program, const std::string &name,
 
 /// Sizes that the module does not know: from --bind and the inputs' files.
 static std::vector<SizeBinding> findSizes(ModuleOp module) {
-  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     throw host::Error("the sizes given cannot be used");
   if (hasUnknownSizes(module))
@@ -239,10 +223,10 @@ static host::Program compileReference(Compiler &compiler) {
 
 static host::Program prepareProgram(Compiler &compiler) {
   if (isBundle(input)) {
-    if (!schedule.empty() || !mesh.empty())
+    if (!common.schedule.empty() || !common.mesh.empty())
       throw host::Error(input + " is a bundle, compiled for a schedule and a "
                                 "mesh: --schedule and --mesh do not apply");
-    if (!bind.empty())
+    if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");
     if (inF64())
@@ -254,7 +238,8 @@ static host::Program prepareProgram(Compiler &compiler) {
   if (!module)
     throw host::Error(input + " could not be read");
   compiler.progress.step("applying the schedule");
-  if (failed(distribute(*module, {schedule, mesh, findSizes(*module)})))
+  if (failed(distribute(*module,
+                        {common.schedule, common.mesh, findSizes(*module)})))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);
 }
@@ -327,7 +312,7 @@ static bool run() {
     throw host::Error("--repeat " + std::to_string(repeat) +
                       ": must be at least 1");
   host::RunOptions options;
-  options.weights = weights;
+  options.weights = common.weights;
   options.repeat = repeat;
   options.trace = trace;
   if (!link.empty())
@@ -353,7 +338,7 @@ static bool run() {
     host::Program single = compileReference(compiler);
     progress.step("running on one rank, to compare");
     host::RunOptions once;
-    once.weights = weights;
+    once.weights = common.weights;
     host::RunResult expected = host::execute(single, values, once);
     for (size_t i = 0; i < result.outputs.size(); ++i) {
       const host::RunResult::Output &one = result.outputs[i];

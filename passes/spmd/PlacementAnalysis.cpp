@@ -359,7 +359,7 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
   });
   if (result.wasInterrupted())
     return failure();
-  findStoredParameters(module);
+  findStoredParameters();
   return success();
 }
 
@@ -380,7 +380,7 @@ static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
   return axes;
 }
 
-void PlacementAnalysis::findStoredParameters(Operation *module) {
+void PlacementAnalysis::findStoredParameters() {
   // Axes that shard inputs by the user's word, and parameters that may be
   // stored over them.
   SmallVector<AxisRefAttr> inputAxes;

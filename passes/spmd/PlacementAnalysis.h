@@ -121,7 +121,7 @@ private:
   void addNode(Operation *op, const ShardingRule *rule,
                ArrayRef<unsigned> tensors, uint8_t level);
   LogicalResult seed(Operation *module);
-  void findStoredParameters(Operation *module);
+  void findStoredParameters();
   LogicalResult seedValue(unsigned value, ShardingAttr sharding, unsigned cause,
                           Operation *at);
   void buildUses();

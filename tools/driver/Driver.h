@@ -8,8 +8,10 @@
 #define DIST_TOOLS_DRIVER_DRIVER_H
 
 #include "lowering/cpu/Bundle.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/sizes/BindSizes.h"
+#include "llvm/Support/SourceMgr.h"
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -35,6 +37,20 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   std::thread watcher;
+};
+
+/// Prints diagnostics as "file:line:column: error: …" with the line they are
+/// about, and not with the whole op, as long as it lives.
+class DiagnosticPrinter {
+public:
+  explicit DiagnosticPrinter(MLIRContext *context)
+      : handler(sources, context) {
+    context->printOpOnDiagnostic(false);
+  }
+
+private:
+  llvm::SourceMgr sources; // finds files by the names in locations
+  SourceMgrDiagnosticHandler handler;
 };
 
 /// A schedule, and the sizes of mesh axes that override its own.

@@ -1,0 +1,42 @@
+//===- Options.h - Options of the tools that compile ------------*- C++ -*-===//
+
+#ifndef DIST_TOOLS_DRIVER_OPTIONS_H
+#define DIST_TOOLS_DRIVER_OPTIONS_H
+
+#include "llvm/Support/CommandLine.h"
+#include <string>
+
+namespace mlir::dist {
+
+/// What dist-compile and dist-run have in common; one static object a tool.
+struct CompileOptions {
+  explicit CompileOptions(llvm::cl::OptionCategory &category)
+      : schedule("schedule", llvm::cl::desc("File with the schedule"),
+                 llvm::cl::value_desc("FILE.mlir"), llvm::cl::cat(category)),
+        mesh("mesh",
+             llvm::cl::desc("Sizes of mesh axes, in place of the schedule's "
+                            "own"),
+             llvm::cl::value_desc("tp=4,..."), llvm::cl::CommaSeparated,
+             llvm::cl::cat(category)),
+        bind("bind",
+             llvm::cl::desc("Size of a dimension that the module does not know "
+                            "(nor an input's file tells); may be repeated"),
+             llvm::cl::value_desc("INPUT[DIM]=N"), llvm::cl::cat(category)),
+        weights("weights",
+                llvm::cl::desc("Parameters, in place of the module's own file"),
+                llvm::cl::value_desc("FILE.safetensors"),
+                llvm::cl::cat(category)),
+        cpu("mcpu",
+            llvm::cl::desc("Processor to compile for (default: this "
+                           "machine's)"),
+            llvm::cl::init("native"), llvm::cl::value_desc("NAME"),
+            llvm::cl::cat(category)) {}
+
+  llvm::cl::opt<std::string> schedule;
+  llvm::cl::list<std::string> mesh, bind;
+  llvm::cl::opt<std::string> weights, cpu;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_TOOLS_DRIVER_OPTIONS_H
