@@ -66,6 +66,8 @@ FuzzCase mlir::dist::test::makePlacedCase(uint64_t seed, StringRef program) {
   FuzzCase out;
   out.program = program.str();
   fill(out, seed);
+  // Their bodies may say sizes that the rest must not forget.
+  out.options.forgetsSizes = false;
   return out;
 }
 
