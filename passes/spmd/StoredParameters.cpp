@@ -1,0 +1,94 @@
+//===- StoredParameters.cpp - Parameters that are stored in parts ---------===//
+//
+// A parameter sharded over an axis that shards an input as well is stored over
+// it and gathered for use (ZeRO-3), unless a constraint beside its use asks for
+// the axis.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/PlacementAnalysis.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Axes of constraints on what the ops that use `value` result in, or on
+/// `value` itself: there the user wants the op sharded, not only stored.
+static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
+  SmallVector<AxisRefAttr> axes;
+  auto add = [&](Operation *op) {
+    if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+      for (DimShardingAttr dim : constraint.getSharding().getDims())
+        llvm::append_range(axes, dim.getAllAxes());
+  };
+  for (Operation *user : value.getUsers()) {
+    add(user);
+    for (Operation *next : user->getUsers())
+      add(next);
+  }
+  return axes;
+}
+
+void PlacementAnalysis::findStoredParameters() {
+  // Axes that shard inputs by the user's word, and parameters that may be
+  // stored over them.
+  SmallVector<AxisRefAttr> inputAxes;
+  SmallVector<unsigned> parameters;
+  bool isPropagated = false;
+  for (auto [index, value] : llvm::enumerate(values)) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument) {
+      isPropagated |= value.getDefiningOp()->hasAttr(kShardingsAttr);
+      continue;
+    }
+    auto function =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    if (!function)
+      continue;
+    unsigned number = argument.getArgNumber();
+    if (!function.getArgAttr(number, kParameterAttr)) {
+      for (const DimState &state : getDims(index))
+        llvm::append_range(inputAxes, state.sharding.getAllAxes());
+      continue;
+    }
+    // An earlier run has decided.
+    if (auto axes = function.getArgAttrOfType<ArrayAttr>(number, kStoredAttr)) {
+      isPropagated = true;
+      stored[index] = getAxisRefs(axes);
+    }
+    parameters.push_back(index);
+  }
+  if (isPropagated || inputAxes.empty())
+    return;
+  for (unsigned index : parameters) {
+    SmallVector<AxisRefAttr, 1> axes;
+    for (const DimState &state : getDims(index))
+      for (AxisRefAttr axis : state.sharding.getAllAxes())
+        if (anyOverlap(axis, inputAxes))
+          axes.push_back(axis);
+    if (axes.empty())
+      continue;
+    SmallVector<AxisRefAttr> used = findAxesOfUse(values[index]);
+    llvm::erase_if(axes,
+                   [&](AxisRefAttr axis) { return anyOverlap(axis, used); });
+    if (!axes.empty())
+      stored[index] = std::move(axes);
+  }
+}
+
+DimShardingAttr PlacementAnalysis::getSpoken(unsigned value,
+                                             unsigned dim) const {
+  DimShardingAttr sharding = getDims(value)[dim].sharding;
+  ArrayRef<AxisRefAttr> axes = getStoredAxes(value);
+  if (axes.empty() || sharding == layout->none())
+    return sharding;
+  int64_t size =
+      cast<RankedTensorType>(values[value].getType()).getDimSize(dim);
+  SmallVector<Piece, 2> pieces = layout->pieces(sharding, size);
+  for (Piece &piece : pieces) {
+    auto *first = llvm::find_if(
+        piece.axes, [&](AxisRefAttr axis) { return anyOverlap(axis, axes); });
+    piece.axes.erase(first, piece.axes.end());
+  }
+  return layout->canonical(pieces);
+}
