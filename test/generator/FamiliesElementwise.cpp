@@ -199,10 +199,16 @@ bool mlir::dist::test::makeWholeTensor(RandomProgram &p) {
       p.add(arith::ExtFOp::create(p.b, p.loc, type.clone(f64), x),
             p.rangeOf(x));
     else if (element.isF64() && p.rangeOf(x).isExact(element) &&
-             p.rangeOf(x).bound < 1e6)
+             p.rangeOf(x).bound < 1e6) {
+      // The maximum of nothing is infinite, which no integer is.
+      x = arith::MaximumFOp::create(p.b, p.loc, x,
+                                    constantLike(p.b, p.loc, type, -1e6));
+      x = arith::MinimumFOp::create(p.b, p.loc, x,
+                                    constantLike(p.b, p.loc, type, 1e6));
       p.add(arith::FPToSIOp::create(p.b, p.loc, type.clone(i64), x), {});
-    else
+    } else {
       return false;
+    }
     return true;
   }
   if (p.c.chance(10) && !element.isInteger(1)) {
