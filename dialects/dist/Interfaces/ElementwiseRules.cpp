@@ -4,6 +4,7 @@
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -81,5 +82,9 @@ void mlir::dist::registerElementwiseRules(DialectRegistry &registry) {
 #define GET_OP_LIST
 #include "mlir/Dialect/Math/IR/MathOps.cpp.inc"
         >::attach(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    tensor::BitcastOp::attachInterface<ElementwiseModel<tensor::BitcastOp>>(
+        *context);
   });
 }

@@ -408,21 +408,6 @@ struct GenerateModel
   }
 };
 
-/// Every element stays where it is.
-struct BitcastModel
-    : ShardingRuleOpInterface::ExternalModel<BitcastModel, tensor::BitcastOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule;
-    TensorRule tensor;
-    if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
-      for (int64_t size : type.getShape())
-        tensor.dims.push_back({rule.addFactor(size)});
-    rule.operands.push_back(tensor);
-    rule.results.push_back(tensor);
-    return rule;
-  }
-};
-
 /// Says more or less of the sizes than before.
 struct CastModel
     : ShardingRuleOpInterface::ExternalModel<CastModel, tensor::CastOp> {
@@ -501,7 +486,6 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::CastOp::attachInterface<CastModel>(*context);
     tensor::DimOp::attachInterface<DimModel>(*context);
-    tensor::BitcastOp::attachInterface<BitcastModel>(*context);
     tensor::EmptyOp::attachInterface<EmptyModel>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
     tensor::FromElementsOp::attachInterface<FromElementsModel>(*context);
