@@ -93,21 +93,16 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return 1;
-  std::vector<mlir::dist::SizeBinding> sizes;
-  for (const std::string &text : bind) {
-    auto size = mlir::dist::SizeBinding::parse(text);
-    if (!size) {
-      llvm::errs() << "dist-report: --bind " << text
-                   << ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8\n";
-      return 1;
-    }
-    sizes.push_back(*size);
-  }
+  auto sizes = mlir::dist::parseBindings(bind, [](const llvm::Twine &message) {
+    llvm::errs() << "dist-report: --bind " << message << "\n";
+  });
+  if (failed(sizes))
+    return 1;
   // What is sent depends on all sizes.
   bool isUnknown = mlir::dist::getLevel(*module) == 3 &&
                    mlir::dist::hasUnknownSizes(*module);
-  if ((isUnknown || !sizes.empty()) &&
-      failed(mlir::dist::bindSizes(*module, sizes)))
+  if ((isUnknown || !sizes->empty()) &&
+      failed(mlir::dist::bindSizes(*module, *sizes)))
     return 1;
   mlir::FailureOr<mlir::dist::ProgramReport> report =
       mlir::dist::makeReport(*module);

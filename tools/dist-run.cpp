@@ -197,13 +197,19 @@ static Checked check(const host::Program &program, const std::string &name,
   return checked;
 }
 
+/// Read once, for the program and what it is compared with.
+static const std::map<std::string, host::Shape> &getInputShapes() {
+  static const auto shapes = host::readInputShapes(inputs);
+  return shapes;
+}
+
 /// Sizes that the module does not know: from --bind and the inputs' files.
 static std::vector<SizeBinding> findSizes(ModuleOp module) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     throw host::Error("the sizes given cannot be used");
   if (hasUnknownSizes(module))
-    for (const auto &[name, shape] : host::readInputShapes(inputs))
+    for (const auto &[name, shape] : getInputShapes())
       addSizes(module, name, shape, *sizes);
   return *sizes;
 }

@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-std::optional<SizeBinding> SizeBinding::parse(StringRef text) {
+static std::optional<SizeBinding> parseBinding(StringRef text) {
   SizeBinding out;
   auto [place, size] = text.rsplit('=');
   if (!place.consume_back("]") || size.getAsInteger(10, out.size) ||
@@ -30,6 +30,21 @@ std::optional<SizeBinding> SizeBinding::parse(StringRef text) {
   if (name.empty() || dim.getAsInteger(10, out.dim) || out.dim < 0)
     return std::nullopt;
   out.argument = name.str();
+  return out;
+}
+
+FailureOr<std::vector<SizeBinding>>
+mlir::dist::parseBindings(ArrayRef<std::string> texts,
+                          function_ref<void(const Twine &)> emitError) {
+  std::vector<SizeBinding> out;
+  for (const std::string &text : texts) {
+    std::optional<SizeBinding> binding = parseBinding(text);
+    if (!binding) {
+      emitError(text + ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8");
+      return failure();
+    }
+    out.push_back(*binding);
+  }
   return out;
 }
 
@@ -428,18 +443,11 @@ namespace {
 struct BindSizesPass : mlir::dist::impl::BindSizesPassBase<BindSizesPass> {
   using BindSizesPassBase::BindSizesPassBase;
   void runOnOperation() override {
-    SmallVector<SizeBinding> bindings;
-    for (const std::string &text : sizes) {
-      std::optional<SizeBinding> binding = SizeBinding::parse(text);
-      if (!binding) {
-        getOperation().emitError() << "sizes=" << text
-                                   << ": expected ARGUMENT[DIM]=SIZE, such as "
-                                      "x[0]=8";
-        return signalPassFailure();
-      }
-      bindings.push_back(*binding);
-    }
-    if (failed(bindSizes(getOperation(), bindings)))
+    FailureOr<std::vector<SizeBinding>> bindings =
+        parseBindings(sizes, [&](const Twine &message) {
+          getOperation().emitError() << "sizes=" << message;
+        });
+    if (failed(bindings) || failed(bindSizes(getOperation(), *bindings)))
       signalPassFailure();
   }
 };

@@ -5,7 +5,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +16,12 @@ struct SizeBinding {
   std::string argument;
   int64_t dim;
   int64_t size;
-
-  /// Parses "x[0]=8"; none if it is no such text.
-  static std::optional<SizeBinding> parse(StringRef text);
 };
+
+/// Parses texts such as "x[0]=8"; tells `emitError` of the first that is none.
+FailureOr<std::vector<SizeBinding>>
+parseBindings(ArrayRef<std::string> texts,
+              function_ref<void(const Twine &)> emitError);
 
 /// The name of an argument in bindings.
 std::string getArgumentName(FunctionOpInterface function, unsigned number);

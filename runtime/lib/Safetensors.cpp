@@ -11,22 +11,25 @@
 using namespace dist;
 
 /// The format's name of each dist_dtype.
-static const std::map<std::string, dist_dtype> dtypes = {
-    {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
-    {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
-    {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
-    {"BOOL", DIST_I1}};
+static const std::map<std::string, dist_dtype> &getDtypes() {
+  static const std::map<std::string, dist_dtype> dtypes = {
+      {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
+      {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
+      {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
+      {"BOOL", DIST_I1}};
+  return dtypes;
+}
 
 static dist_dtype dtypeOf(const std::string &name) {
-  auto it = dtypes.find(name);
-  if (it == dtypes.end())
+  auto it = getDtypes().find(name);
+  if (it == getDtypes().end())
     throw Error("element type " + name +
                 "; known are F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL");
   return it->second;
 }
 
 static std::string nameOf(dist_dtype dtype) {
-  for (const auto &[name, one] : dtypes)
+  for (const auto &[name, one] : getDtypes())
     if (one == dtype)
       return name;
   throw Error(std::string("element type ") + dtypeName(dtype) +

@@ -151,17 +151,9 @@ static LogicalResult overrideMesh(ModuleOp module,
 
 FailureOr<std::vector<SizeBinding>>
 mlir::dist::parseBindings(ArrayRef<std::string> options) {
-  std::vector<SizeBinding> out;
-  for (const std::string &option : options) {
-    std::optional<SizeBinding> binding = SizeBinding::parse(option);
-    if (!binding) {
-      llvm::errs() << "error: --bind " << option
-                   << ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8\n";
-      return failure();
-    }
-    out.push_back(*binding);
-  }
-  return out;
+  return parseBindings(options, [](const Twine &message) {
+    llvm::errs() << "error: --bind " << message << "\n";
+  });
 }
 
 LogicalResult mlir::dist::distribute(ModuleOp module,

@@ -7,6 +7,7 @@
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
@@ -27,6 +28,9 @@ struct Origin {
 static OpFoldResult getGivenSize(Operation *op, int64_t dim) {
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
     return empty.getMixedSizes()[dim];
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return getMixedValues(splat.getType().getShape(), splat.getDynamicSizes(),
+                          op->getContext())[dim];
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return expand.getMixedOutputShape()[dim];
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))

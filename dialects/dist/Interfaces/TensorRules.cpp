@@ -323,22 +323,24 @@ struct PadModel
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Values made from nothing: every dimension is free.
-struct EmptyModel
-    : ShardingRuleOpInterface::ExternalModel<EmptyModel, tensor::EmptyOp> {
+/// Values made from nothing, or from one scalar: every dimension is free.
+template <typename OpTy>
+struct MadeModel
+    : ShardingRuleOpInterface::ExternalModel<MadeModel<OpTy>, OpTy> {
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule;
     rule.operands.resize(op->getNumOperands());
     rule.results.resize(1);
-    for (int64_t size : cast<tensor::EmptyOp>(op).getType().getShape())
+    for (int64_t size :
+         cast<RankedTensorType>(op->getResult(0).getType()).getShape())
       rule.results[0].dims.push_back({rule.addFactor(size)});
     return rule;
   }
   LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
-    auto empty = cast<tensor::EmptyOp>(op);
-    divideSizes(b, op->getLoc(), view.layout, empty.getType(), view.results[0],
-                empty.getDynamicSizesMutable());
+    divideSizes(b, op->getLoc(), view.layout,
+                cast<RankedTensorType>(op->getResult(0).getType()),
+                view.results[0], cast<OpTy>(op).getDynamicSizesMutable());
     return setLocalResultTypes(op, view);
   }
 };
@@ -486,7 +488,8 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::PadOp::attachInterface<PadModel>(*context);
     tensor::CastOp::attachInterface<CastModel>(*context);
     tensor::DimOp::attachInterface<DimModel>(*context);
-    tensor::EmptyOp::attachInterface<EmptyModel>(*context);
+    tensor::EmptyOp::attachInterface<MadeModel<tensor::EmptyOp>>(*context);
+    tensor::SplatOp::attachInterface<MadeModel<tensor::SplatOp>>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
     tensor::FromElementsOp::attachInterface<FromElementsModel>(*context);
     attachLookupModels(context);

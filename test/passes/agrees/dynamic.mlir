@@ -295,3 +295,15 @@ func.func @main(%x: tensor<10x6xf64> {dist.sharding = #dist.sharding<@m, [{"x"},
   %3 = arith.addf %2, %x : tensor<10x6xf64>
   return %1, %3 : tensor<?x?xf64>, tensor<10x6xf64>
 }
+
+// -----
+// One scalar, as often as a dimension of unknown size has it.
+dist.mesh @m ["x" = 4]
+func.func @main(%x: tensor<?x6xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %v: tensor<f64>) -> (tensor<?x6xf64>, tensor<?x6xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>}) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x6xf64>
+  %s = tensor.extract %v[] : tensor<f64>
+  %t = tensor.splat %s[%n] : tensor<?x6xf64>
+  %r = arith.addf %x, %t : tensor<?x6xf64>
+  return %r, %t : tensor<?x6xf64>, tensor<?x6xf64>
+}
