@@ -1,5 +1,4 @@
-//===- compile_time_benchmark.cpp - Placement passes on long programs
-//--------===//
+//===- compile_time_benchmark.cpp - Placement passes on long programs -----===//
 //
 // propagate + insert-reshards + partition on residual MLPs of up to a million
 // ops, the programs that peers are measured on: 8 ops a layer,

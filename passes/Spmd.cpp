@@ -1,5 +1,4 @@
-//===- Spmd.cpp - The pipeline --dist-spmd
-//------------------------------------===//
+//===- Spmd.cpp - The pipeline --dist-spmd --------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

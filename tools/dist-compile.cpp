@@ -1,5 +1,4 @@
-//===- dist-compile.cpp - From a module to a bundle
-//-------------------------===//
+//===- dist-compile.cpp - From a module to a bundle -----------------------===//
 //
 // Applies a schedule, partitions, and compiles the program of one rank into a
 // folder that dist-exec and dist-run run.

@@ -2,6 +2,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/InitAllDialects.h"
@@ -16,7 +17,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<mlir::dist::DistDialect, mlir::rt::RtDialect>();
   mlir::dist::registerShardingRules(registry);
-  mlir::dist::registerLowerCpuExtensions(registry);
+  mlir::dist::registerBufferExtensions(registry);
   mlir::registerAllPasses();
   mlir::dist::registerDistPasses();
   mlir::dist::registerSpmdPipeline();

@@ -1,5 +1,4 @@
-//===- dist-run.cpp - Compiles and runs a module, or runs a bundle
-//----------===//
+//===- dist-run.cpp - Compiles and runs a module, or runs a bundle --------===//
 //
 // One code path: a module is compiled into a temporary bundle, and bundles are
 // run by the executor. --verify compares with the level-0 program on one rank.

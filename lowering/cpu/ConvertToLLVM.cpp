@@ -1,11 +1,11 @@
-//===- ConvertToLLVM.cpp - The LLVM dialect, with dist_main
-//-----------------===//
+//===- ConvertToLLVM.cpp - The LLVM dialect, with dist_main ---------------===//
 //
 // --dist-cpu-convert-to-llvm: upstream's conversion patterns, those for runtime
 // calls, and the entry point that the runtime expects.
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

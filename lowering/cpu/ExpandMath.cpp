@@ -1,5 +1,4 @@
-//===- ExpandMath.cpp - Mathematical functions that vectorize
-//---------------===//
+//===- ExpandMath.cpp - Mathematical functions that vectorize -------------===//
 //
 // --dist-cpu-expand-math.
 //

@@ -1,8 +1,7 @@
-//===- KernelEmitter.cpp - A group of loop nests as a function
-//--------------===//
+//===- KernelEmitter.cpp - A group of loop nests as a function ------------===//
 
 #include "lowering/cpu/KernelEmitter.h"
-#include "lowering/cpu/KernelLoops.h"
+#include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -455,7 +454,7 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
                 views.takeVector()};
 }
 
-FailureOr<Kernel> mlir::dist::emitKernel(OpBuilder &builder, StringRef name,
+FailureOr<Kernel> mlir::dist::emitCpuKernel(OpBuilder &builder, StringRef name,
                                          KernelGroup group,
                                          SmallVector<Value> &scratch) {
   return Emitter(builder, std::move(group)).emit(name, scratch);

@@ -8,30 +8,16 @@
 #ifndef DIST_LOWERING_CPU_KERNELEMITTER_H
 #define DIST_LOWERING_CPU_KERNELEMITTER_H
 
-#include "lowering/cpu/KernelGroup.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
+#include "lowering/kernels/KernelTarget.h"
 
 namespace mlir::dist {
-
-/// A kernel, and what to call it with.
-struct Kernel {
-  func::FuncOp function;
-  /// Buffers (arguments flattened to one dimension), in the order of the first
-  /// arguments.
-  SmallVector<Value> roots;
-  /// Then scalars of the surrounding code, ...
-  SmallVector<Value> scalars;
-  /// ... then the offsets of these views.
-  SmallVector<Value> views;
-};
 
 /// Emits `group` as a function at the end of the builder's block. `scratch` are
 /// roots that no one else uses and that shrink to what one iteration of the
 /// shared loops needs, where that is possible; on return it holds those that
 /// did.
-FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
-                             KernelGroup group, SmallVector<Value> &scratch);
+FailureOr<Kernel> emitCpuKernel(OpBuilder &builder, StringRef name,
+                                KernelGroup group, SmallVector<Value> &scratch);
 
 } // namespace mlir::dist
 

@@ -1,5 +1,4 @@
-//===- ObjectCode.cpp - From the LLVM dialect to a shared object
-//------------===//
+//===- ObjectCode.cpp - From the LLVM dialect to a shared object ----------===//
 
 #include "lowering/cpu/ObjectCode.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,6 +1,6 @@
-//===- Passes.td - From tensors to code for the CPU --------*- tablegen -*-===//
+//===- Passes.td - From buffers to code for the CPU --------*- tablegen -*-===//
 //
-// The steps of --dist-lower-cpu, in their order.
+// The steps of --dist-lower-cpu that are the CPU's own, in their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,61 +8,6 @@
 #define DIST_LOWERING_CPU_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
-
-def DistConvertToF64 : Pass<"dist-convert-to-f64", "::mlir::ModuleOp"> {
-  let summary = "The same program with all floating-point work in f64";
-  let description = [{
-    Turns every float type narrower than f64 into f64, constants included, and
-    drops the extensions and truncations between them. What remains of a
-    difference between two such programs is no rounding of narrow types.
-
-    ```mlir
-    %0 = arith.addf %a, %b : f32          // before
-    %0 = arith.addf %a, %b : f64          // after
-    ```
-  }];
-}
-
-
-def DistCpuDecompose : Pass<"dist-cpu-decompose", "::mlir::func::FuncOp"> {
-  let summary = "Everything but contractions and shape changes becomes linalg.generic";
-  let description = [{
-    Gathers become generics that extract elements, concatenations and pads
-    insertions into an empty tensor, packing pads, reshapes and transpositions,
-    aggregates such as softmax their parts, and named or elementwise ops generics.
-    Contractions keep their form.
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::rt::RtDialect"];
-}
-
-def DistCpuBufferize : Pass<"dist-cpu-bufferize", "::mlir::ModuleOp"> {
-  let summary = "One-shot bufferization with results in given buffers";
-  let description = [{
-    The entry function gets a buffer argument for each result, and results are
-    computed in place there where possible. Other arguments are read-only.
-  }];
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
-}
-
-def DistCpuCarryInPlace : Pass<"dist-cpu-carry-in-place", "::mlir::func::FuncOp"> {
-  let summary = "What a loop carries stays in one buffer";
-  let description = [{
-    A buffer that a loop's iteration makes and the next one reads is copied into
-    one that lies beside the loop, so that every allocation has a known life.
-    Buffers that are the same in every iteration stay as they are.
-
-    ```mlir
-    %0 = scf.for … iter_args(%a = %x) -> (memref<4xf32>) { … scf.yield %new }  // before
-    memref.copy %x, %buffer                                                    // after
-    scf.for … { … memref.copy %new, %buffer }
-    ```
-  }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
-}
 
 def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::func::FuncOp"> {
   let summary = "Contractions that the runtime has become calls";
@@ -86,17 +31,6 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",
                            "::mlir::LLVM::LLVMDialect"];
-}
-
-def DistCpuPlanMemory : Pass<"dist-cpu-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Every buffer gets its place in one arena";
-  let description = [{
-    Buffers whose lives do not overlap share memory: best fit over the intervals
-    between definition and last use. The entry function takes the arena as its
-    last argument; module attribute `rt.arena_bytes` is its size, and
-    `rt.live_bytes` the most bytes alive at once.
-  }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
 def DistCpuExpandMath : Pass<"dist-cpu-expand-math", "::mlir::ModuleOp"> {

@@ -1,10 +1,10 @@
-//===- Pipeline.cpp - From tensors to the LLVM dialect
-//----------------------===//
+//===- Pipeline.cpp - From tensors to the LLVM dialect --------------------===//
 //
 // --dist-lower-cpu: the passes in their order.
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -39,16 +39,16 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createDistLowerConstants());
   pm.addPass(createDistLowerCollectives());
-  pm.addNestedPass<func::FuncOp>(createDistCpuDecompose());
+  pm.addNestedPass<func::FuncOp>(createDistDecomposeOps());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Buffers.
-  pm.addPass(createDistCpuBufferize());
-  pm.addNestedPass<func::FuncOp>(createDistCpuCarryInPlace());
+  pm.addPass(createDistBufferize());
+  pm.addNestedPass<func::FuncOp>(createDistCarryInPlace());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
   pm.addPass(createDistCpuFormKernels());
-  pm.addPass(createDistCpuPlanMemory());
+  pm.addPass(createDistPlanMemory());
   // Loops and scalars.
   pm.addPass(createDistCpuExpandMath());
   pm.addPass(math::createMathExtendToSupportedTypes());
@@ -64,6 +64,7 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
 
 void mlir::dist::registerLowerCpuPasses() {
   registerDistRtPasses();
+  registerDistBufferPasses();
   registerDistLowerCpuPasses();
   PassPipelineRegistration<>("dist-lower-cpu",
                              "SPMD tensors to the LLVM dialect for the CPU",

@@ -1,5 +1,4 @@
-//===- BufferizationModels.cpp - Bufferization of runtime calls
-//-------------===//
+//===- BufferizationModels.cpp - Bufferization of runtime calls -----------===//
 //
 // Runtime calls read and write contiguous buffers: an operand with another
 // layout goes through a copy.

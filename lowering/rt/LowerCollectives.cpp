@@ -1,5 +1,4 @@
-//===- LowerCollectives.cpp - Collectives become runtime calls
-//--------------===//
+//===- LowerCollectives.cpp - Collectives become runtime calls ------------===//
 //
 // --dist-lower-collectives: from the dist dialect's local view to the rt
 // dialect, in destination-passing style and still on tensors.

@@ -1,5 +1,4 @@
-//===- Rt.cpp - The dialect of runtime calls
-//--------------------------------===//
+//===- Rt.cpp - The dialect of runtime calls ------------------------------===//
 
 #include "lowering/rt/Rt.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,5 +1,4 @@
-//===- ResultSizes.h - Sizes of an op's results from its operands' -*- C++
-//-*-===//
+//===- ResultSizes.h - Sizes of an op's results -----------------*- C++ -*-===//
 
 #ifndef DIST_PASSES_SIZES_RESULTSIZES_H
 #define DIST_PASSES_SIZES_RESULTSIZES_H

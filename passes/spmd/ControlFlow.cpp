@@ -1,5 +1,4 @@
-//===- ControlFlow.cpp - Reshards at branches, loops, calls and returns
-//------===//
+//===- ControlFlow.cpp - Reshards at branches, loops, calls and returns ---===//
 //
 // Values that flow to one place must lie alike: all that enters a loop-carried
 // value, all that a branch may yield, all that a function is called with. One

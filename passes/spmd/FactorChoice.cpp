@@ -1,5 +1,4 @@
-//===- FactorChoice.cpp - Which factor of an op an axis shards
-//---------------===//
+//===- FactorChoice.cpp - Which factor of an op an axis shards ------------===//
 //
 // Where all tensors of an op agree there is nothing to choose. Else every legal
 // choice among the contested shardings is tried, and the one that moves the

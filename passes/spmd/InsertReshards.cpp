@@ -1,5 +1,4 @@
-//===- InsertReshards.cpp - Makes every disagreement an explicit reshard
-//----===//
+//===- InsertReshards.cpp - Makes every disagreement an explicit reshard --===//
 //
 // Ops are visited in program order. Each decides which factor every axis
 // shards, so that the fewest bytes move; operands that lie otherwise are

@@ -1,5 +1,4 @@
-//===- Partition.cpp - The program of one device
-//-----------------------------===//
+//===- Partition.cpp - The program of one device --------------------------===//
 //
 // Every op is made local where it stands, through the sharding rule interface;
 // every dist.reshard becomes collectives. Linear in the number of ops.

@@ -1,5 +1,4 @@
-//===- PlacementAnalysis.cpp - Values and nodes of a module
-//-----------------===//
+//===- PlacementAnalysis.cpp - Values and nodes of a module ---------------===//
 
 #include "passes/spmd/PlacementAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,4 @@
-//===- PlacementAnalysis.h - Values, factors and where they live -*- C++
-//-*-===//
+//===- PlacementAnalysis.h - Values, factors, placements --------*- C++ -*-===//
 //
 // A module as propagation sees it: values with a sharding a dimension, and
 // nodes that tie dimensions together through factors. Nodes are ops with their

@@ -1,5 +1,4 @@
-//===- Propagate.cpp - Spreads the user's placements over the program
-//-------===//
+//===- Propagate.cpp - Spreads the user's placements over the program -----===//
 //
 // Works in rounds. In a round every node that a change has reached looks at the
 // state the round began with and proposes; then the proposals are applied. So

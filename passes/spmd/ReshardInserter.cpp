@@ -1,5 +1,4 @@
-//===- ReshardInserter.cpp - Where values lie while reshards are inserted
-//---===//
+//===- ReshardInserter.cpp - Where values lie while reshards are inserted -===//
 
 #include "passes/spmd/ReshardInserter.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

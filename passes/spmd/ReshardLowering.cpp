@@ -1,5 +1,4 @@
-//===- ReshardLowering.cpp - A reshard as collectives
-//------------------------===//
+//===- ReshardLowering.cpp - A reshard as collectives ---------------------===//
 //
 // Interleaved dimensions are taken apart into their sub-dimensions, so that
 // each collective works on one dimension; where blocks are uneven they are

@@ -1,5 +1,4 @@
-//===- ReshardPlan.cpp - Shortest paths between placements
-//------------------===//
+//===- ReshardPlan.cpp - Shortest paths between placements ----------------===//
 //
 // Dijkstra's algorithm over placements. Axes are cut into atoms, the parts that
 // either placement names, so that a move is always of whole atoms; other axes

@@ -1,5 +1,4 @@
-//===- ReshardPlan.h - The cheapest collectives between placements -*- C++
-//-*-===//
+//===- ReshardPlan.h - The cheapest collectives -----------------*- C++ -*-===//
 //
 // A reshard is a shortest path: states are placements, edges are collectives
 // with the bytes they send and a latency. Plans are found once for each pair of

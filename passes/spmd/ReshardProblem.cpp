@@ -1,5 +1,4 @@
-//===- ReshardProblem.cpp - Two placements over common pieces and axes
-//-------------------===//
+//===- ReshardProblem.cpp - Two placements over common pieces and axes ----===//
 //
 // Before a way between two placements is searched, both are written over the
 // same sub-dimensions and the same parts of axes. Where that cannot be, what is

@@ -1,5 +1,4 @@
-//===- UserWord.cpp - Constraints and syncs become reshards
-//-------------------===//
+//===- UserWord.cpp - Constraints and syncs become reshards ---------------===//
 
 #include "passes/spmd/ReshardInserter.h"
 

@@ -1,5 +1,4 @@
-//===- ForgetSizes.h - Programs that know less about their sizes -*- C++
-//-*-===//
+//===- ForgetSizes.h - Programs that know less of their sizes ---*- C++ -*-===//
 
 #ifndef DIST_TEST_GENERATOR_FORGETSIZES_H
 #define DIST_TEST_GENERATOR_FORGETSIZES_H

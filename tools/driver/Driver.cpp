@@ -1,10 +1,9 @@
-//===- Driver.cpp - What dist-compile and dist-run share
-//--------------------===//
+//===- Driver.cpp - What dist-compile and dist-run share ------------------===//
 
 #include "tools/driver/Driver.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
@@ -28,7 +27,7 @@ void mlir::dist::registerEverything(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registry.insert<DistDialect, rt::RtDialect>();
   registerShardingRules(registry);
-  registerLowerCpuExtensions(registry);
+  registerBufferExtensions(registry);
   registerCodegenTranslations(registry);
 }
 

@@ -7,7 +7,7 @@
 #ifndef DIST_TOOLS_DRIVER_DRIVER_H
 #define DIST_TOOLS_DRIVER_DRIVER_H
 
-#include "lowering/cpu/Bundle.h"
+#include "lowering/bundle/Bundle.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/sizes/BindSizes.h"

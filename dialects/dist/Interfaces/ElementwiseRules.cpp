@@ -1,5 +1,4 @@
-//===- ElementwiseRules.cpp - arith and math ops on whole tensors
-//----------===//
+//===- ElementwiseRules.cpp - arith and math ops on whole tensors ---------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

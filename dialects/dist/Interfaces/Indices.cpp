@@ -1,5 +1,4 @@
-//===- Indices.cpp - Indices of a part and of the whole
-//-------------------------===//
+//===- Indices.cpp - Indices of a part and of the whole -------------------===//
 //
 // Code that computes, on a device, where an element of its part lies in the
 // whole dimension, and back; and what keeps padding out of results.

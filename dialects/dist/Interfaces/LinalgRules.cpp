@@ -1,5 +1,4 @@
-//===- LinalgRules.cpp - Linalg ops through their indexing maps
-//------------===//
+//===- LinalgRules.cpp - Linalg ops through their indexing maps -----------===//
 //
 // A loop is a factor; the indexing maps say which dimensions it ties together.
 // Reduction kinds and what commutes with a pending sum are read off the body.

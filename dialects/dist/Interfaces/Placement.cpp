@@ -1,5 +1,4 @@
-//===- Placement.cpp - Arithmetic on sharded dimensions
-//--------------------===//
+//===- Placement.cpp - Arithmetic on sharded dimensions -------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
 #include "llvm/ADT/STLExtras.h"

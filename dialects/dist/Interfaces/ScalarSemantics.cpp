@@ -1,5 +1,4 @@
-//===- ScalarSemantics.cpp - What scalar ops do to pending reductions
-//------===//
+//===- ScalarSemantics.cpp - What scalar ops do to pending reductions -----===//
 //
 // f commutes with a reduction R if f(R(x_1 … x_n)) = R(f(x_1) … f(x_n)). For
 // sums these are the linear functions; for maxima and minima the monotone ones.

@@ -1,5 +1,4 @@
-//===- ShardingRule.cpp - Rules of ops by interface, trait or fallback
-//-----===//
+//===- ShardingRule.cpp - Rules of ops by interface, trait or fallback ----===//
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Interfaces/RuleModels.h"

@@ -1,5 +1,4 @@
-//===- TensorRules.cpp - Reshapes, slices, joins, pads
-//------------===//
+//===- TensorRules.cpp - Reshapes, slices, joins, pads --------------------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 // What loops carry: swapped, made anew in each iteration, scattered into. Compared with the same written without loops.
 //
 // RUN: dist-run %s --reference %S/Inputs/loops_unrolled.mlir --input x=random:1 --input y=random:2 --rtol 0 --atol 0
-// RUN: dist-opt %s --dist-cpu-decompose --dist-cpu-bufferize --dist-cpu-carry-in-place --canonicalize | FileCheck %s
+// RUN: dist-opt %s --dist-decompose-ops --dist-bufferize --dist-carry-in-place --canonicalize | FileCheck %s
 
 // No loop hands on a buffer, and none that it allocates is used after it.
 // CHECK-LABEL: func.func @main

@@ -1,6 +1,6 @@
 // Results that have something in common: each lies in its own buffer, and none is overwritten before all are read.
 //
-// RUN: dist-opt %s --dist-cpu-decompose --canonicalize --cse --dist-cpu-bufferize --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-decompose-ops --canonicalize --cse --dist-bufferize --split-input-file | FileCheck %s
 
 // Two concatenations that begin alike.
 // CHECK-LABEL: func.func @begin_alike

@@ -1,10 +1,10 @@
-//===- Bundle.cpp - From a module to a bundle
-//-------------------------------===//
+//===- Bundle.cpp - From a module to a bundle -----------------------------===//
 
-#include "lowering/cpu/Bundle.h"
+#include "lowering/bundle/Bundle.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Manifest.h"
 #include "dist/Safetensors.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,6 +1,6 @@
 //===- KernelLoops.cpp - Which loops a kernel is written as ---------------===//
 
-#include "lowering/cpu/KernelLoops.h"
+#include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;

@@ -1,19 +1,18 @@
-//===- ConvertToF64.cpp - The same program in f64
-//---------------------------===//
+//===- ConvertToF64.cpp - The same program in f64 -------------------------===//
 //
 // --dist-convert-to-f64: so that rounding is told apart from a wrong schedule.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCONVERTTOF64
-#include "lowering/cpu/Passes.h.inc"
+#include "lowering/buffers/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;

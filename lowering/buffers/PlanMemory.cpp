@@ -1,21 +1,20 @@
-//===- PlanMemory.cpp - Every buffer gets its place in one arena
-//------------===//
+//===- PlanMemory.cpp - Every buffer gets its place in one arena ----------===//
 //
-// --dist-cpu-plan-memory: from when to when each allocation is in use, its
+// --dist-plan-memory: from when to when each allocation is in use, its
 // place (MemoryPlan.h), and views of the arena instead of allocations.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/MemoryPlan.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/MemoryPlan.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUPLANMEMORY
-#include "lowering/cpu/Passes.h.inc"
+#define GEN_PASS_DEF_DISTPLANMEMORY
+#include "lowering/buffers/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;
@@ -106,7 +105,7 @@ private:
   DenseMap<Operation *, int64_t> begin;
 };
 
-struct PlanMemory : dist::impl::DistCpuPlanMemoryBase<PlanMemory> {
+struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
   LogicalResult plan(func::FuncOp function) {
     SmallVector<memref::AllocOp> allocs;
     WalkResult walked = function.walk([&](memref::AllocOp alloc) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_CONTRACTION_H
-#define DIST_LOWERING_CPU_CONTRACTION_H
+#ifndef DIST_LOWERING_BUFFERS_CONTRACTION_H
+#define DIST_LOWERING_BUFFERS_CONTRACTION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -22,4 +22,4 @@ FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_CONTRACTION_H
+#endif // DIST_LOWERING_BUFFERS_CONTRACTION_H

@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_KERNELGROUP_H
-#define DIST_LOWERING_CPU_KERNELGROUP_H
+#ifndef DIST_LOWERING_KERNELS_KERNELGROUP_H
+#define DIST_LOWERING_KERNELS_KERNELGROUP_H
 
-#include "lowering/cpu/LoopNest.h"
+#include "lowering/kernels/LoopNest.h"
 
 namespace mlir::dist {
 
@@ -32,12 +32,21 @@ struct KernelGroup {
   bool touches(Value root) const;
 };
 
+/// What pays in one kernel, as the target knows it.
+struct GroupLimits {
+  /// Bytes that one iteration of the shared loops may leave behind for the next
+  /// nest.
+  int64_t maxCellBytes;
+  /// Nests in one kernel.
+  size_t maxMembers;
+};
+
 /// Nests that stay together: an op, after the fills of what it accumulates to.
 using Unit = SmallVector<LoopNest, 0>;
 
 /// Adds the unit to the group (starting it where the group is empty) and
 /// narrows the shared loops; false where that is illegal or does not pay.
-bool join(KernelGroup &group, const Unit &unit);
+bool join(KernelGroup &group, const Unit &unit, const GroupLimits &limits);
 
 /// For each shared loop of `members`, the loop of `nest` that walks equally
 /// over what they share, -1 where there is none or a dependence forbids it.
@@ -48,4 +57,4 @@ SmallVector<int> matchLoops(ArrayRef<Member> members, ArrayRef<int64_t> sizes,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_KERNELGROUP_H
+#endif // DIST_LOWERING_KERNELS_KERNELGROUP_H

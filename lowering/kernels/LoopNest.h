@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_LOOPNEST_H
-#define DIST_LOWERING_CPU_LOOPNEST_H
+#ifndef DIST_LOWERING_KERNELS_LOOPNEST_H
+#define DIST_LOWERING_KERNELS_LOOPNEST_H
 
+#include "lowering/buffers/Aliases.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Operation.h"
 
@@ -27,12 +28,6 @@ struct FlatBuffer {
 /// Looks through views; fails (with an error at `op`) for a layout that is not
 /// strided with static sizes and strides.
 FailureOr<FlatBuffer> flatten(Value buffer, Operation *op);
-
-/// The buffer that `value` is a view of.
-Value getRoot(Value value);
-
-/// Whether `op` only makes another view of its first operand.
-bool isView(Operation *op);
 
 /// How an operand is walked over.
 struct Access {
@@ -71,4 +66,4 @@ bool isSeparable(const LoopNest &nest, const Access &access, unsigned dim);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_LOOPNEST_H
+#endif // DIST_LOWERING_KERNELS_LOOPNEST_H

@@ -1,7 +1,6 @@
-//===- Contraction.cpp - Sums of products among linalg ops
-//------------------===//
+//===- Contraction.cpp - Sums of products among linalg ops ----------------===//
 
-#include "lowering/cpu/Contraction.h"
+#include "lowering/buffers/Contraction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

@@ -1,14 +1,13 @@
-//===- Decompose.cpp - Tensor ops to linalg generics
-//------------------------===//
+//===- Decompose.cpp - Tensor ops to linalg generics ----------------------===//
 //
-// --dist-cpu-decompose: what later passes see is generics, contractions, slices
+// --dist-decompose-ops: what later passes see is generics, contractions, slices
 // and reshapes only.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/Contraction.h"
-#include "lowering/cpu/DecomposeIndexed.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/DecomposeIndexed.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,8 +19,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUDECOMPOSE
-#include "lowering/cpu/Passes.h.inc"
+#define GEN_PASS_DEF_DISTDECOMPOSEOPS
+#include "lowering/buffers/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;
@@ -99,7 +98,7 @@ struct LowerUnPack : OpRewritePattern<linalg::UnPackOp> {
   }
 };
 
-struct Decompose : dist::impl::DistCpuDecomposeBase<Decompose> {
+struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
   void runOnOperation() override {
     // What is called was inlined, as far as that goes.
     WalkResult calls = getOperation().walk([](CallOpInterface call) {

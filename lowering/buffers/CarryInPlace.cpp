@@ -1,19 +1,19 @@
 //===- CarryInPlace.cpp - Loops hand on buffers in place ------------------===//
 //
-// --dist-cpu-carry-in-place. After bufferization a loop may yield a buffer that
+// --dist-carry-in-place. After bufferization a loop may yield a buffer that
 // it allocated; the next iteration would allocate another. Here what a loop
 // carries gets one buffer beside the loop, and yields become copies into it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/LoopNest.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Aliases.h"
+#include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUCARRYINPLACE
-#include "lowering/cpu/Passes.h.inc"
+#define GEN_PASS_DEF_DISTCARRYINPLACE
+#include "lowering/buffers/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;
@@ -146,7 +146,7 @@ static void carryInPlace(scf::WhileOp loop) {
 }
 
 namespace {
-struct CarryInPlace : dist::impl::DistCpuCarryInPlaceBase<CarryInPlace> {
+struct CarryInPlace : dist::impl::DistCarryInPlaceBase<CarryInPlace> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op))

@@ -1,7 +1,6 @@
-//===- MemoryPlan.cpp - Places of buffers in an arena
-//-----------------------===//
+//===- MemoryPlan.cpp - Places of buffers in an arena ---------------------===//
 
-#include "lowering/cpu/MemoryPlan.h"
+#include "lowering/buffers/MemoryPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,12 +1,11 @@
-//===- Bufferize.cpp - Tensors become buffers
-//-------------------------------===//
+//===- Bufferize.cpp - Tensors become buffers -----------------------------===//
 //
-// --dist-cpu-bufferize: prepares a module for upstream's one-shot bufferization
+// --dist-bufferize: prepares a module for upstream's one-shot bufferization
 // and runs it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -28,15 +27,15 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUBUFFERIZE
-#include "lowering/cpu/Passes.h.inc"
+#define GEN_PASS_DEF_DISTBUFFERIZE
+#include "lowering/buffers/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::bufferization;
 
-void mlir::dist::registerLowerCpuExtensions(DialectRegistry &registry) {
+void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
@@ -265,7 +264,7 @@ static LogicalResult dropResults(func::FuncOp function) {
 }
 
 namespace {
-struct Bufferize : dist::impl::DistCpuBufferizeBase<Bufferize> {
+struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     IRRewriter rewriter(&getContext());

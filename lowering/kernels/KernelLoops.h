@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_KERNELLOOPS_H
-#define DIST_LOWERING_CPU_KERNELLOOPS_H
+#ifndef DIST_LOWERING_KERNELS_KERNELLOOPS_H
+#define DIST_LOWERING_KERNELS_KERNELLOOPS_H
 
-#include "lowering/cpu/KernelGroup.h"
+#include "lowering/kernels/KernelGroup.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::dist {
@@ -51,4 +51,4 @@ void coalesceLoops(const KernelGroup &group, SmallVector<Loop> &loops,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_KERNELLOOPS_H
+#endif // DIST_LOWERING_KERNELS_KERNELLOOPS_H

@@ -1,52 +1,18 @@
-//===- SelectContractions.cpp - Contractions become runtime calls
-//-----------===//
+//===- SelectContractions.cpp - Contractions become runtime calls ---------===//
 //
-// --dist-cpu-select-contractions.
+// Recognises contractions (Contraction.h); whether a call pays, the target says.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/Contraction.h"
-#include "lowering/cpu/LoopNest.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/buffers/Contraction.h"
+#include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 
-namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
-#include "lowering/cpu/Passes.h.inc"
-} // namespace mlir::dist
-
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Below this many multiply-adds a call costs more than a loop; measured with
-/// oneDNN 2.6, see docs/lowering-cpu.md.
-static constexpr int64_t kMinWork = 2048;
-
-/// Pairs of types that dist_contract takes.
-static bool isSupported(Type in, Type out) {
-  if (in.isF32())
-    return out.isF32();
-  if (in.isBF16())
-    return out == in || out.isF32();
-  return false;
-}
-
-/// Whether a call pays: a product of matrices, not of a matrix and a vector,
-/// which reads everything once and does well as a loop.
-static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds) {
-  int64_t work = 1, m = 1, n = 1;
-  for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
-    work *= size;
-    if (kind == LoopKind::M)
-      m *= size;
-    if (kind == LoopKind::N)
-      n *= size;
-  }
-  return m > 1 && n > 1 && work >= kMinWork;
-}
 
 /// The zero fill that writes `buffer` just before `op` reads it, or null.
 static linalg::FillOp findZeroFill(Operation *op, Value buffer) {
@@ -78,7 +44,7 @@ static linalg::FillOp findZeroFill(Operation *op, Value buffer) {
   return fill;
 }
 
-static LogicalResult select(linalg::LinalgOp op) {
+static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
   FailureOr<SmallVector<LoopKind>> kinds = matchContraction(op);
   if (failed(kinds) || !op.hasPureBufferSemantics())
     return success();
@@ -87,13 +53,12 @@ static LogicalResult select(linalg::LinalgOp op) {
     return success();
   Type in = cast<MemRefType>(a.getType()).getElementType();
   Type out = cast<MemRefType>(c.getType()).getElementType();
-  if (in != cast<MemRefType>(b.getType()).getElementType() ||
-      !isSupported(in, out))
+  if (in != cast<MemRefType>(b.getType()).getElementType())
     return success();
   FailureOr<LoopNest> nest = buildLoopNest(op);
   if (failed(nest))
     return failure();
-  if (!isWorthwhile(*nest, *kinds))
+  if (!target.isContractionCall(in, out, *nest, *kinds))
     return success();
 
   SmallVector<int64_t> table;
@@ -118,15 +83,12 @@ static LogicalResult select(linalg::LinalgOp op) {
   return success();
 }
 
-namespace {
-struct SelectContractions
-    : dist::impl::DistCpuSelectContractionsBase<SelectContractions> {
-  void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    for (linalg::LinalgOp op : ops)
-      if (failed(select(op)))
-        return signalPassFailure();
-  }
-};
-} // namespace
+LogicalResult mlir::dist::selectContractions(func::FuncOp function,
+                                             const KernelTarget &target) {
+  SmallVector<linalg::LinalgOp> ops;
+  function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : ops)
+    if (failed(select(op, target)))
+      return failure();
+  return success();
+}

@@ -1,14 +1,12 @@
-//===- FormKernels.cpp - Linalg on buffers becomes kernels
-//------------------===//
+//===- FormKernels.cpp - Linalg on buffers becomes kernels ----------------===//
 //
-// --dist-cpu-form-kernels: walks over each block once, gathers neighbouring ops
-// into groups (KernelGroup.h), writes each group as a function
-// (KernelEmitter.h) and calls it. Equal functions are one.
+// Walks over each block once, gathers neighbouring ops into groups
+// (KernelGroup.h), has the target write each group as a function
+// (KernelTarget.h) and calls it. Equal functions are one.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/cpu/KernelEmitter.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/kernels/KernelTarget.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,11 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUFORMKERNELS
-#include "lowering/cpu/Passes.h.inc"
-} // namespace mlir::dist
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -89,8 +82,10 @@ private:
 
 class BlockScheduler {
 public:
-  BlockScheduler(ModuleOp module, KernelTable &table)
-      : module(module), table(table) {}
+  BlockScheduler(ModuleOp module, const KernelTarget &target,
+                 KernelTable &table)
+      : module(module), target(target), limits(target.groupLimits()),
+        table(table) {}
 
   LogicalResult run(Block &block);
 
@@ -102,6 +97,8 @@ private:
   LogicalResult emit(KernelGroup group, Operation *at);
 
   ModuleOp module;
+  const KernelTarget &target;
+  GroupLimits limits;
   KernelTable &table;
   KernelGroup group;
   Operation *last = nullptr; // op at whose place the group is computed
@@ -178,7 +175,7 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   std::string name = "kernel_" + std::to_string(table.size());
   FailureOr<Kernel> kernel =
-      emitKernel(builder, name, std::move(group), scratch);
+      target.emitKernel(builder, name, std::move(group), scratch);
   if (failed(kernel))
     return failure();
   kernel->function = table.unique(kernel->function);
@@ -217,7 +214,7 @@ BlockScheduler::flushFills(llvm::function_ref<bool(const LoopNest &)> filter) {
       continue;
     }
     KernelGroup alone;
-    join(alone, {fill});
+    join(alone, {fill}, limits);
     if (failed(emit(std::move(alone), fill.op)))
       return failure();
   }
@@ -237,13 +234,13 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
   }
   fills = std::move(kept);
   unit.push_back(std::move(nest));
-  if (join(group, unit)) {
+  if (join(group, unit, limits)) {
     last = op;
     return success();
   }
   if (failed(flush()))
     return failure();
-  if (!join(group, unit)) {
+  if (!join(group, unit, limits)) {
     // The fills on their own, where they stand.
     fills.append(unit.begin(), std::prev(unit.end()));
     LoopNest alone = unit.back();
@@ -253,7 +250,7 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
           });
         })))
       return failure();
-    join(group, {alone});
+    join(group, {alone}, limits);
   }
   last = op;
   return success();
@@ -283,7 +280,7 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return failure();
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        if (failed(BlockScheduler(module, table).run(block)))
+        if (failed(BlockScheduler(module, target, table).run(block)))
           return failure();
     return success();
   }
@@ -307,22 +304,19 @@ LogicalResult BlockScheduler::run(Block &block) {
   return flushFills([](const LoopNest &) { return true; });
 }
 
-namespace {
-struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    KernelTable table;
-    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
-    for (func::FuncOp function : functions)
-      for (Block &block : function.getBody())
-        if (failed(BlockScheduler(module, table).run(block)))
-          return signalPassFailure();
-    // What shrank to a row of its kernel is needed no more.
-    for (func::FuncOp function : functions)
-      for (Block &block : function.getBody())
-        for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-          if ((isa<memref::AllocOp>(op) || isView(&op)) && op.use_empty())
-            op.erase();
-  }
-};
-} // namespace
+LogicalResult mlir::dist::formKernels(ModuleOp module,
+                                      const KernelTarget &target) {
+  KernelTable table;
+  SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+  for (func::FuncOp function : functions)
+    for (Block &block : function.getBody())
+      if (failed(BlockScheduler(module, target, table).run(block)))
+        return failure();
+  // What shrank to a row of its kernel is needed no more.
+  for (func::FuncOp function : functions)
+    for (Block &block : function.getBody())
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+        if ((isa<memref::AllocOp>(op) || isView(&op)) && op.use_empty())
+          op.erase();
+  return success();
+}

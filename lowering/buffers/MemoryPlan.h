@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_MEMORYPLAN_H
-#define DIST_LOWERING_CPU_MEMORYPLAN_H
+#ifndef DIST_LOWERING_BUFFERS_MEMORYPLAN_H
+#define DIST_LOWERING_BUFFERS_MEMORYPLAN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -32,4 +32,4 @@ MemoryPlan planMemory(llvm::ArrayRef<Life> lives, int64_t alignment);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_MEMORYPLAN_H
+#endif // DIST_LOWERING_BUFFERS_MEMORYPLAN_H

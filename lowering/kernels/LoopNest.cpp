@@ -1,7 +1,6 @@
-//===- LoopNest.cpp - Loops over flat buffers
-//-------------------------------===//
+//===- LoopNest.cpp - Loops over flat buffers -----------------------------===//
 
-#include "lowering/cpu/LoopNest.h"
+#include "lowering/kernels/LoopNest.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,20 +8,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-bool mlir::dist::isView(Operation *op) {
-  return isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
-             memref::CastOp, memref::ReinterpretCastOp>(op);
-}
-
-Value mlir::dist::getRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op) {
   auto type = dyn_cast<MemRefType>(buffer.getType());

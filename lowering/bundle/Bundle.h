@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_BUNDLE_H
-#define DIST_LOWERING_CPU_BUNDLE_H
+#ifndef DIST_LOWERING_BUNDLE_BUNDLE_H
+#define DIST_LOWERING_BUNDLE_BUNDLE_H
 
 #include "lowering/cpu/ObjectCode.h"
 
@@ -35,4 +35,4 @@ LogicalResult writeBundle(ModuleOp module, StringRef path,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_BUNDLE_H
+#endif // DIST_LOWERING_BUNDLE_BUNDLE_H

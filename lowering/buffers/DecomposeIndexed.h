@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_CPU_DECOMPOSEINDEXED_H
-#define DIST_LOWERING_CPU_DECOMPOSEINDEXED_H
+#ifndef DIST_LOWERING_BUFFERS_DECOMPOSEINDEXED_H
+#define DIST_LOWERING_BUFFERS_DECOMPOSEINDEXED_H
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -18,4 +18,4 @@ void populateDecomposeIndexedPatterns(RewritePatternSet &patterns);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_CPU_DECOMPOSEINDEXED_H
+#endif // DIST_LOWERING_BUFFERS_DECOMPOSEINDEXED_H

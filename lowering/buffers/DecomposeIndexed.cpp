@@ -1,6 +1,6 @@
 //===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
-#include "lowering/cpu/DecomposeIndexed.h"
+#include "lowering/buffers/DecomposeIndexed.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

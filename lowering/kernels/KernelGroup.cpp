@@ -1,17 +1,9 @@
-//===- KernelGroup.cpp - Which loop nests share their loops
-//-----------------===//
+//===- KernelGroup.cpp - Which loop nests share their loops ---------------===//
 
-#include "lowering/cpu/KernelGroup.h"
+#include "lowering/kernels/KernelGroup.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// What one iteration of the shared loops leaves behind for the next nest
-/// should stay in the second-level cache (512 KiB and more on current
-/// machines).
-static constexpr int64_t kMaxCellBytes = 128 * 1024;
-/// Kernels are compiled as a whole: beyond this they gain nothing.
-static constexpr size_t kMaxMembers = 48;
 
 bool KernelGroup::writes(Value root) const {
   return llvm::any_of(members,
@@ -162,12 +154,13 @@ static bool add(KernelGroup &group, const LoopNest &nest) {
   return !group.sizes.empty();
 }
 
-bool mlir::dist::join(KernelGroup &group, const Unit &unit) {
+bool mlir::dist::join(KernelGroup &group, const Unit &unit,
+                      const GroupLimits &limits) {
   KernelGroup trial;
   if (group.empty()) {
     trial = startGroup(unit.back());
   } else {
-    if (group.members.size() + unit.size() > kMaxMembers)
+    if (group.members.size() + unit.size() > limits.maxMembers)
       return false;
     trial = group;
     if (!add(trial, unit.back()))
@@ -189,7 +182,7 @@ bool mlir::dist::join(KernelGroup &group, const Unit &unit) {
       return false;
     if (trial.sizes.size() != group.sizes.size() || group.empty())
       for (const Member &member : trial.members)
-        if (cellBytes(member) > kMaxCellBytes)
+        if (cellBytes(member) > limits.maxCellBytes)
           return false;
   }
   group = std::move(trial);

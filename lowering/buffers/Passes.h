@@ -1,0 +1,33 @@
+//===- Passes.h - From tensors to buffers in an arena -----------*- C++ -*-===//
+//
+// The passes of Passes.td: what every target's lowering does first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_BUFFERS_PASSES_H
+#define DIST_LOWERING_BUFFERS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::dist {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "lowering/buffers/Passes.h.inc"
+
+/// Module attributes that the passes hand to the bundle's manifest: bytes of
+/// the arena, and the most bytes of it alive at once.
+inline constexpr llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
+inline constexpr llvm::StringLiteral kLiveBytesAttr = "rt.live_bytes";
+
+/// How many of the entry function's buffers are results, the last ones.
+inline constexpr llvm::StringLiteral kNumResultsAttr = "rt.num_results";
+
+/// Registers the interfaces that the passes need of upstream dialects.
+void registerBufferExtensions(DialectRegistry &registry);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_BUFFERS_PASSES_H

@@ -1,0 +1,77 @@
+//===- Passes.td - From tensors to buffers in an arena -----*- tablegen -*-===//
+//
+// What every target's lowering does with tensors and buffers, in its order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_BUFFERS_PASSES_TD
+#define DIST_LOWERING_BUFFERS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DistConvertToF64 : Pass<"dist-convert-to-f64", "::mlir::ModuleOp"> {
+  let summary = "The same program with all floating-point work in f64";
+  let description = [{
+    Turns every float type narrower than f64 into f64, constants included, and
+    drops the extensions and truncations between them. What remains of a
+    difference between two such programs is no rounding of narrow types.
+
+    ```mlir
+    %0 = arith.addf %a, %b : f32          // before
+    %0 = arith.addf %a, %b : f64          // after
+    ```
+  }];
+}
+
+def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
+  let summary = "Everything but contractions and shape changes becomes linalg.generic";
+  let description = [{
+    Gathers become generics that extract elements, concatenations and pads
+    insertions into an empty tensor, packing pads, reshapes and transpositions,
+    aggregates such as softmax their parts, and named or elementwise ops generics.
+    Contractions keep their form.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::rt::RtDialect"];
+}
+
+def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
+  let summary = "One-shot bufferization with results in given buffers";
+  let description = [{
+    The entry function gets a buffer argument for each result, and results are
+    computed in place there where possible. Other arguments are read-only.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def DistCarryInPlace : Pass<"dist-carry-in-place", "::mlir::func::FuncOp"> {
+  let summary = "What a loop carries stays in one buffer";
+  let description = [{
+    A buffer that a loop's iteration makes and the next one reads is copied into
+    one that lies beside the loop, so that every allocation has a known life.
+    Buffers that are the same in every iteration stay as they are.
+
+    ```mlir
+    %0 = scf.for … iter_args(%a = %x) -> (memref<4xf32>) { … scf.yield %new }  // before
+    memref.copy %x, %buffer                                                    // after
+    scf.for … { … memref.copy %new, %buffer }
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def DistPlanMemory : Pass<"dist-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Every buffer gets its place in one arena";
+  let description = [{
+    Buffers whose lives do not overlap share memory: best fit over the intervals
+    between definition and last use. The entry function takes the arena as its
+    last argument; module attribute `rt.arena_bytes` is its size, and
+    `rt.live_bytes` the most bytes alive at once.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+#endif // DIST_LOWERING_BUFFERS_PASSES_TD

@@ -1,0 +1,91 @@
+//===- CpuTarget.cpp - What the CPU says of its kernels -------------------===//
+//
+// The CPU's policies, and the passes that form its kernels:
+// --dist-cpu-select-contractions and --dist-cpu-form-kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/buffers/Contraction.h"
+#include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "lowering/rt/Rt.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUFORMKERNELS
+#define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
+#include "lowering/cpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Below this many multiply-adds a call costs more than a loop; measured with
+/// oneDNN 2.6, see docs/lowering-cpu.md.
+static constexpr int64_t kMinWork = 2048;
+
+/// Pairs of types that dist_contract takes.
+static bool isSupported(Type in, Type out) {
+  if (in.isF32())
+    return out.isF32();
+  if (in.isBF16())
+    return out == in || out.isF32();
+  return false;
+}
+
+/// Whether a call pays: a product of matrices, not of a matrix and a vector,
+/// which reads everything once and does well as a loop.
+static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds) {
+  int64_t work = 1, m = 1, n = 1;
+  for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
+    work *= size;
+    if (kind == LoopKind::M)
+      m *= size;
+    if (kind == LoopKind::N)
+      n *= size;
+  }
+  return m > 1 && n > 1 && work >= kMinWork;
+}
+
+namespace {
+
+struct CpuTarget : KernelTarget {
+  GroupLimits groupLimits() const override {
+    // A cell should stay in the second-level cache (512 KiB and more on current
+    // machines). Kernels are compiled as a whole: beyond so many members they
+    // gain nothing.
+    return {/*maxCellBytes=*/128 * 1024, /*maxMembers=*/48};
+  }
+
+  FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
+                               KernelGroup group,
+                               SmallVector<Value> &scratch) const override {
+    return emitCpuKernel(builder, name, std::move(group), scratch);
+  }
+
+  bool isContractionCall(Type in, Type out, const LoopNest &nest,
+                         ArrayRef<LoopKind> kinds) const override {
+    return isSupported(in, out) && isWorthwhile(nest, kinds);
+  }
+};
+
+struct SelectContractions
+    : dist::impl::DistCpuSelectContractionsBase<SelectContractions> {
+  void runOnOperation() override {
+    if (failed(selectContractions(getOperation(), CpuTarget())))
+      return signalPassFailure();
+  }
+};
+
+struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    if (failed(formKernels(getOperation(), CpuTarget())))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,63 @@
+//===- KernelTarget.h - What a target says of its kernels -------*- C++ -*-===//
+//
+// Which loop nests go together is decided without knowing the target; how much
+// pays, and how a group is written, the target says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_KERNELS_KERNELTARGET_H
+#define DIST_LOWERING_KERNELS_KERNELTARGET_H
+
+#include "lowering/kernels/KernelGroup.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::dist {
+
+enum class LoopKind : int64_t;
+
+/// A kernel, and what to call it with.
+struct Kernel {
+  func::FuncOp function;
+  /// Buffers (arguments flattened to one dimension), in the order of the first
+  /// arguments.
+  SmallVector<Value> roots;
+  /// Then scalars of the surrounding code, ...
+  SmallVector<Value> scalars;
+  /// ... then the offsets of these views.
+  SmallVector<Value> views;
+};
+
+class KernelTarget {
+public:
+  virtual ~KernelTarget() = default;
+
+  /// What pays in a group.
+  virtual GroupLimits groupLimits() const = 0;
+
+  /// Writes `group` as a function at the end of the builder's block. `scratch`
+  /// are roots that no one else uses and that shrink to what one iteration of
+  /// the shared loops needs, where that is possible; on return it holds those
+  /// that did.
+  virtual FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
+                                       KernelGroup group,
+                                       SmallVector<Value> &scratch) const = 0;
+
+  /// Whether the target's library does this contraction, and better than a
+  /// kernel of loops. `kinds` is the kind of each loop of `nest`.
+  virtual bool isContractionCall(Type in, Type out, const LoopNest &nest,
+                                 ArrayRef<LoopKind> kinds) const = 0;
+};
+
+/// Gathers neighbouring linalg ops and copies of each function into groups,
+/// writes each as a kernel and calls it; equal kernels are one function.
+LogicalResult formKernels(ModuleOp module, const KernelTarget &target);
+
+/// Contractions that the target's library does become `rt.contract`.
+LogicalResult selectContractions(func::FuncOp function,
+                                 const KernelTarget &target);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_KERNELS_KERNELTARGET_H
