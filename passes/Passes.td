@@ -1,4 +1,4 @@
-//===- Passes.td - What every pass does ---------------------*- tablegen -*-===//
+//===- Passes.td - What every pass does --------------------*- tablegen -*-===//
 
 #ifndef DIST_PASSES_PASSES_TD
 #define DIST_PASSES_PASSES_TD

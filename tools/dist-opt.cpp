@@ -1,4 +1,4 @@
-//===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ----------===//
+//===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ---------===//
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"

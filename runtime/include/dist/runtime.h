@@ -1,4 +1,4 @@
-//===- runtime.h - What a compiled SPMD program calls -----------*- C -*-===//
+//===- runtime.h - What a compiled SPMD program calls -------------*- C -*-===//
 //
 // The one interface between generated code and the machine it runs on. A
 // backend (threads, MPI, CUDA with NCCL) implements it; generated code and the

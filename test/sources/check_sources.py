@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""What can be checked of the sources without compiling them.
+
+- The banner of a C++ or TableGen file is one line of 80 columns that names it.
+- Includes point down only: tools to frontends and lowering, these to passes,
+  these to dialects; the runtime includes nothing of them. No two folders
+  include each other, not even by way of others.
+"""
+
+import collections
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import xunit  # noqa: E402
+
+# What the files of a folder may include, beside their own folder.
+MAY_INCLUDE = {
+    "dialects": [],
+    "passes": ["dialects"],
+    "lowering": ["passes", "dialects", "runtime"],
+    "frontends": ["passes", "dialects", "runtime"],
+    "runtime": [],
+    "tools": ["frontends", "lowering", "passes", "dialects", "runtime"],
+}
+CHECKED = sorted(MAY_INCLUDE) + ["test", "benchmarks"]
+
+
+def sources():
+    for top in CHECKED:
+        for folder, _, names in os.walk(os.path.join(ROOT, top)):
+            for name in sorted(names):
+                if name.endswith((".cpp", ".h", ".td")) and "/Inputs" not in folder:
+                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def check_banner(path, text):
+    """The problem with the first line, or None."""
+    first = text.split("\n", 1)[0]
+    name = os.path.basename(path)
+    if not first.startswith(f"//===- {name} - "):
+        return f"{path}:1: the banner does not start with '//===- {name} - '"
+    if not first.endswith("===//") or len(first) != 80:
+        return f"{path}:1: the banner is no single line of 80 columns that ends in ===//"
+    return None
+
+
+def includes(text):
+    """The folders of this repository that a file includes from, with the line."""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r'\s*#?include "([^"]+)"', line)
+        if not match:
+            continue
+        name = match[1]
+        if name.startswith("dist/"):
+            yield number, "runtime/include/dist"
+        elif name.split("/")[0] in CHECKED:
+            yield number, os.path.dirname(name)
+
+
+def check_arrow(path, text):
+    """The problem with the first include that points up, or None."""
+    top = path.split("/")[0]
+    for number, folder in includes(text):
+        other = folder.split("/")[0]
+        if top in MAY_INCLUDE and other != top and other not in MAY_INCLUDE[top]:
+            return f"{path}:{number}: {top}/ may not include from {other}/"
+    return None
+
+
+def find_circle(edges):
+    """A list of folders that include each other in turn, or None."""
+    state, path = {}, []
+
+    def visit(folder):
+        state[folder] = "open"
+        path.append(folder)
+        for other in sorted(edges[folder]):
+            if state.get(other) == "open":
+                return path[path.index(other):] + [other]
+            if other not in state:
+                circle = visit(other)
+                if circle:
+                    return circle
+        state[folder] = "done"
+        path.pop()
+        return None
+
+    for folder in sorted(edges):
+        if folder not in state:
+            circle = visit(folder)
+            if circle:
+                return circle
+    return None
+
+
+def main():
+    banners, arrows, count = [], [], 0
+    edges = collections.defaultdict(set)
+    for path in sources():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = file.read()
+        count += 1
+        banners.append(check_banner(path, text))
+        arrows.append(check_arrow(path, text))
+        folder = os.path.dirname(path)
+        for _, other in includes(text):
+            if other != folder:
+                edges[folder].add(other)
+                edges[other].update()
+    circle = find_circle(edges)
+
+    def all_of(problems):
+        return "\n".join(filter(None, problems)) or None
+
+    def seen(problem):
+        return None if problem else "was not seen"
+
+    results = [
+        ("sources are found", 0, None if count > 100 else f"only {count} files under {ROOT}"),
+        ("banners", 0, all_of(banners)),
+        ("arrows point down", 0, all_of(arrows)),
+        ("no circle of folders", 0, circle and "folders include each other: " + " -> ".join(circle)),
+        # The checks see what they are there for.
+        ("a broken banner is seen", 0, seen(check_banner("a/B.cpp", "//===- B.cpp - Text\n//---===//\n"))),
+        ("an arrow up is seen", 0, seen(check_arrow("dialects/A.cpp", '#include "passes/B.h"\n'))),
+        ("a circle is seen", 0, seen(find_circle(collections.defaultdict(set, a={"b"}, b={"c"}, c={"a"})))),
+    ]
+    for _, _, problem in results:
+        if problem:
+            print(problem)
+    return xunit.finish("sources", results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
