@@ -1,4 +1,4 @@
-//===- ShardingRuleOpInterface.td - Ops that say their factors -*- tablegen -*-===//
+//===- ShardingRuleOpInterface.td - Factors of ops ---------*- tablegen -*-===//
 
 #ifndef DIST_INTERFACES_SHARDINGRULEOPINTERFACE_TD
 #define DIST_INTERFACES_SHARDINGRULEOPINTERFACE_TD
