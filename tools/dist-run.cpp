@@ -19,6 +19,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <filesystem>
 
 using namespace mlir;
@@ -66,6 +67,11 @@ static cl::opt<double>
                       cl::desc("Absolute tolerance (default: 1e-5, "
                                "with --verify=f64 1e-10)"),
                       cl::cat(category));
+static cl::opt<bool> allowNonfinite(
+    "allow-nonfinite",
+    cl::desc("NaN equals NaN and an infinity itself; else a result that has "
+             "them is no match"),
+    cl::cat(category));
 static cl::opt<bool> json("json", cl::desc("Last line is one JSON object"),
                           cl::cat(category));
 static cl::opt<int64_t> repeat("repeat",
@@ -84,11 +90,8 @@ static bool inF64() { return verify == "f64"; }
 
 namespace {
 
-/// What a comparison found, for the report.
-struct Checked {
-  std::string against;
-  host::Difference difference;
-};
+/// What the comparisons of each result found, for the report.
+using Checks = std::vector<std::vector<host::Difference>>;
 
 struct Compiler {
   explicit Compiler(Progress &progress) : progress(progress) {
@@ -138,62 +141,32 @@ static bool isBundle(StringRef path) {
   return llvm::sys::fs::is_directory(path);
 }
 
-static const host::TensorDesc &findResult(const host::Manifest &manifest,
-                                          StringRef name) {
+static size_t findResult(const host::Manifest &manifest, StringRef name) {
   std::string known;
-  for (const host::TensorDesc &desc : manifest.results) {
-    if (desc.name == name)
-      return desc;
-    known += " " + desc.name;
+  for (size_t i = 0; i < manifest.results.size(); ++i) {
+    if (manifest.results[i].name == name)
+      return i;
+    known += " " + manifest.results[i].name;
   }
   throw host::Error("the program has no result '" + name.str() +
-                    "'; its results are:" + known);
+                    "'; its results are:" + (known.empty() ? " none" : known));
 }
 
-static std::string number(double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
-  return text;
-}
-
-/// One comparison; says what differs.
-static Checked check(const host::Program &program, const std::string &name,
-                     const host::Tensor &actual, const host::Tensor &expected,
-                     const std::string &against) {
-  bool wide = inF64();
+static host::Tolerance findTolerance() {
   host::Tolerance tolerance;
-  tolerance.relative = relativeTolerance.getNumOccurrences()
-                           ? relativeTolerance.getValue()
-                       : wide ? 1e-10
-                              : 1e-4;
-  tolerance.absolute = absoluteTolerance.getNumOccurrences()
-                           ? absoluteTolerance.getValue()
-                       : wide ? 1e-10
-                              : 1e-5;
-  Checked checked{against, {}};
-  try {
-    checked.difference = compare(actual, expected, tolerance);
-  } catch (const host::Error &error) {
-    throw host::Error("result '" + name + "' " + error.what());
-  }
-  const host::Difference &found = checked.difference;
-  if (found.equal) {
-    if (!json)
-      llvm::outs() << name << ": equal to " << against
-                   << " (largest difference " << number(found.maxAbsolute)
-                   << ", relative " << number(found.maxRelative) << ")\n";
-    return checked;
-  }
-  const host::TensorDesc &desc = findResult(program.manifest, name);
-  llvm::errs() << "dist-run: error: result '" << name << "' differs from "
-               << against << " at " << found.wrong << " of " << actual.count()
-               << " elements; the worst, " << host::toString(found.worst)
-               << ", is " << number(found.actual) << " on rank "
-               << host::holderOf(program.manifest, desc, found.worst)
-               << ", expected " << number(found.expected) << " (tolerance "
-               << number(tolerance.absolute) << " + "
-               << number(tolerance.relative) << " * |expected|)\n";
-  return checked;
+  auto value = [](const cl::opt<double> &option, double standard) {
+    if (option.getNumOccurrences() == 0)
+      return standard;
+    if (!std::isfinite(option) || option < 0)
+      throw host::Error("--" + option.ArgStr.str() + " " +
+                        std::to_string(option) +
+                        ": a tolerance is a finite number of at least 0");
+    return option.getValue();
+  };
+  tolerance.relative = value(relativeTolerance, inF64() ? 1e-10 : 1e-4);
+  tolerance.absolute = value(absoluteTolerance, inF64() ? 1e-10 : 1e-5);
+  tolerance.allowNonfinite = allowNonfinite;
+  return tolerance;
 }
 
 /// Read once, for the program and what it is compared with.
@@ -259,38 +232,133 @@ static void writeOutputs(const host::RunResult &result) {
   }
 }
 
-static void
-reportJson(const host::Program &program, const host::RunResult &result,
-           const std::map<std::string, std::vector<Checked>> &checks, bool ok) {
+/// One comparison; says what it found.
+static host::Difference check(const host::Program &program,
+                              const host::RunResult::Output &actual,
+                              host::TensorDesc desc,
+                              const host::Tensor &expected,
+                              const std::string &against) {
+  host::Difference found;
+  try {
+    found = host::compare(program.manifest.mesh, desc, actual.parts, expected,
+                          findTolerance());
+  } catch (const host::Error &error) {
+    throw host::Error("result '" + desc.name + "' " + error.what());
+  }
+  if (!found.equal)
+    llvm::errs() << "dist-run: error: result '" << desc.name << "' "
+                 << host::describe(found, against) << "\n";
+  else if (!json)
+    llvm::outs() << desc.name << ": " << host::describe(found, against) << "\n";
+  return found;
+}
+
+/// Compares all results with those of the program on one rank. Results of one
+/// name are compared in their order.
+static void checkReference(const host::Program &program,
+                           const host::RunResult &result,
+                           const host::RunResult &expected, Checks &checks) {
+  std::vector<bool> used(expected.outputs.size());
+  int64_t compared = 0;
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const std::string &name = result.outputs[i].name;
+    size_t other = 0;
+    while (other < used.size() &&
+           (used[other] || expected.outputs[other].name != name))
+      ++other;
+    if (other == used.size())
+      throw host::Error("the program to compare with has no result '" + name +
+                        "'");
+    used[other] = true;
+    checks[i].push_back(
+        check(program, result.outputs[i], program.manifest.results[i],
+              expected.outputs[other].tensor, "the program on one rank"));
+    compared += checks[i].back().compared;
+  }
+  for (size_t i = 0; i < used.size(); ++i)
+    if (!used[i])
+      throw host::Error("the program has no result '" +
+                        expected.outputs[i].name +
+                        "', which the program to compare with has");
+  if (compared == 0)
+    throw host::Error("nothing to compare: the program has no results, or "
+                      "none with elements");
+}
+
+/// Compares results with recorded ones. These may be of a wider type.
+static void checkRecorded(const host::Program &program,
+                          const host::RunResult &result, Checks &checks) {
+  for (StringRef option : expect) {
+    auto [name, file] = option.split('=');
+    if (name.empty() || file.empty())
+      throw host::Error("--expect " + option.str() +
+                        ": expected NAME=FILE.npy");
+    size_t i = findResult(program.manifest, name);
+    host::TensorDesc desc = program.manifest.results[i];
+    host::Tensor expected = host::readNpy(file.str());
+    if (host::isFloat(desc.dtype) == host::isFloat(expected.dtype) &&
+        (host::convertsExactly(desc.dtype, expected.dtype) ||
+         host::convertsExactly(expected.dtype, desc.dtype)))
+      desc.dtype = expected.dtype;
+    checks[i].push_back(
+        check(program, result.outputs[i], desc, expected, file.str()));
+  }
+}
+
+/// JSON has no NaN and no infinity.
+static llvm::json::Value toJson(double number) {
+  return std::isfinite(number) ? llvm::json::Value(number)
+                               : llvm::json::Value(nullptr);
+}
+
+static llvm::json::Object toJson(const host::Nonfinite &found) {
+  llvm::json::Object object{{"nan", found.nans},
+                            {"infinite", found.infinities}};
+  if (found.any())
+    object["first"] = llvm::json::Array(found.first);
+  return object;
+}
+
+/// The comparisons of one result: of each figure the largest, and the worst
+/// element of all.
+static void addChecks(llvm::json::Object &object,
+                      ArrayRef<host::Difference> checks) {
+  double absolute = 0, relative = 0;
+  int64_t compared = 0;
+  const host::Difference *worst = &checks.front();
+  for (const host::Difference &found : checks) {
+    absolute = std::max(absolute, found.maxAbsolute);
+    relative = std::max(relative, found.maxRelative);
+    compared += found.compared;
+    if (std::tie(worst->equal, found.maxUsed) >
+        std::tie(found.equal, worst->maxUsed))
+      worst = &found;
+  }
+  object["max_abs_err"] = toJson(absolute);
+  object["max_rel_err"] = toJson(relative);
+  object["max_err_of_allowed"] = toJson(worst->maxUsed);
+  object["compared"] = compared;
+  if (worst->actualNonfinite.any() || worst->expectedNonfinite.any())
+    object["nonfinite"] =
+        llvm::json::Object{{"actual", toJson(worst->actualNonfinite)},
+                           {"expected", toJson(worst->expectedNonfinite)}};
+  if (worst->hasWorst)
+    object["worst"] =
+        llvm::json::Object{{"index", llvm::json::Array(worst->worst)},
+                           {"actual", toJson(worst->actual)},
+                           {"expected", toJson(worst->expected)},
+                           {"allowed", toJson(worst->allowed)},
+                           {"rank", worst->rank}};
+}
+
+static void reportJson(const host::Program &program,
+                       const host::RunResult &result, const Checks &checks,
+                       bool ok) {
   llvm::json::Array outputs;
-  for (const host::RunResult::Output &one : result.outputs) {
+  for (auto [one, found] : llvm::zip_equal(result.outputs, checks)) {
     llvm::json::Object object{{"name", one.name}};
-    auto found = checks.find(one.name);
-    if (found != checks.end()) {
-      double absolute = 0, relative = 0;
-      for (const Checked &checked : found->second) {
-        absolute = std::max(absolute, checked.difference.maxAbsolute);
-        relative = std::max(relative, checked.difference.maxRelative);
-      }
-      // JSON has no infinity.
-      auto value = [](double number) {
-        return std::isfinite(number) ? llvm::json::Value(number)
-                                     : llvm::json::Value(nullptr);
-      };
-      object["max_abs_err"] = value(absolute);
-      object["max_rel_err"] = value(relative);
-      for (const Checked &checked : found->second) {
-        if (checked.difference.equal)
-          continue;
-        object["worst"] = llvm::json::Object{
-            {"index", llvm::json::Array(checked.difference.worst)},
-            {"actual", value(checked.difference.actual)},
-            {"expected", value(checked.difference.expected)},
-            {"rank", host::holderOf(program.manifest,
-                                    findResult(program.manifest, one.name),
-                                    checked.difference.worst)}};
-      }
-    }
+    if (!found.empty())
+      addChecks(object, found);
     outputs.push_back(std::move(object));
   }
   llvm::json::Array seconds;
@@ -316,10 +384,12 @@ static bool run() {
   if (repeat < 1)
     throw host::Error("--repeat " + std::to_string(repeat) +
                       ": must be at least 1");
+  findTolerance();
   host::RunOptions options;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = trace;
+  options.keepParts = verifying() || !expect.empty();
   if (!link.empty())
     options.link = host::parseLink(link);
 
@@ -333,41 +403,19 @@ static bool run() {
   if (!output.empty())
     writeOutputs(result);
 
-  std::map<std::string, std::vector<Checked>> checks;
-  bool ok = true;
-  auto note = [&](const std::string &name, Checked checked) {
-    ok &= checked.difference.equal;
-    checks[name].push_back(std::move(checked));
-  };
+  Checks checks(result.outputs.size());
   if (verifying()) {
     host::Program single = compileReference(compiler);
     progress.step("running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    host::RunResult expected = host::execute(single, values, once);
-    for (size_t i = 0; i < result.outputs.size(); ++i) {
-      const host::RunResult::Output &one = result.outputs[i];
-      auto other = llvm::find_if(expected.outputs, [&](const auto &candidate) {
-        return candidate.name == one.name;
-      });
-      if (other == expected.outputs.end())
-        throw host::Error("the program to compare with has no result '" +
-                          one.name + "'");
-      note(one.name, check(program, one.name, one.tensor, other->tensor,
-                           "the program on one rank"));
-    }
+    checkReference(program, result, host::execute(single, values, once),
+                   checks);
   }
-  for (StringRef option : expect) {
-    auto [name, file] = option.split('=');
-    if (name.empty() || file.empty())
-      throw host::Error("--expect " + option.str() +
-                        ": expected NAME=FILE.npy");
-    findResult(program.manifest, name);
-    for (const host::RunResult::Output &one : result.outputs)
-      if (one.name == name)
-        note(one.name, check(program, one.name, one.tensor,
-                             host::readNpy(file.str()), file.str()));
-  }
+  checkRecorded(program, result, checks);
+  bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {
+    return llvm::all_of(found, [](const auto &one) { return one.equal; });
+  });
 
   if (json) {
     reportJson(program, result, checks, ok);

@@ -47,6 +47,7 @@ using Sources = std::vector<const Tensor *>;
 struct RankMemory {
   std::vector<std::shared_ptr<void>> owners;
   std::vector<void *> args, results;
+  std::vector<Tensor> parts; // what `results` points to
   void *arena = nullptr;
   std::vector<int64_t> starts, ends; // of each repetition, nanoseconds
 
@@ -163,8 +164,10 @@ static void prepare(const Manifest &manifest, const Sources &sources,
     readSlice(manifest.mesh, desc, rank, source, local);
     memory.args.push_back(local);
   }
-  for (const TensorDesc &desc : manifest.results)
-    memory.results.push_back(memory.allocate(desc.localBytes()));
+  for (const TensorDesc &desc : manifest.results) {
+    memory.parts.push_back(Tensor::zeros(desc.dtype, desc.localShape));
+    memory.results.push_back(memory.parts.back().data);
+  }
   memory.arena = memory.allocate(manifest.arenaBytes);
 }
 
@@ -196,7 +199,7 @@ RunResult dist::execute(const Program &program, const Inputs &inputs,
   RunResult result;
   for (const TensorDesc &desc : manifest.results)
     result.outputs.push_back(
-        {desc.name, Tensor::zeros(desc.dtype, desc.globalShape)});
+        {desc.name, Tensor::zeros(desc.dtype, desc.globalShape), {}});
 
   std::vector<RankMemory> memories(manifest.mesh.size());
   ThreadsRun run(topologyOf(manifest), options.link);
@@ -224,6 +227,10 @@ RunResult dist::execute(const Program &program, const Inputs &inputs,
   });
   if (!ok)
     throw Error(run.message());
+  if (options.keepParts)
+    for (const RankMemory &memory : memories)
+      for (size_t i = 0; i < result.outputs.size(); ++i)
+        result.outputs[i].parts.push_back(memory.parts[i]);
 
   for (int64_t i = 0; i < options.repeat; ++i) {
     int64_t start = INT64_MAX, end = 0;

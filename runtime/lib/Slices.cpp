@@ -159,6 +159,13 @@ void dist::writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                });
 }
 
+void dist::forEachRun(
+    const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
+  if (!isEmpty(desc))
+    forEachPiece(partOf(mesh, desc, rank), 0, 0, 0, visit);
+}
+
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   // The digits of the rank along what cuts the tensor may be anything; what is
   // left of its index without them must be zero.

@@ -3,121 +3,190 @@
 #include "tools/driver/Compare.h"
 #include "dist/Slices.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstdio>
 #include <limits>
 
 using namespace dist;
 
-/// The values as f64: exact for all types but 64-bit integers, which are
-/// compared as such.
-static std::vector<double> toDoubles(const Tensor &tensor) {
-  std::vector<double> values(tensor.count());
-  switch (tensor.dtype) {
-  case DIST_F64:
-  case DIST_F32:
-  case DIST_F16:
-  case DIST_BF16:
-    convert(tensor.dtype, tensor.data, DIST_F64, values.data(), tensor.count());
-    return values;
-  default:
-    break;
-  }
-  int64_t width = dtypeBytes(tensor.dtype);
-  bool isSigned = tensor.dtype != DIST_U8 && tensor.dtype != DIST_I1;
-  const char *data = static_cast<const char *>(tensor.data);
-  for (int64_t i = 0; i < tensor.count(); ++i) {
-    int64_t value = 0;
-    std::memcpy(&value, data + i * width, width);
-    if (isSigned && width < 8) {
-      int shift = 64 - 8 * width;
-      value =
-          static_cast<int64_t>(static_cast<uint64_t>(value) << shift) >> shift;
-    }
-    values[i] = static_cast<double>(value);
-  }
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The values as T, f64 or i64, which hold those of all types of their kind.
+template <class T> static std::vector<T> widen(const Tensor &tensor) {
+  std::vector<T> values(tensor.count());
+  convert(tensor.dtype, tensor.data,
+          std::is_same_v<T, double> ? DIST_F64 : DIST_I64, values.data(),
+          tensor.count());
   return values;
 }
 
-Difference dist::compare(const Tensor &actual, const Tensor &expected,
-                         Tolerance tolerance) {
-  if (actual.shape != expected.shape)
-    throw Error("has shape " + toString(actual.shape) + ", expected " +
-                toString(expected.shape));
-  Difference result;
-  int64_t worst = -1;
-  double worstExcess = -1;
-  auto note = [&](int64_t i, double a, double b, double excess) {
-    result.equal = false;
-    ++result.wrong;
-    if (excess > worstExcess) {
-      worstExcess = excess;
-      worst = i;
-      result.actual = a;
-      result.expected = b;
+static Shape indexOf(int64_t position, const Shape &shape) {
+  Shape index(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    index[dim] = position % shape[dim];
+    position /= shape[dim];
+  }
+  return index;
+}
+
+static bool isFinite(double value) { return std::isfinite(value); }
+static bool isFinite(int64_t) { return true; }
+
+static void note(Nonfinite &found, double value, int64_t position,
+                 const Shape &shape) {
+  if (!found.any())
+    found.first = indexOf(position, shape);
+  ++(std::isnan(value) ? found.nans : found.infinities);
+}
+
+namespace {
+
+/// Compares element after element, as T.
+template <class T> struct Judge {
+  const Shape &shape;
+  const Tolerance &tolerance;
+  Difference &result;
+
+  void judge(int64_t rank, int64_t position, T actual, T expected) {
+    ++result.compared;
+    if (!isFinite(actual))
+      note(result.actualNonfinite, actual, position, shape);
+    double error = 0, allowed = 0, used = 0;
+    if (isFinite(actual) && isFinite(expected)) {
+      if constexpr (std::is_same_v<T, double>)
+        allowed = tolerance.absolute + tolerance.relative * std::abs(expected);
+      if (actual != expected) {
+        // Never 0, also of integers that are one apart at 2^60.
+        error = std::abs(static_cast<double>(actual) -
+                         static_cast<double>(expected));
+        if constexpr (std::is_same_v<T, int64_t>)
+          error = std::max(error, 1.0);
+        used = error / allowed;
+      }
+    } else {
+      bool same =
+          actual == expected || (actual != actual && expected != expected);
+      if (!same)
+        error = used = infinity;
     }
-  };
-  bool floats = isFloat(actual.dtype) || isFloat(expected.dtype);
-  std::vector<double> a = toDoubles(actual), b = toDoubles(expected);
-  bool sameBytes = !floats && actual.dtype == expected.dtype;
-  int64_t width = dtypeBytes(actual.dtype);
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (int64_t i = 0; i < actual.count(); ++i) {
-    if (sameBytes) {
-      const char *x = static_cast<const char *>(actual.data) + i * width;
-      const char *y = static_cast<const char *>(expected.data) + i * width;
-      if (std::memcmp(x, y, width) == 0)
-        continue;
-    } else if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) {
-      continue;
-    }
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      result.maxAbsolute = result.maxRelative = infinity;
-      note(i, a[i], b[i], infinity);
-      continue;
-    }
-    double error = std::abs(a[i] - b[i]);
+    if (error == 0)
+      return;
+    double scale = std::max(std::abs(static_cast<double>(expected)), allowed);
     result.maxAbsolute = std::max(result.maxAbsolute, error);
-    if (b[i] != 0)
-      result.maxRelative = std::max(result.maxRelative, error / std::abs(b[i]));
-    double allowed =
-        floats ? tolerance.absolute + tolerance.relative * std::abs(b[i]) : 0;
-    if (error > allowed || sameBytes)
-      note(i, a[i], b[i], error - allowed);
-  }
-  if (worst >= 0) {
-    result.worst.resize(actual.shape.size());
-    for (size_t dim = actual.shape.size(); dim-- > 0;) {
-      result.worst[dim] = worst % actual.shape[dim];
-      worst /= actual.shape[dim];
+    result.maxRelative =
+        std::max(result.maxRelative,
+                 error == infinity || scale == 0 ? infinity : error / scale);
+    if (used > 1) {
+      ++result.wrong;
+      result.equal = false;
     }
+    if (result.hasWorst && used <= result.maxUsed &&
+        !(used == result.maxUsed && error > worstError))
+      return;
+    result.hasWorst = true;
+    result.maxUsed = used;
+    result.worst = indexOf(position, shape);
+    result.rank = rank;
+    result.actual = static_cast<double>(actual);
+    result.expected = static_cast<double>(expected);
+    result.allowed = allowed;
+    worstError = error;
   }
+  double worstError = 0;
+};
+
+} // namespace
+
+template <class T>
+static void compareAs(const Mesh &mesh, const TensorDesc &desc,
+                      const std::vector<Tensor> &parts, const Tensor &whole,
+                      const Tolerance &tolerance, Difference &result) {
+  std::vector<T> expected = widen<T>(whole);
+  for (int64_t i = 0; i < whole.count(); ++i)
+    if (!isFinite(expected[i]))
+      note(result.expectedNonfinite, expected[i], i, whole.shape);
+  Judge<T> judge{whole.shape, tolerance, result};
+  std::vector<bool> held(whole.count());
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    std::vector<T> actual = widen<T>(parts[rank]);
+    forEachRun(mesh, desc, rank,
+               [&](int64_t local, int64_t global, int64_t count) {
+                 for (int64_t i = 0; i < count; ++i) {
+                   held[global + i] = true;
+                   judge.judge(rank, global + i, actual[local + i],
+                               expected[global + i]);
+                 }
+               });
+  }
+  auto missing = std::find(held.begin(), held.end(), false);
+  if (missing != held.end())
+    throw Error("is not held by any rank at " +
+                toString(indexOf(missing - held.begin(), whole.shape)));
+}
+
+Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
+                         const std::vector<Tensor> &parts,
+                         const Tensor &expected, const Tolerance &tolerance) {
+  if (desc.globalShape != expected.shape)
+    throw Error("has shape " + toString(desc.globalShape) + ", expected " +
+                toString(expected.shape));
+  if (desc.dtype != expected.dtype)
+    throw Error(std::string("is of type ") + dtypeName(desc.dtype) +
+                ", expected " + dtypeName(expected.dtype));
+  Difference result;
+  if (isFloat(desc.dtype))
+    compareAs<double>(mesh, desc, parts, expected, tolerance, result);
+  else
+    compareAs<int64_t>(mesh, desc, parts, expected, tolerance, result);
+  // What cannot be compared is no equality, even where both sides have it.
+  if (!tolerance.allowNonfinite &&
+      (result.actualNonfinite.any() || result.expectedNonfinite.any()))
+    result.equal = false;
   return result;
 }
 
-int64_t dist::holderOf(const Manifest &manifest, const TensorDesc &desc,
-                       const std::vector<int64_t> &index) {
-  for (int64_t rank = 0; rank < manifest.mesh.size(); ++rank) {
-    if (!isWriter(manifest.mesh, desc, rank))
-      continue;
-    bool holds = true;
-    for (size_t dim = 0; dim < index.size() && holds; ++dim) {
-      int64_t rest = index[dim];
-      // Minor to major over the sub-dimensions.
-      for (size_t sub = desc.dims[dim].size(); sub-- > 0 && holds;) {
-        const SubDim &subDim = desc.dims[dim][sub];
-        int64_t position = rest % subDim.size;
-        rest /= subDim.size;
-        std::vector<int64_t> sizes;
-        for (const AxisRef &axis : subDim.axes)
-          sizes.push_back(axis.size);
-        Block block = blockAt(sizes, subDim.size,
-                              placeOf(manifest.mesh, subDim.axes, rank));
-        holds = position >= block.start && position < block.start + block.valid;
-      }
-    }
-    if (holds)
-      return rank;
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+static std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// "3 NaN and 1 infinity, the first at [0, 2]".
+static std::string describe(const Nonfinite &found) {
+  if (!found.any())
+    return "none";
+  return std::to_string(found.nans) + " NaN and " +
+         std::to_string(found.infinities) + " infinite, the first at " +
+         toString(found.first);
+}
+
+std::string dist::describe(const Difference &found,
+                           const std::string &against) {
+  std::string nonfinite;
+  if (found.actualNonfinite.any() || found.expectedNonfinite.any())
+    nonfinite = "; NaN or infinite: on the ranks " +
+                ::describe(found.actualNonfinite) + "; expected " +
+                ::describe(found.expectedNonfinite);
+  if (found.equal) {
+    std::string text = "equal to " + against + " (largest difference " +
+                       number(found.maxAbsolute);
+    if (found.hasWorst && found.maxUsed > 0)
+      text += ", relative " + number(found.maxRelative) + ", " +
+              number(found.maxUsed) + " of what is allowed";
+    return text + nonfinite + ")";
   }
-  return 0;
+  if (found.wrong == 0)
+    return "is not compared with " + against + nonfinite +
+           " (--allow-nonfinite compares them by their places)";
+  return "differs from " + against + " at " + std::to_string(found.wrong) +
+         " of " + std::to_string(found.compared) + " elements; the worst, " +
+         toString(found.worst) + ", is " + number(found.actual) + " on rank " +
+         std::to_string(found.rank) + ", expected " + number(found.expected) +
+         " (allowed is a difference of " + number(found.allowed) + ")" +
+         nonfinite;
 }

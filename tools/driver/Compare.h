@@ -1,6 +1,7 @@
 //===- Compare.h - Whether two results agree --------------------*- C++ -*-===//
 //
-// Element by element, with a relative and an absolute tolerance.
+// What every rank holds of a result against the whole that is expected, element
+// by element: docs/verify.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,28 +13,49 @@
 
 namespace dist {
 
-/// |actual - expected| <= absolute + relative * |expected|. NaN equals NaN, an
-/// infinity itself.
+/// Floats may differ by absolute + relative * |expected|, integers not at all.
 struct Tolerance {
   double relative = 0, absolute = 0;
+  /// Whether NaN equals NaN and an infinity itself, or neither equals anything.
+  bool allowNonfinite = false;
+};
+
+/// NaN and infinities on one side.
+struct Nonfinite {
+  int64_t nans = 0, infinities = 0;
+  Shape first; // index
+  int64_t any() const { return nans + infinities; }
 };
 
 struct Difference {
   bool equal = true;
-  double maxAbsolute = 0, maxRelative = 0;
-  int64_t wrong = 0; // elements beyond the tolerance
-  /// The element furthest beyond the tolerance, and its two values.
-  std::vector<int64_t> worst;
-  double actual = 0, expected = 0;
+  /// Elements compared, each as often as ranks hold it, and those beyond what
+  /// is allowed.
+  int64_t compared = 0, wrong = 0;
+  double maxAbsolute = 0;
+  /// Of |actual - expected| / max(|expected|, what is allowed): at most 1 where
+  /// the results agree, also where terms cancel.
+  double maxRelative = 0;
+  /// Of |actual - expected| / what is allowed.
+  double maxUsed = 0;
+  /// The element that uses most of what is allowed; without index if all are
+  /// the same.
+  Shape worst;
+  bool hasWorst = false;
+  int64_t rank = 0; // that holds it
+  double actual = 0, expected = 0, allowed = 0;
+  Nonfinite actualNonfinite, expectedNonfinite;
 };
 
-/// Throws Error if the shapes differ. Integers must be equal.
-Difference compare(const Tensor &actual, const Tensor &expected,
-                   Tolerance tolerance);
+/// Compares `parts`, of each rank its own, with the whole. Throws Error if
+/// shape or element type are not those expected, or no rank holds some element.
+Difference compare(const Mesh &mesh, const TensorDesc &desc,
+                   const std::vector<Tensor> &parts, const Tensor &expected,
+                   const Tolerance &tolerance);
 
-/// The rank whose part of the result the element comes from.
-int64_t holderOf(const Manifest &manifest, const TensorDesc &desc,
-                 const std::vector<int64_t> &index);
+/// A sentence without its subject: "equal to AGAINST (…)" or "differs from
+/// AGAINST at …".
+std::string describe(const Difference &difference, const std::string &against);
 
 } // namespace dist
 

@@ -45,12 +45,17 @@ struct RunOptions {
   /// Chrome trace (chrome://tracing, Perfetto) of the last run; "" for none.
   std::string trace;
   EmulatedLink link;
+  /// Whether to give also what every rank holds of the results.
+  bool keepParts = false;
 };
 
 struct RunResult {
   struct Output {
     std::string name;
     Tensor tensor; // whole
+    /// What each rank holds, of the local shape, padding included; only with
+    /// RunOptions::keepParts.
+    std::vector<Tensor> parts;
   };
   std::vector<Output> outputs; // in the order of manifest.results
   /// Per repetition, from the moment all ranks were ready to the last one's

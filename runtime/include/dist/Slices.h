@@ -10,6 +10,8 @@
 
 #include "dist/Manifest.h"
 
+#include <functional>
+
 namespace dist {
 
 /// Address within `whole` of rank's local part if that is one piece of it
@@ -26,6 +28,11 @@ void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
 /// global shape; padding is dropped.
 void writeSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                 const void *local, Tensor &whole);
+
+/// Calls visit(local, global, count) for runs of elements that rank's part and
+/// the whole both have in one piece; padding is left out.
+void forEachRun(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
+                const std::function<void(int64_t, int64_t, int64_t)> &visit);
 
 /// Whether `rank` is the one that writes its part: of ranks that hold the same
 /// part, the first.
