@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dist/Executor.h"
+#include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Options {
-  std::string bundle, output, backend = "threads", link;
+  std::string bundle, output, link;
   std::vector<std::string> inputs;
   bool json = false;
   RunOptions run;
@@ -72,7 +72,7 @@ static void report(const Program &program, const RunResult &result,
 static int run(const Options &options) {
   Program program = loadBundle(options.bundle);
   Inputs inputs = readInputs(options.inputs, program.manifest);
-  RunResult result = execute(program, inputs, options.run);
+  RunResult result = launch(program, inputs, options.run);
   if (!options.output.empty())
     writeOutputs(options.output, result);
   report(program, result, options);
@@ -95,7 +95,8 @@ int main(int argc, char **argv) {
       ->allow_extra_args(false);
   app.add_option("--output", options.output,
                  "Folder that receives NAME.npy for each result, whole");
-  app.add_option("--backend", options.backend, "What runs the ranks: threads")
+  app.add_option("--backend", options.run.backend,
+                 "What runs the ranks: threads")
       ->capture_default_str();
   app.add_option("--repeat", options.run.repeat,
                  "How often to run, on the same inputs")
@@ -111,9 +112,7 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
 
   try {
-    if (options.backend != "threads")
-      throw Error("--backend " + options.backend +
-                  ": not in this build; known is threads");
+    checkBackend(options.run.backend);
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     return run(options);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dist/Executor.h"
+#include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "mlir/Pass/PassManager.h"
@@ -374,9 +374,7 @@ static void reportJson(const host::Program &program,
 
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
-  if (backend != "threads")
-    throw host::Error("--backend " + backend +
-                      ": not in this build; known is threads");
+  host::checkBackend(backend);
   if (verify != "off" && !verify.empty() && verify != "f64")
     throw host::Error("--verify=" + verify +
                       ": expected --verify or "
@@ -386,6 +384,7 @@ static bool run() {
                       ": must be at least 1");
   findTolerance();
   host::RunOptions options;
+  options.backend = backend;
   options.weights = common.weights;
   options.repeat = repeat;
   options.trace = trace;
@@ -399,7 +398,7 @@ static bool run() {
   std::vector<std::string> given(inputs.begin(), inputs.end());
   host::Inputs values = host::readInputs(given, program.manifest);
   progress.step("running");
-  host::RunResult result = host::execute(program, values, options);
+  host::RunResult result = host::launch(program, values, options);
   if (!output.empty())
     writeOutputs(result);
 
@@ -409,7 +408,7 @@ static bool run() {
     progress.step("running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    checkReference(program, result, host::execute(single, values, once),
+    checkReference(program, result, host::launch(single, values, once),
                    checks);
   }
   checkRecorded(program, result, checks);

@@ -98,6 +98,9 @@ struct dist_rank {
   virtual ~dist_rank();
 
   // Each returns whether it succeeded; after false the run has failed.
+
+  /// Waits until all ranks of the run are here.
+  virtual bool meet() = 0;
   virtual bool collective(const dist::CollectiveCall &call) = 0;
   virtual bool copy(int32_t stream, int64_t bytes, const void *in,
                     void *out) = 0;

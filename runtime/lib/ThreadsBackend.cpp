@@ -104,6 +104,7 @@ public:
         events(numEvents), channels(run.places.comms.size() * numStreams),
         work(numStreams) {}
 
+  bool meet() override;
   bool collective(const CollectiveCall &call) override;
   bool copy(int32_t stream, int64_t bytes, const void *in, void *out) override;
   bool eventRecord(int32_t event, int32_t stream) override;
@@ -117,7 +118,6 @@ public:
   bool failed() const override { return run.waiting.failed(); }
   void traceContraction(double flops, int64_t startNanos) override;
 
-  bool meet(Channel &channel, const std::function<std::string()> &what);
   /// Lets the streams finish and ends their threads.
   void closeStreams();
 
@@ -133,6 +133,7 @@ private:
     uint32_t at = 0; // completed count of the stream
   };
 
+  bool meet(Channel &channel, const std::function<std::string()> &what);
   bool perform(const CollectiveCall &call);
   bool together(Channel &channel, const CollectiveCall &call);
   bool pointToPoint(Channel &channel, const CollectiveCall &call);
@@ -488,10 +489,9 @@ Channel &ThreadsRun::channel(int32_t comm, int64_t group, int32_t stream) {
   return *channel;
 }
 
-bool ThreadsRun::meet(dist_rank &rank) {
-  auto &self = static_cast<ThreadRank &>(rank);
-  return self.meet(channel(-1, 0, 0), [&self] {
-    return self.topology.describe(self.index) + " is ready to start or stop";
+bool ThreadRank::meet() {
+  return meet(run.channel(-1, 0, 0), [this] {
+    return topology.describe(index) + " is ready to start or stop";
   });
 }
 

@@ -47,9 +47,6 @@ public:
   /// fail the run. Returns whether the run succeeded. May be called once.
   bool run(const std::function<int32_t(dist_rank &)> &body);
 
-  /// Waits until all ranks are here. False if the run has failed.
-  bool meet(dist_rank &rank);
-
   /// Why the run failed: names the rank.
   std::string message() const { return waiting.message(); }
 

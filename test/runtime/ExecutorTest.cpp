@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dist/Executor.h"
+#include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 
@@ -127,7 +127,7 @@ TEST(Executor, RunsABundle) {
   RunOptions options;
   options.repeat = 3;
   options.trace = testing::TempDir() + "/trace.json";
-  RunResult result = execute(program, {{"x", makeInput()}}, options);
+  RunResult result = launch(program, {{"x", makeInput()}}, options);
   EXPECT_EQ(result.seconds.size(), 3u);
   ASSERT_EQ(result.outputs.size(), 1u);
   EXPECT_EQ(result.outputs[0].name, "y");
@@ -146,6 +146,26 @@ TEST(Executor, RunsABundle) {
   EXPECT_EQ(reductions, 4);
 }
 
+// Also the parts that no whole result is made of.
+TEST(Executor, HandsOverWhatEachRankHolds) {
+  Program program = loadBundle(makeBundle("parts.dist", makeManifest()));
+  RunOptions options;
+  EXPECT_TRUE(
+      launch(program, {{"x", makeInput()}}, options).outputs[0].parts.empty());
+  options.keepParts = true;
+  RunResult result = launch(program, {{"x", makeInput()}}, options);
+  ASSERT_EQ(result.outputs[0].parts.size(), 4u);
+  std::vector<float> whole = expectedOutput(makeInput());
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    const Tensor &part = result.outputs[0].parts[rank];
+    EXPECT_EQ(part.shape, (Shape{3, width}));
+    std::vector<float> values = valuesOf(part);
+    int64_t first = rank / 2 * 3, valid = rank / 2 ? 2 : 3;
+    for (int64_t i = 0; i < valid * width; ++i)
+      EXPECT_EQ(values[i], whole[first * width + i]) << rank << " " << i;
+  }
+}
+
 TEST(Executor, ConstantsComeWithTheBundle) {
   Manifest manifest = makeManifest();
   manifest.arguments[1].kind = TensorDesc::Constant;
@@ -158,13 +178,13 @@ TEST(Executor, ConstantsComeWithTheBundle) {
   Program program = loadBundle(folder);
   // They were mapped: dist-run removes its bundles once they are loaded.
   fs::remove(fs::path(folder) / "constants.safetensors");
-  RunResult result = execute(program, {{"x", makeInput()}});
+  RunResult result = launch(program, {{"x", makeInput()}});
   EXPECT_EQ(valuesOf(result.outputs[0].tensor), expectedOutput(makeInput()));
 
   program.manifest.arguments[1].name = "w3";
   EXPECT_TRUE(
       contains(errorOf([&] {
-                 execute(program, {{"x", makeInput()}});
+                 launch(program, {{"x", makeInput()}});
                }),
                "constants.safetensors: the bundle lacks its constant 'w3'; "
                "compile it again"));
@@ -173,45 +193,55 @@ TEST(Executor, ConstantsComeWithTheBundle) {
 TEST(Executor, NamesWhatIsMissing) {
   Manifest manifest = makeManifest();
   Program program = loadBundle(makeBundle("missing.dist", manifest));
-  EXPECT_TRUE(contains(errorOf([&] { execute(program, {}); }),
+  EXPECT_TRUE(contains(errorOf([&] { launch(program, {}); }),
                        "inputs not given (--input NAME=FILE.npy):\n  x "
                        "f32[5, 6]"));
   EXPECT_TRUE(
       contains(errorOf([&] {
-                 execute(program, {{"x", makeInput()}, {"mask", makeInput()}});
+                 launch(program, {{"x", makeInput()}, {"mask", makeInput()}});
                }),
                "the program has no input 'mask'; its inputs are: x"));
   EXPECT_TRUE(
       contains(errorOf([&] {
-                 execute(program, {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
+                 launch(program, {{"x", Tensor::zeros(DIST_F32, {4, 6})}});
                }),
                "input 'x' has shape [4, 6], but the program wants "
                "[5, 6]"));
   EXPECT_TRUE(contains(
       errorOf([&] {
-        execute(program, {{"x", Tensor::zeros(DIST_F64, {5, 6})}});
+        launch(program, {{"x", Tensor::zeros(DIST_F64, {5, 6})}});
       }),
       "input 'x' is f64, which does not convert to the program's f32"));
   RunOptions options;
   options.weights = "nowhere.safetensors";
   EXPECT_TRUE(contains(errorOf([&] {
-                         execute(program, {{"x", makeInput()}}, options);
+                         launch(program, {{"x", makeInput()}}, options);
                        }),
                        "nowhere.safetensors: cannot open"));
   manifest.weights = "";
   program.manifest = manifest;
   EXPECT_TRUE(contains(
       errorOf([&] {
-        execute(program, {{"x", makeInput()}});
+        launch(program, {{"x", makeInput()}});
       }),
       "no weights file (--weights FILE.safetensors) for the parameters:\n  w1 "
       "f32[6, 8]\n  w2 f32[8, 6]"));
 }
 
+TEST(Launcher, NamesTheBackendsThereAre) {
+  Program program = loadBundle(makeBundle("backend.dist", makeManifest()));
+  RunOptions options;
+  options.backend = "mpi";
+  EXPECT_EQ(errorOf([&] {
+              launch(program, {{"x", makeInput()}}, options);
+            }),
+            "--backend mpi: not in this build; known is threads");
+}
+
 TEST(Executor, FailureOfARankIsTheError) {
   Program program = loadBundle(makeBundle("fail.dist", makeManifest()));
   EXPECT_TRUE(contains(errorOf([&] {
-                         execute(program, {{"x", makeInput(666)}});
+                         launch(program, {{"x", makeInput(666)}});
                        }),
                        "the number of the beast"));
 }

@@ -1,76 +1,85 @@
-//===- Executor.h - Runs a compiled program on many ranks -------*- C++ -*-===//
+//===- Executor.h - One rank of a compiled program --------------*- C++ -*-===//
 //
-// Loads a bundle, gives every rank its slices of parameters and inputs, runs
-// dist_main on all ranks and puts the whole results together. Used by dist-exec
-// and dist-run.
+// Gives a rank its parts of parameters, constants and inputs, runs dist_main on
+// it and hands over its parts of the results. It knows nothing of how ranks are
+// started, nor of other ranks: that is a launcher's business (Launcher.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_EXECUTOR_H
 #define DIST_EXECUTOR_H
 
-#include "dist/EmulatedLink.h"
-#include "dist/Manifest.h"
-#include "dist/Safetensors.h"
+#include "dist/Program.h"
 #include "dist/Tensor.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dist {
 
-/// A compiled program: its manifest and its code.
-struct Program {
-  Manifest manifest;
-  dist_main_fn entry = nullptr;
-  /// Keeps the code in memory (a loaded shared object, a JIT).
-  std::shared_ptr<void> code;
-  /// Folder against which a relative manifest.weights is resolved.
-  std::string folder;
-  /// Data of the arguments that are constants; null if there are none.
-  std::shared_ptr<const Safetensors> constants;
-};
-
-/// Opens OUT.dist: reads its manifest, loads its shared object and maps its
-/// constants; it may be removed then. Throws Error.
-Program loadBundle(const std::string &folder);
-
-struct RunOptions {
-  /// "" for the manifest's own.
-  std::string weights;
-  /// How often dist_main runs, on the same arguments.
-  int64_t repeat = 1;
-  /// Chrome trace (chrome://tracing, Perfetto) of the last run; "" for none.
-  std::string trace;
-  EmulatedLink link;
-  /// Whether to give also what every rank holds of the results.
-  bool keepParts = false;
-};
-
-struct RunResult {
-  struct Output {
-    std::string name;
-    Tensor tensor; // whole
-    /// What each rank holds, of the local shape, padding included; only with
-    /// RunOptions::keepParts.
-    std::vector<Tensor> parts;
-  };
-  std::vector<Output> outputs; // in the order of manifest.results
-  /// Per repetition, from the moment all ranks were ready to the last one's
-  /// return.
-  std::vector<double> seconds;
-};
-
 /// Inputs by name, whole; f32 for an f64 argument (and every other conversion
 /// that loses nothing) is converted.
 using Inputs = std::map<std::string, Tensor>;
 
-/// Runs `program` on as many ranks as its mesh has, each a thread. Throws Error
-/// for missing or ill-fitting inputs and weights, and when a rank failed.
-RunResult execute(const Program &program, const Inputs &inputs,
-                  const RunOptions &options = {});
+/// Where the data of each argument comes from: a tensor of the weights file, of
+/// the bundle's constants, or an input. All ranks of a process share one.
+class Arguments {
+public:
+  /// Finds the data of all arguments and checks their types and shapes.
+  /// `weights` is a file, "" for the manifest's own. Throws Error for missing
+  /// or ill-fitting inputs and weights. `program` and `inputs` must live as
+  /// long as this.
+  Arguments(const Program &program, const Inputs &inputs,
+            const std::string &weights = "");
+
+  /// The whole tensor of argument `index` of the manifest.
+  const Tensor &operator[](size_t index) const { return *sources[index]; }
+
+private:
+  std::optional<Safetensors> weightsFile;
+  std::vector<const Tensor *> sources;
+};
+
+/// What one rank has done.
+struct RankResult {
+  /// Its parts of the results, in the order of manifest.results.
+  std::vector<Tensor> parts;
+  /// Start and end of each repetition, in nanoseconds of the steady clock.
+  struct Interval {
+    int64_t start, end;
+  };
+  std::vector<Interval> repetitions;
+};
+
+/// One rank of a run. It owns the rank's memory, from which other ranks may
+/// read until all have ended: keep it until then.
+class Executor {
+public:
+  Executor(const Program &program, const Arguments &arguments)
+      : program(program), arguments(arguments) {}
+
+  /// Runs dist_main `repeat` times on the same arguments, each time after all
+  /// ranks have met; the last one is traced if `trace` is set. `rank` is what
+  /// the launcher's backend made. Returns 0, or non-zero if the run has failed.
+  int32_t run(dist_rank &rank, int64_t repeat, bool trace);
+
+  /// What the rank has done; after run.
+  RankResult takeResult() { return std::move(result); }
+
+private:
+  void prepare(int64_t rank);
+  void *allocate(int64_t bytes);
+
+  const Program &program;
+  const Arguments &arguments;
+  RankResult result;
+  std::vector<std::shared_ptr<void>> owners;
+  std::vector<void *> args, results;
+  void *arena = nullptr;
+};
 
 } // namespace dist
 

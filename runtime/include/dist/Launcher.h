@@ -1,0 +1,59 @@
+//===- Launcher.h - Runs a compiled program on all its ranks ----*- C++ -*-===//
+//
+// Starts as many ranks as the program's mesh has, each with an Executor, and
+// puts the whole results together. How a rank is started is a backend's: a
+// thread of this process, today. Used by dist-exec and dist-run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LAUNCHER_H
+#define DIST_LAUNCHER_H
+
+#include "dist/EmulatedLink.h"
+#include "dist/Executor.h"
+
+#include <string>
+#include <vector>
+
+namespace dist {
+
+struct RunOptions {
+  /// What runs the ranks: "threads".
+  std::string backend = "threads";
+  /// "" for the manifest's own.
+  std::string weights;
+  /// How often dist_main runs, on the same arguments.
+  int64_t repeat = 1;
+  /// Chrome trace (chrome://tracing, Perfetto) of the last run; "" for none.
+  std::string trace;
+  EmulatedLink link;
+  /// Whether what each rank holds of the results is wanted, too.
+  bool keepParts = false;
+};
+
+struct RunResult {
+  struct Output {
+    std::string name;
+    Tensor tensor; // whole
+    /// With RunOptions::keepParts the part that each rank holds, by rank, also
+    /// where several hold the same (padding included); else empty.
+    std::vector<Tensor> parts;
+  };
+  std::vector<Output> outputs; // in the order of manifest.results
+  /// Per repetition, from the moment all ranks were ready to the last one's
+  /// return.
+  std::vector<double> seconds;
+};
+
+/// Throws Error, with those that there are, if this build has no such backend.
+void checkBackend(const std::string &name);
+
+/// Runs `program` on all ranks of its mesh. Throws Error for a backend that
+/// this build lacks, missing or ill-fitting inputs and weights, and when a rank
+/// failed.
+RunResult launch(const Program &program, const Inputs &inputs,
+                 const RunOptions &options = {});
+
+} // namespace dist
+
+#endif // DIST_LAUNCHER_H

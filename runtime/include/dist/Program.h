@@ -1,0 +1,32 @@
+//===- Program.h - A compiled program, loaded from its bundle ---*- C++ -*-===//
+
+#ifndef DIST_PROGRAM_H
+#define DIST_PROGRAM_H
+
+#include "dist/Manifest.h"
+#include "dist/Safetensors.h"
+
+#include <memory>
+#include <string>
+
+namespace dist {
+
+/// A compiled program: its manifest and its code.
+struct Program {
+  Manifest manifest;
+  dist_main_fn entry = nullptr;
+  /// Keeps the code in memory (a loaded shared object, a JIT).
+  std::shared_ptr<void> code;
+  /// Folder against which a relative manifest.weights is resolved.
+  std::string folder;
+  /// Data of the arguments that are constants; null if there are none.
+  std::shared_ptr<const Safetensors> constants;
+};
+
+/// Opens OUT.dist: reads its manifest, loads its shared object and maps its
+/// constants; it may be removed then. Throws Error.
+Program loadBundle(const std::string &folder);
+
+} // namespace dist
+
+#endif // DIST_PROGRAM_H
