@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUCONVERTTOLLVM
@@ -272,35 +273,45 @@ struct StoreBool : ConvertOpToLLVMPattern<memref::StoreOp> {
 // Entry point
 //===----------------------------------------------------------------------===//
 
-/// int32_t dist_main(dist_rank *rank, void *const *args, void *const *results,
-/// void *arena): reads the pointers and calls the program.
-static void emitEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
+/// Makes the program int32_t dist_main(dist_rank *rank, void *const *args,
+/// void *const *results, void *arena). A buffer's address is read from its
+/// table where it is used: thousands of addresses that live through the whole
+/// program would be spilled, in time quadratic in their number.
+static void makeEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
   OpBuilder builder(program->getContext());
-  builder.setInsertionPointAfter(program);
   Location loc = program.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto entry = LLVM::LLVMFuncOp::create(
-      builder, loc, "dist_main",
-      LLVM::LLVMFunctionType::get(builder.getI32Type(),
-                                  {pointer, pointer, pointer, pointer}));
-  Block *block = entry.addEntryBlock(builder);
-  builder.setInsertionPointToStart(block);
-  unsigned numArgs = program.getNumArguments() - numResults - 2;
-  SmallVector<Value> operands = {block->getArgument(0)};
-  auto readPointers = [&](Value table, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) {
-      Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, table,
-                                       ArrayRef<LLVM::GEPArg>{int32_t(i)});
-      operands.push_back(LLVM::LoadOp::create(builder, loc, pointer, slot));
+  Block &entry = program.getBody().front();
+  unsigned numBuffers = entry.getNumArguments() - 2;
+  unsigned numArgs = numBuffers - numResults;
+  // rank, args, results, the buffers, arena
+  Value args = entry.insertArgument(1u, pointer, loc);
+  Value results = entry.insertArgument(2u, pointer, loc);
+  for (unsigned i = 0; i < numBuffers; ++i) {
+    bool isArg = i < numArgs;
+    Value buffer = entry.getArgument(3 + i);
+    for (OpOperand &use : llvm::make_early_inc_range(buffer.getUses())) {
+      builder.setInsertionPoint(use.getOwner());
+      Location here = use.getOwner()->getLoc();
+      Value slot = LLVM::GEPOp::create(
+          builder, here, pointer, pointer, isArg ? args : results,
+          ArrayRef<LLVM::GEPArg>{int32_t(isArg ? i : i - numArgs)});
+      use.set(LLVM::LoadOp::create(builder, here, pointer, slot));
     }
-  };
-  readPointers(block->getArgument(1), numArgs);
-  readPointers(block->getArgument(2), numResults);
-  operands.push_back(block->getArgument(3));
-  LLVM::CallOp::create(builder, loc, program, operands);
-  Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                        builder.getI32IntegerAttr(0));
-  LLVM::ReturnOp::create(builder, loc, zero);
+  }
+  entry.eraseArguments(3, numBuffers);
+  program.removeArgAttrsAttr();
+  program.setFunctionType(LLVM::LLVMFunctionType::get(
+      builder.getI32Type(), {pointer, pointer, pointer, pointer}));
+  program.walk([&](LLVM::ReturnOp op) {
+    builder.setInsertionPoint(op);
+    Value zero =
+        LLVM::ConstantOp::create(builder, op.getLoc(), builder.getI32Type(),
+                                 builder.getI32IntegerAttr(0));
+    LLVM::ReturnOp::create(builder, op.getLoc(), zero);
+    op.erase();
+  });
+  program.setLinkage(LLVM::Linkage::External);
 }
 
 /// Empty buffers get one dimension: MLIR has no strides for `5x0x6`, which a
@@ -368,15 +379,15 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
       return signalPassFailure();
 
     auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    converted.setLinkage(LLVM::Linkage::Internal);
-    emitEntryPoint(converted, numResults ? numResults.getInt() : 0);
     if (failed(SymbolTable::replaceAllSymbolUses(
-            converted, StringAttr::get(context, "dist_program"), module)))
+            converted, StringAttr::get(context, "dist_main"), module)))
       return signalPassFailure();
-    converted.setSymName("dist_program");
+    converted.setSymName("dist_main");
+    // Descriptors fold away: what is left uses the bare addresses.
+    (void)applyPatternsGreedily(converted, FrozenRewritePatternSet());
+    makeEntryPoint(converted, numResults ? numResults.getInt() : 0);
     for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
-      if (function.isExternal() || function.getName() == "dist_main" ||
-          function == converted)
+      if (function.isExternal() || function == converted)
         continue;
       // Code once, at its own place in a profile.
       function.setLinkage(LLVM::Linkage::Internal);
