@@ -1,10 +1,11 @@
 //===- Bufferize.cpp - Tensors become buffers -----------------------------===//
 //
 // --dist-bufferize: prepares a module for upstream's one-shot bufferization
-// and runs it.
+// and runs it, with decisions of our own on what is done in place (InPlace.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -25,6 +26,7 @@
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTBUFFERIZE
@@ -45,6 +47,31 @@ void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   tensor::registerSubsetOpInterfaceExternalModels(registry);
   func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   rt::registerBufferizationModels(registry);
+}
+
+/// What a destination holds may not matter: such a value only lends its shape.
+/// It gets out of the way of what decides where results lie.
+static void dropUnreadDestinations(func::FuncOp function) {
+  SmallVector<Operation *> unread;
+  function.walk([&](linalg::LinalgOp op) {
+    OpBuilder builder(op);
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto type = dyn_cast<RankedTensorType>(init.get().getType());
+      Operation *source = init.get().getDefiningOp();
+      if (!type || !type.hasStaticShape() ||
+          !isa_and_present<DestinationStyleOpInterface>(source) ||
+          op.payloadUsesValueFromOperand(&init))
+        continue;
+      init.set(tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
+                                       type.getElementType()));
+      unread.push_back(source);
+    }
+  });
+  // From the last to the first: each is met after what it was computed for.
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  for (Operation *op : llvm::reverse(unread))
+    if (seen.insert(op).second && isOpTriviallyDead(op))
+      op->erase();
 }
 
 /// Destinations that several ops share would be copied for all but one of them:
@@ -119,10 +146,32 @@ private:
 };
 } // namespace
 
+namespace {
+/// The last op of a value's own block that uses it, also within a region.
+class LastUsers {
+public:
+  Operation *of(Value value) {
+    auto [found, isNew] = known.try_emplace(value, nullptr);
+    if (!isNew)
+      return found->second;
+    Operation *last = nullptr;
+    for (Operation *user : value.getUsers()) {
+      Operation *here = value.getParentBlock()->findAncestorOpInBlock(*user);
+      if (!last || last->isBeforeInBlock(here))
+        last = here;
+    }
+    return found->second = last;
+  }
+
+private:
+  DenseMap<Value, Operation *> known;
+};
+} // namespace
+
 /// The operand whose place `init` may take: an input of equal type that the op
 /// walks over as it does over its result, and that nobody needs afterwards.
 static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init,
-                                    SliceTrace &slices) {
+                                    SliceTrace &slices, LastUsers &users) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (!map.isPermutation())
     return nullptr;
@@ -133,10 +182,8 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init,
         value.getDefiningOp<arith::ConstantOp>() ||
         slices.mayLieInSlice(value) || value.getParentBlock() != op->getBlock())
       continue;
-    if (llvm::all_of(value.getUsers(), [&](Operation *user) {
-          Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-          return here == op || here->isBeforeInBlock(op);
-        }))
+    // What takes the value's place here is no further use of it.
+    if (users.of(value) == op)
       return input;
   }
   return nullptr;
@@ -147,12 +194,13 @@ static OpOperand *findReusableInput(linalg::LinalgOp op, OpOperand &init,
 /// analysis decides.
 static void reuseInputs(func::FuncOp function) {
   SliceTrace slices;
+  LastUsers users;
   function.walk([&](linalg::LinalgOp op) {
     for (OpOperand &init : op.getDpsInitsMutable()) {
       if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
           op.payloadUsesValueFromOperand(&init))
         continue;
-      if (OpOperand *input = findReusableInput(op, init, slices))
+      if (OpOperand *input = findReusableInput(op, init, slices, users))
         init.set(input->get());
     }
   });
@@ -220,13 +268,8 @@ static LogicalResult passDestinations(func::FuncOp function) {
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
-  auto setWritable = [&](unsigned argument, bool isWritable) {
-    function.setArgAttr(argument, BufferizationDialect::kWritableAttrName,
-                        builder.getBoolAttr(isWritable));
-  };
-  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
-    setWritable(i, false);
   separateResults(terminator);
+  SmallVector<Type> types;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     if (!type || !type.hasStaticShape())
@@ -234,14 +277,29 @@ static LogicalResult passDestinations(func::FuncOp function) {
              << operand.getOperandNumber() << " has type "
              << operand.get().getType()
              << "; results must be tensors of static shape";
-    unsigned position = function.getNumArguments();
-    if (failed(function.insertArgument(position, type, DictionaryAttr(), loc)))
-      return failure();
-    setWritable(position, true);
-    operand.set(MaterializeInDestinationOp::create(
-                    builder, loc, operand.get(), function.getArgument(position))
-                    .getResult());
+    types.push_back(type);
   }
+  // All arguments and attributes at once: each change rewrites the whole list.
+  unsigned first = function.getNumArguments(), count = types.size();
+  if (failed(function.insertArguments(SmallVector<unsigned>(count, first),
+                                      types, {},
+                                      SmallVector<Location>(count, loc))))
+    return failure();
+  StringAttr writable =
+      builder.getStringAttr(BufferizationDialect::kWritableAttrName);
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
+  for (auto [index, dictionary] : llvm::enumerate(attributes)) {
+    NamedAttrList list(dictionary);
+    list.set(writable, builder.getBoolAttr(index >= first));
+    dictionary = list.getDictionary(function.getContext());
+  }
+  function.setAllArgAttrs(attributes);
+  for (OpOperand &operand : terminator->getOpOperands())
+    operand.set(MaterializeInDestinationOp::create(
+                    builder, loc, operand.get(),
+                    function.getArgument(first + operand.getOperandNumber()))
+                    .getResult());
   function->getParentOfType<ModuleOp>()->setAttr(
       kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
   function.removeResAttrsAttr();
@@ -263,17 +321,30 @@ static LogicalResult dropResults(func::FuncOp function) {
   return success();
 }
 
+/// Decides what is done in place, everywhere.
+static LogicalResult analyze(ModuleOp module, InPlaceState &state) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && failed(state.analyze(function)))
+      return failure();
+  return success();
+}
+
 namespace {
 struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
+    if (failed(run(getOperation())))
+      signalPassFailure();
+  }
+
+  LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      dropUnreadDestinations(function);
       unshareDestinations(function);
       if (failed(passDestinations(function)))
-        return signalPassFailure();
+        return failure();
     }
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
@@ -284,18 +355,29 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
                                         const BufferizationOptions &) {
       return getMemRefTypeWithStaticIdentityLayout(type, space);
     };
-    if (failed(eliminateEmptyTensors(rewriter, module)))
-      return signalPassFailure();
+    {
+      InPlaceState state(module, options);
+      if (failed(analyze(module, state)) ||
+          failed(eliminateEmptyTensors(rewriter, module, state)))
+        return failure();
+    }
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       copySlicesHandedOn(function);
       reuseInputs(function);
     }
     BufferizationState state;
-    if (failed(runOneShotModuleBufferize(module, options, state)))
-      return signalPassFailure();
+    {
+      InPlaceState analysis(module, options);
+      if (failed(analyze(module, analysis)) ||
+          failed(insertTensorCopies(module, analysis, state)))
+        return failure();
+    }
+    if (failed(bufferizeModuleOp(module, options, state)))
+      return failure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && failed(dropResults(function)))
-        return signalPassFailure();
+        return failure();
+    return success();
   }
 };
 } // namespace

@@ -1,0 +1,598 @@
+//===- InPlace.cpp - Which ops write over their operands ------------------===//
+//
+// Upstream's one-shot analysis compares, for each operand, all reads of all its
+// aliases with all writes: cubic in the length of a chain of ops that are done
+// in place. Here ops are visited in the order of the program. Then a write is
+// safe if no value that exists already and may lie in the same buffer is read
+// later: the end of a live range is one number, and each alias class keeps a
+// list of the members that still live.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/buffers/InPlace.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SubsetOpInterface.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+
+/// How many live parts of one tensor an op is compared with. With more of them
+/// it gets a buffer of its own, which is then copied into its part.
+static constexpr size_t kMaxDisjoint = 16;
+
+static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Subsets
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Overlap { Same, Apart, Partly };
+} // namespace
+
+/// Compares subsets of one tensor whose offsets, sizes and strides are numbers.
+/// Upstream's solver finds the same, in a thousand times as long.
+static std::optional<Overlap> compareConstant(SubsetOpInterface a,
+                                              SubsetOpInterface b) {
+  FailureOr<HyperrectangularSlice> first = a.getAccessedHyperrectangularSlice(),
+                                   second =
+                                       b.getAccessedHyperrectangularSlice();
+  if (failed(first) || failed(second))
+    return std::nullopt;
+  auto getNumbers = [](const HyperrectangularSlice &slice) {
+    std::pair<SmallVector<int64_t>, bool> result({}, true);
+    for (ArrayRef<OpFoldResult> list :
+         {slice.getMixedOffsets(), slice.getMixedSizes(),
+          slice.getMixedStrides()})
+      for (OpFoldResult value : list) {
+        std::optional<int64_t> number = getConstantIntValue(value);
+        result.second &= number.has_value();
+        result.first.push_back(number.value_or(0));
+      }
+    return result;
+  };
+  auto [x, isConstantX] = getNumbers(*first);
+  auto [y, isConstantY] = getNumbers(*second);
+  if (!isConstantX || !isConstantY || x.size() != y.size())
+    return std::nullopt;
+  if (x == y)
+    return Overlap::Same;
+  size_t rank = x.size() / 3;
+  if (llvm::any_of(ArrayRef(x).take_back(rank),
+                   [](int64_t s) { return s < 1; }) ||
+      llvm::any_of(ArrayRef(y).take_back(rank),
+                   [](int64_t s) { return s < 1; }))
+    return std::nullopt;
+  auto endOf = [&](ArrayRef<int64_t> numbers, size_t dim) {
+    return numbers[dim] + (numbers[rank + dim] - 1) * numbers[2 * rank + dim] +
+           1;
+  };
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (endOf(x, dim) <= y[dim] || endOf(y, dim) <= x[dim])
+      return Overlap::Apart;
+  return Overlap::Partly;
+}
+
+/// Whether both ops operate on the same part of the same tensor.
+static bool areSameSubset(SubsetOpInterface a, SubsetOpInterface b) {
+  if (std::optional<Overlap> known = compareConstant(a, b))
+    return *known == Overlap::Same &&
+           a.getTensorContainer() == b.getTensorContainer();
+  return a.operatesOnEquivalentSubset(b,
+                                      [](Value x, Value y) { return x == y; });
+}
+
+namespace {
+
+class InPlaceAnalysis {
+public:
+  explicit InPlaceAnalysis(OneShotAnalysisState &state) : state(state) {}
+
+  LogicalResult run(func::FuncOp function) {
+    number(function);
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { prepare(op); });
+    return visit(function.getBody());
+  }
+
+private:
+  /// Where an op begins and ends in the order of the program.
+  struct Interval {
+    int64_t begin, end;
+  };
+
+  /// A value in its alias class: a union-find forest with what is known of the
+  /// class at the roots.
+  struct Entry {
+    Value value;
+    int64_t lastUse = -1;
+    unsigned parent;
+    /// Members that may be read later; those that are dead leave when met.
+    SmallVector<unsigned, 2> live;
+    bool writable = true;
+    /// When an op that must be in place writes first, and when a member is read
+    /// last (results of such ops aside): the class grows only while the second
+    /// comes before the first.
+    int64_t firstForced = INT64_MAX, lastRead = -1;
+  };
+
+  void number(Operation *root);
+  void prepare(Operation *op);
+  LogicalResult visit(Region &region);
+  LogicalResult visit(Operation *op);
+  LogicalResult decide(OpOperand &operand);
+  bool mayShare(OpOperand &operand);
+  bool mayWrite(OpOperand &operand);
+  bool isPutBack(OpOperand &operand);
+  bool areDisjoint(Value value, OpOperand &operand);
+  bool isReadByOtherOperand(OpOperand &operand, unsigned root);
+  bool isOverwrittenLater(unsigned member, OpOperand &operand);
+  bool isReadInOtherBranchesOnly(unsigned member, Operation *op);
+  void uniteEquivalent(Operation *op);
+  void define(Value value);
+
+  bool needsContents(OpOperand &use);
+  bool repeats(Region &region);
+  int64_t getPosition(Operation *user, Region *home);
+  int64_t getLastUse(Value value, Operation *except = nullptr);
+
+  unsigned getEntry(Value value) {
+    auto [found, isNew] = indices.try_emplace(value, entries.size());
+    if (isNew) {
+      entries.emplace_back();
+      entries.back().value = value;
+      entries.back().parent = found->second;
+      entries.back().lastUse = entries.back().lastRead = getLastUse(value);
+    }
+    return found->second;
+  }
+  unsigned find(unsigned index) {
+    while (entries[index].parent != index) {
+      entries[index].parent = entries[entries[index].parent].parent;
+      index = entries[index].parent;
+    }
+    return index;
+  }
+  unsigned find(Value value) { return find(getEntry(value)); }
+  void unite(Value a, Value b);
+
+  OneShotAnalysisState &state;
+  DenseMap<Operation *, Interval> intervals;
+  DenseMap<Value, unsigned> indices;
+  std::vector<Entry> entries;
+
+  /// The extraction of a subset that a value was computed in, if it was.
+  DenseMap<Value, SubsetExtractionOpInterface> origins;
+  struct Insertion {
+    Operation *op;
+    /// The last time that the destination's contents are needed otherwise.
+    int64_t lastOtherUse;
+  };
+  /// What puts a value back where the extraction took it from.
+  DenseMap<Operation *, Insertion> insertions;
+};
+
+} // namespace
+
+void InPlaceAnalysis::number(Operation *root) {
+  int64_t now = 0;
+  // Between the regions' first and last op lies all that they contain.
+  auto numberNested = [&](Operation *op, auto &&self) -> void {
+    int64_t begin = now++;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          self(&inner, self);
+    intervals[op] = {begin, now - 1};
+  };
+  numberNested(root, numberNested);
+}
+
+//===----------------------------------------------------------------------===//
+// Live ranges
+//===----------------------------------------------------------------------===//
+
+/// Whether the use needs what the tensor holds. What is overwritten unread is
+/// not needed; a view needs it, as it may be read.
+bool InPlaceAnalysis::needsContents(OpOperand &use) {
+  if (state.bufferizesToMemoryRead(use) ||
+      isa<BranchOpInterface>(use.getOwner()))
+    return true;
+  return !state.bufferizesToMemoryWrite(use) &&
+         state.getAliasingValues(use).getNumAliases() > 0;
+}
+
+/// Whether ops of the region may run again, with what lies outside of it as it
+/// was before.
+bool InPlaceAnalysis::repeats(Region &region) {
+  if (!region.hasOneBlock())
+    return true;
+  auto op = state.getOptions().dynCastBufferizableOp(region.getParentOp());
+  return !op || op.isRepetitiveRegion(region.getRegionNumber());
+}
+
+/// When `user` needs a value of the region `home` for the last time: a loop
+/// in between needs it until its own end.
+int64_t InPlaceAnalysis::getPosition(Operation *user, Region *home) {
+  int64_t position = intervals.lookup(user).begin;
+  for (Region *region = user->getParentRegion(); region != home;
+       region = region->getParentRegion())
+    if (repeats(*region))
+      position = intervals.lookup(region->getParentOp()).end;
+  return position;
+}
+
+int64_t InPlaceAnalysis::getLastUse(Value value, Operation *except) {
+  int64_t last = -1;
+  Region *home = value.getParentRegion();
+  for (OpOperand &use : value.getUses())
+    if (use.getOwner() != except && needsContents(use))
+      last = std::max(last, getPosition(use.getOwner(), home));
+  // Blocks may come in any order, and again.
+  if (last >= 0 && !home->hasOneBlock())
+    last = intervals.lookup(home->getParentOp()).end;
+  return last;
+}
+
+//===----------------------------------------------------------------------===//
+// Alias classes
+//===----------------------------------------------------------------------===//
+
+void InPlaceAnalysis::unite(Value a, Value b) {
+  unsigned to = find(a), from = find(b);
+  if (to == from)
+    return;
+  if (entries[to].live.size() < entries[from].live.size())
+    std::swap(to, from);
+  entries[from].parent = to;
+  llvm::append_range(entries[to].live, entries[from].live);
+  entries[from].live.clear();
+  entries[to].writable &= entries[from].writable;
+  entries[to].firstForced =
+      std::min(entries[to].firstForced, entries[from].firstForced);
+  entries[to].lastRead = std::max(entries[to].lastRead, entries[from].lastRead);
+}
+
+void InPlaceAnalysis::define(Value value) {
+  if (!isTensor(value))
+    return;
+  unsigned index = getEntry(value), root = find(index);
+  entries[root].writable &= state.isWritable(value);
+  if (entries[index].lastUse >= 0)
+    entries[root].live.push_back(index);
+}
+
+/// What must be in place whatever else is decided, and where subsets come from.
+void InPlaceAnalysis::prepare(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isTensor(operand.get()) || !state.isInPlace(operand))
+      continue;
+    bool writes = state.bufferizesToMemoryWrite(operand);
+    for (const AliasingValue &alias : state.getAliasingValues(operand)) {
+      if (writes)
+        entries[find(alias.value)].lastRead = -1;
+      unite(operand.get(), alias.value);
+    }
+    if (writes) {
+      int64_t &first = entries[find(operand.get())].firstForced;
+      first = std::min(first, intervals.lookup(op).begin);
+    }
+  }
+
+  if (auto branch = dyn_cast<BranchOpInterface>(op))
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto argument =
+              branch.getSuccessorBlockArgument(operand.getOperandNumber());
+          argument && isTensor(*argument))
+        unite(operand.get(), *argument);
+
+  if (auto extraction = dyn_cast<SubsetExtractionOpInterface>(op)) {
+    origins[extraction.getResult()] = extraction;
+    return;
+  }
+  if (auto insertion = dyn_cast<SubsetInsertionOpInterface>(op)) {
+    Value destination = insertion.getDestinationOperand().get();
+    auto found = origins.find(insertion.getSourceOperand().get());
+    if (isTensor(destination) && found != origins.end() &&
+        !insertions.contains(found->second) &&
+        areSameSubset(cast<SubsetOpInterface>(op),
+                      cast<SubsetOpInterface>(*found->second)) &&
+        llvm::count(op->getOperands(), destination) == 1)
+      insertions[found->second] = {op, getLastUse(destination, op)};
+  }
+  auto inherit = [&](Value result, Value from) {
+    auto found = origins.find(from);
+    if (found != origins.end() && isTensor(result))
+      origins[result] = SubsetExtractionOpInterface(found->second);
+  };
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+    if (std::optional<ResultRange> results = loop.getLoopResults();
+        results && results->size() == loop.getInits().size())
+      for (auto [result, init] : llvm::zip_equal(*results, loop.getInits()))
+        inherit(result, init);
+    return;
+  }
+  for (Value result : op->getResults()) {
+    if (!isTensor(result))
+      continue;
+    AliasingOpOperandList aliases = state.getAliasingOpOperands(result);
+    if (aliases.getNumAliases() == 1)
+      inherit(result, aliases.begin()->opOperand->get());
+  }
+}
+
+/// Tells the state which buffers are the same, as upstream's analysis does.
+void InPlaceAnalysis::uniteEquivalent(Operation *op) {
+  for (Value result : op->getResults()) {
+    if (!isTensor(result))
+      continue;
+    AliasingOpOperandList aliases = state.getAliasingOpOperands(result);
+    if (aliases.getNumAliases() == 0)
+      continue;
+    Value first = aliases.begin()->opOperand->get();
+    bool allEquivalent = true;
+    for (const AliasingOpOperand &alias : aliases) {
+      bool isSame = alias.relation == BufferRelation::Equivalent &&
+                    state.isInPlace(*alias.opOperand);
+      if (isSame && alias.isDefinite) {
+        state.unionEquivalenceClasses(result, alias.opOperand->get());
+        allEquivalent = false;
+        break;
+      }
+      allEquivalent &= isSame && state.areEquivalentBufferizedValues(
+                                     alias.opOperand->get(), first);
+    }
+    if (allEquivalent)
+      state.unionEquivalenceClasses(result, first);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Whether the op reads, through another operand, what it would overwrite
+/// through this one.
+bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
+  Operation *op = operand.getOwner();
+  for (OpOperand &other : op->getOpOperands()) {
+    if (&other == &operand || !isTensor(other.get()) ||
+        find(other.get()) != root)
+      continue;
+    if (state.bufferizesToMemoryWrite(other)) {
+      if (state.isInPlace(other))
+        return true;
+      // It was copied before.
+      if (other.getOperandNumber() < operand.getOperandNumber())
+        continue;
+    }
+    if (!needsContents(other))
+      continue;
+    if (state.areEquivalentBufferizedValues(other.get(), operand.get())) {
+      OpOperand *both[] = {&other, &operand};
+      auto bufferizable = state.getOptions().dynCastBufferizableOp(op);
+      if (bufferizable &&
+          bufferizable.bufferizesToElementwiseAccess(state, both))
+        continue;
+    }
+    if (areDisjoint(other.get(), operand))
+      continue;
+    return true;
+  }
+  return false;
+}
+
+/// Whether the op puts a value where it lies already, so that nothing changes.
+bool InPlaceAnalysis::isPutBack(OpOperand &operand) {
+  auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
+  if (!insertion || &insertion.getDestinationOperand() != &operand)
+    return false;
+  Value source = insertion.getSourceOperand().get();
+  if (isa<MaterializeInDestinationOp>(*insertion))
+    return state.areEquivalentBufferizedValues(source, operand.get());
+  auto origin = origins.find(source);
+  return origin != origins.end() &&
+         insertions.lookup(origin->second).op == insertion &&
+         state.areEquivalentBufferizedValues(source,
+                                             origin->second.getResult());
+}
+
+/// Whether the value lies in a part of a tensor that has nothing in common with
+/// the part that is written through the operand.
+bool InPlaceAnalysis::areDisjoint(Value value, OpOperand &operand) {
+  auto read = origins.find(value), written = origins.find(operand.get());
+  if (read == origins.end())
+    return false;
+  SubsetOpInterface subset;
+  if (auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
+      insertion && &insertion.getDestinationOperand() == &operand)
+    subset = cast<SubsetOpInterface>(*insertion);
+  else if (written != origins.end())
+    subset = cast<SubsetOpInterface>(*written->second);
+  if (!subset)
+    return false;
+  auto other = cast<SubsetOpInterface>(*read->second);
+  if (std::optional<Overlap> known = compareConstant(subset, other))
+    return *known == Overlap::Apart &&
+           state.areEquivalentBufferizedValues(subset.getTensorContainer(),
+                                               other.getTensorContainer());
+  return subset.operatesOnDisjointSubset(other, [&](Value a, Value b) {
+    return state.areEquivalentBufferizedValues(a, b);
+  });
+}
+
+/// Whether the member is the destination of an insertion yet to come that
+/// overwrites the subset which `operand` lies in, and is not needed otherwise.
+bool InPlaceAnalysis::isOverwrittenLater(unsigned member, OpOperand &operand) {
+  int64_t now = intervals.lookup(operand.getOwner()).begin;
+  Value inner = operand.get();
+  for (auto origin = origins.find(inner); origin != origins.end();
+       origin = origins.find(inner)) {
+    inner = origin->second.getSourceOperand().get();
+    auto insertion = insertions.find(origin->second);
+    if (insertion != insertions.end() && inner == entries[member].value &&
+        insertion->second.lastOtherUse <= now)
+      return true;
+  }
+  return false;
+}
+
+/// Whether all later reads of the member are in branches that are not taken
+/// when `op` is reached.
+bool InPlaceAnalysis::isReadInOtherBranchesOnly(unsigned member,
+                                                Operation *op) {
+  Value value = entries[member].value;
+  Region *home = value.getParentRegion();
+  if (op->getParentRegion() == home || !home->hasOneBlock())
+    return false;
+  int64_t now = intervals.lookup(op).begin;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    int64_t position = getPosition(user, home);
+    return position <= now || !needsContents(use) ||
+           (position == intervals.lookup(user).begin &&
+            insideMutuallyExclusiveRegions(op, user));
+  });
+}
+
+/// Whether the op may write over what the operand lies in.
+bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  unsigned root = find(operand.get());
+  if (!entries[root].writable)
+    return false;
+  if (isPutBack(operand))
+    return true;
+  if (isReadByOtherOperand(operand, root))
+    return false;
+  int64_t now = intervals.lookup(op).begin;
+  SmallVector<unsigned, 2> &live = entries[root].live;
+  SmallVector<unsigned, 2> kept;
+  bool isFree = true;
+  // Each step removes a dead member for good or is one of few that are kept.
+  while (!live.empty()) {
+    unsigned member = live.back();
+    if (entries[member].lastUse > now) {
+      if (!isOverwrittenLater(member, operand) &&
+          !isReadInOtherBranchesOnly(member, op) &&
+          (kept.size() >= kMaxDisjoint ||
+           !areDisjoint(entries[member].value, operand))) {
+        isFree = false;
+        break;
+      }
+      kept.push_back(member);
+    }
+    live.pop_back();
+  }
+  llvm::append_range(live, llvm::reverse(kept));
+  return isFree;
+}
+
+/// Whether the op's results may lie in the operand's buffer, given when ops
+/// that must be in place write there.
+bool InPlaceAnalysis::mayShare(OpOperand &operand) {
+  const Entry &entry = entries[find(operand.get())];
+  int64_t firstForced = entry.firstForced, lastRead = entry.lastRead;
+  for (const AliasingValue &alias : state.getAliasingValues(operand)) {
+    const Entry &result = entries[find(alias.value)];
+    firstForced = std::min(firstForced, result.firstForced);
+    lastRead = std::max(lastRead, result.lastRead);
+  }
+  return firstForced <= intervals.lookup(operand.getOwner()).begin ||
+         lastRead <= firstForced;
+}
+
+LogicalResult InPlaceAnalysis::decide(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  // Nothing is known of other ops; bufferization will refuse them.
+  if (!state.getOptions().dynCastBufferizableOp(op))
+    return success();
+  bool isForced = state.isInPlace(operand);
+  bool writes = state.bufferizesToMemoryWrite(operand);
+  if ((writes && !mayWrite(operand)) || (!isForced && !mayShare(operand))) {
+    if (isForced)
+      return op->emitOpError("must write over operand #")
+             << operand.getOperandNumber()
+             << ", but what lies there is still needed";
+    state.bufferizeOutOfPlace(operand);
+    return success();
+  }
+  state.bufferizeInPlace(operand);
+  for (const AliasingValue &alias : state.getAliasingValues(operand))
+    unite(operand.get(), alias.value);
+  return success();
+}
+
+LogicalResult InPlaceAnalysis::visit(Operation *op) {
+  for (Region &region : op->getRegions())
+    if (failed(visit(region)))
+      return failure();
+  for (OpOperand &operand : op->getOpOperands())
+    if (isTensor(operand.get()) && failed(decide(operand)))
+      return failure();
+  uniteEquivalent(op);
+  for (Value result : op->getResults())
+    define(result);
+  return success();
+}
+
+LogicalResult InPlaceAnalysis::visit(Region &region) {
+  for (Block &block : region) {
+    for (Value argument : block.getArguments())
+      define(argument);
+    for (Operation &op : block)
+      if (failed(visit(&op)))
+        return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The state
+//===----------------------------------------------------------------------===//
+
+void dist::InPlaceState::findUndefined(func::FuncOp function) {
+  function.walk<WalkOrder::PreOrder>([&](BufferizableOpInterface op) {
+    // What comes out of a region counts as written.
+    if (op->getNumRegions() > 0)
+      return;
+    for (OpResult result : op->getOpResults()) {
+      if (!isTensor(result))
+        continue;
+      AliasingOpOperandList aliases = getAliasingOpOperands(result);
+      bool isUndefined =
+          aliases.getNumAliases() == 0
+              ? !op.resultBufferizesToMemoryWrite(result, *this)
+              : llvm::all_of(aliases, [&](const AliasingOpOperand &alias) {
+                  return undefined.contains(alias.opOperand->get()) &&
+                         !bufferizesToMemoryWrite(*alias.opOperand);
+                });
+      if (isUndefined)
+        undefined.insert(result);
+    }
+  });
+}
+
+LogicalResult dist::InPlaceState::analyze(func::FuncOp function) {
+  WalkResult checked = function.walk([](ToTensorOp op) {
+    if (op.getRestrict())
+      return WalkResult::advance();
+    op.emitOpError("without `restrict`: the tensor may change unseen");
+    return WalkResult::interrupt();
+  });
+  if (checked.wasInterrupted())
+    return failure();
+  if (failed(InPlaceAnalysis(*this).run(function)))
+    return failure();
+  findUndefined(function);
+  WalkResult verified = function.walk([&](BufferizableOpInterface op) {
+    return failed(op.verifyAnalysis(*this)) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+  });
+  return failure(verified.wasInterrupted());
+}
