@@ -43,6 +43,25 @@ def DistCpuExpandMath : Pass<"dist-cpu-expand-math", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def DistCpuExpandBf16 : Pass<"dist-cpu-expand-bf16", "::mlir::ModuleOp"> {
+  let summary = "bf16 in f32 and integer arithmetic";
+  let description = [{
+    Arithmetic on bf16 is done in f32 and rounded after each op, to nearest and
+    even; rounding and extending are integer arithmetic, which vectorizes on any
+    processor and has the same bits on all.
+
+    ```mlir
+    %0 = arith.addf %a, %b : bf16             // before
+    %x = arith.extf %a : bf16 to f32          // after, with these expanded too
+    %y = arith.extf %b : bf16 to f32
+    %z = arith.addf %x, %y : f32
+    %0 = arith.truncf %z : f32 to bf16
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def DistCpuConvertToLLVM : Pass<"dist-cpu-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "The LLVM dialect, with dist_main as the entry point";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

@@ -52,6 +52,7 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
   // Loops and scalars.
   pm.addPass(createDistCpuExpandMath());
   pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(createDistCpuExpandBf16());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
