@@ -111,7 +111,7 @@ struct Compiler {
 
   /// Compiles into a temporary bundle and loads it; weights are found beside
   /// `file`. Throws host::Error.
-  host::Program compile(ModuleOp module, StringRef file) {
+  host::Program compile(ModuleOp module, StringRef file, bool plain = false) {
     std::string weightsFile = weightsPath(module, file, common.weights);
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
@@ -121,6 +121,11 @@ struct Compiler {
       throw host::Error("no temporary folder to compile into");
     BundleOptions options;
     options.codegen.cpu = common.cpu;
+    options.plain = plain;
+    // Vectorizers are one thing less that both sides share, and most of the
+    // time that plain loops take to compile.
+    if (plain)
+      options.codegen.optLevel = 1;
     auto step = [&](StringRef what) { progress.step(what); };
     options.progress = step;
     std::string bundle = folder.path() + "/program.dist";
@@ -196,7 +201,7 @@ static host::Program compileReference(Compiler &compiler) {
   if (!module || failed(eraseAnnotations(*module)) ||
       failed(distribute(*module, {"", {}, findSizes(*module)})))
     throw host::Error("no program to compare with");
-  return compiler.compile(*module, file);
+  return compiler.compile(*module, file, /*plain=*/true);
 }
 
 static host::Program prepareProgram(Compiler &compiler) {

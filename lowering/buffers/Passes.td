@@ -47,6 +47,17 @@ def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def DistBufferizePlainly : Pass<"dist-bufferize-plainly", "::mlir::ModuleOp"> {
+  let summary = "A buffer for every value, for programs to compare with";
+  let description = [{
+    In place of `--dist-bufferize`, without analysis and with nothing in place:
+    every op that writes gets a copy of what it writes to, slices are copied out,
+    and results are copied to the caller's buffers at the end.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
+}
+
 def DistCarryInPlace : Pass<"dist-carry-in-place", "::mlir::func::FuncOp"> {
   let summary = "What a loop carries stays in one buffer";
   let description = [{
@@ -71,6 +82,10 @@ def DistPlanMemory : Pass<"dist-plan-memory", "::mlir::ModuleOp"> {
     last argument; module attribute `rt.arena_bytes` is its size, and
     `rt.live_bytes` the most bytes alive at once.
   }];
+  let options = [
+    Option<"sharing", "sharing", "bool", "true",
+           "Whether buffers may have the same place, one after the other">
+  ];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 

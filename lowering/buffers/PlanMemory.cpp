@@ -106,6 +106,8 @@ private:
 };
 
 struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
+  using DistPlanMemoryBase::DistPlanMemoryBase;
+
   LogicalResult plan(func::FuncOp function) {
     SmallVector<memref::AllocOp> allocs;
     WalkResult walked = function.walk([&](memref::AllocOp alloc) {
@@ -128,6 +130,10 @@ struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
       return true;
     });
     for (memref::AllocOp alloc : allocs) {
+      if (!sharing) {
+        intervals.push_back({0, 1, sizeInBytes(alloc.getType())});
+        continue;
+      }
       FailureOr<Life> life = lives.of(alloc);
       if (failed(life))
         return failure();

@@ -329,7 +329,9 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
   passes.enableVerifier(false);
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
-  buildLowerCpuPipeline(passes);
+  LowerCpuOptions lowering;
+  lowering.plain = options.plain;
+  buildLowerCpuPipeline(passes, lowering);
   NamedTensors constants;
   if (failed(passes.run(module)) ||
       failed(describeLowered(module, *manifest)) ||

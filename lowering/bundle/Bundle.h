@@ -14,6 +14,8 @@ namespace mlir::dist {
 
 struct BundleOptions {
   CodegenOptions codegen;
+  /// Lowers plainly, for a program to compare with (--dist-lower-cpu=plain).
+  bool plain = false;
   /// Called with a phrase before each step that may take a while.
   llvm::function_ref<void(StringRef)> progress = nullptr;
 };

@@ -33,6 +33,18 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
+def DistCpuPlainLoops : Pass<"dist-cpu-plain-loops", "::mlir::ModuleOp"> {
+  let summary = "Every linalg op becomes a function of plain loops";
+  let description = [{
+    In place of `--dist-cpu-select-contractions` and `--dist-cpu-form-kernels`, for
+    programs to compare with: each op alone in upstream's loops, in a function about
+    whose arguments nothing is said. Copies become loops too.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def DistCpuExpandMath : Pass<"dist-cpu-expand-math", "::mlir::ModuleOp"> {
   let summary = "Mathematical functions in a form that loops vectorize with";
   let description = [{

@@ -32,8 +32,30 @@ namespace mlir::dist {
 } // namespace mlir::dist
 
 using namespace mlir;
+using namespace mlir::dist;
 
-void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
+/// Kernels in one arena, computed in place and fused.
+static void addKernels(OpPassManager &pm) {
+  pm.addPass(createDistBufferize());
+  pm.addNestedPass<func::FuncOp>(createDistCarryInPlace());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
+  pm.addPass(createDistCpuFormKernels());
+  pm.addPass(createDistPlanMemory());
+}
+
+/// Each op alone, on buffers that are its own.
+static void addPlainLoops(OpPassManager &pm) {
+  pm.addPass(createDistBufferizePlainly());
+  pm.addNestedPass<func::FuncOp>(createDistCarryInPlace());
+  pm.addPass(createDistCpuPlainLoops());
+  DistPlanMemoryOptions memory;
+  memory.sharing = false;
+  pm.addPass(createDistPlanMemory(memory));
+}
+
+void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm,
+                                       const LowerCpuOptions &options) {
   // Tensors.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
@@ -43,12 +65,10 @@ void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Buffers.
-  pm.addPass(createDistBufferize());
-  pm.addNestedPass<func::FuncOp>(createDistCarryInPlace());
-  pm.addPass(createCanonicalizerPass());
-  pm.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
-  pm.addPass(createDistCpuFormKernels());
-  pm.addPass(createDistPlanMemory());
+  if (options.plain)
+    addPlainLoops(pm);
+  else
+    addKernels(pm);
   // Loops and scalars.
   pm.addPass(createDistCpuExpandMath());
   pm.addPass(math::createMathExtendToSupportedTypes());
@@ -67,7 +87,7 @@ void mlir::dist::registerLowerCpuPasses() {
   registerDistRtPasses();
   registerDistBufferPasses();
   registerDistLowerCpuPasses();
-  PassPipelineRegistration<>("dist-lower-cpu",
-                             "SPMD tensors to the LLVM dialect for the CPU",
-                             buildLowerCpuPipeline);
+  PassPipelineRegistration<LowerCpuOptions>(
+      "dist-lower-cpu", "SPMD tensors to the LLVM dialect for the CPU",
+      buildLowerCpuPipeline);
 }

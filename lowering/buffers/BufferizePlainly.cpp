@@ -1,0 +1,96 @@
+//===- BufferizePlainly.cpp - A buffer for every value --------------------===//
+//
+// --dist-bufferize-plainly: the bufferization of programs that others are
+// compared with. Nothing is analysed, so nothing can be analysed wrongly:
+// whatever is written is copied before, slices are copied out, and results are
+// copied to where the caller wants them when all is computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/buffers/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTBUFFERIZEPLAINLY
+#include "lowering/buffers/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::bufferization;
+
+/// A slice is a tensor of its own, so that all buffers are dense.
+static void copySlices(ModuleOp module) {
+  module.walk([](tensor::ExtractSliceOp slice) {
+    OpBuilder builder(slice->getContext());
+    builder.setInsertionPointAfter(slice);
+    auto copy = AllocTensorOp::create(builder, slice.getLoc(), slice.getType(),
+                                      ValueRange(), slice.getResult());
+    slice.getResult().replaceAllUsesExcept(copy.getResult(), copy);
+  });
+}
+
+/// What the function returned it copies to buffers that it is given.
+static LogicalResult passResults(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("entry function has ")
+           << function.getBody().getBlocks().size()
+           << " blocks; only structured control flow can be lowered";
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  OpBuilder builder(terminator);
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type || !type.hasStaticShape())
+      return function.emitOpError("result #")
+             << operand.getOperandNumber() << " has type "
+             << operand.get().getType()
+             << "; results must be tensors of static shape";
+    unsigned position = function.getNumArguments();
+    if (failed(function.insertArgument(
+            position, MemRefType::get(type.getShape(), type.getElementType()),
+            DictionaryAttr(), terminator.getLoc())))
+      return failure();
+    memref::CopyOp::create(builder, terminator.getLoc(), operand.get(),
+                           function.getArgument(position));
+  }
+  function->getParentOfType<ModuleOp>()->setAttr(
+      kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
+  terminator.getOperandsMutable().clear();
+  function.removeResAttrsAttr();
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getArgumentTypes(), {}));
+  return success();
+}
+
+namespace {
+struct BufferizePlainly
+    : dist::impl::DistBufferizePlainlyBase<BufferizePlainly> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    copySlices(module);
+    OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.allowReturnAllocsFromLoops = true;
+    options.copyBeforeWrite = true;
+    options.setFunctionBoundaryTypeConversion(
+        LayoutMapOption::IdentityLayoutMap);
+    options.unknownTypeConverterFn = [](TensorType type, Attribute space,
+                                        const BufferizationOptions &) {
+      return getMemRefTypeWithStaticIdentityLayout(type, space);
+    };
+    BufferizationState state;
+    if (failed(runOneShotModuleBufferize(module, options, state)))
+      return signalPassFailure();
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(passResults(function)))
+        return signalPassFailure();
+  }
+};
+} // namespace
