@@ -14,8 +14,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -74,6 +74,69 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
+/// No output replaces what was read, nor the other output.
+static llvm::Error checkOutputs(const frontend::Model &model, StringRef program,
+                                StringRef weights) {
+  auto error = [](const llvm::Twine &message) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+  };
+  auto same = [](StringRef a, StringRef b) {
+    return a != "-" && b != "-" && (a == b || llvm::sys::fs::equivalent(a, b));
+  };
+  for (StringRef path : {program, weights})
+    for (StringRef read : model.files)
+      if (!path.empty() && same(path, read))
+        return error(path + ": would replace what is imported, '" + read + "'");
+  if (!weights.empty() && same(program, weights))
+    return error(program + ": the program and its parameters would go to the "
+                           "same file");
+  return llvm::Error::success();
+}
+
+/// Writes to `path`, which is replaced as a whole or not at all; to standard
+/// output, or what is no file, as it comes.
+static llvm::Error
+writeOutput(StringRef path,
+            llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  auto error = [&](const llvm::Twine &why) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   path + ": cannot be written: " + why);
+  };
+  auto checked = [&](llvm::raw_fd_ostream &os) -> llvm::Error {
+    llvm::Error failure = write(os);
+    os.flush();
+    if (!os.has_error())
+      return failure;
+    llvm::consumeError(std::move(failure));
+    std::string message = os.error().message();
+    os.clear_error();
+    return error(message);
+  };
+  if (path == "-")
+    return checked(llvm::outs());
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)) {
+    std::error_code code;
+    llvm::raw_fd_ostream os(path, code);
+    return code ? error(code.message()) : checked(os);
+  }
+  llvm::Expected<llvm::sys::fs::TempFile> file =
+      llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp",
+                                      llvm::sys::fs::all_read |
+                                          llvm::sys::fs::all_write);
+  if (!file)
+    return error(llvm::toString(file.takeError()));
+  {
+    llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+    if (llvm::Error failure = checked(os)) {
+      llvm::consumeError(file->discard());
+      return failure;
+    }
+  }
+  if (llvm::Error failure = file->keep(path))
+    return error(llvm::toString(std::move(failure)));
+  return llvm::Error::success();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   llvm::cl::HideUnrelatedOptions(category);
@@ -125,23 +188,22 @@ int main(int argc, char **argv) {
   if (!imported)
     return fail(llvm::toString(imported.takeError()));
 
-  // Removed again unless all goes well. A program is of no use without its
-  // weights, so that they come first.
-  std::error_code code;
-  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return fail(output + ": cannot be written: " + code.message());
-  if (!weightsPath.empty() && !imported->parameters.empty())
-    if (llvm::Error failure =
-            frontend::writeSafetensors(weightsPath, imported->parameters))
-      return fail(llvm::toString(std::move(failure)));
+  bool writesWeights = !weightsPath.empty() && !imported->parameters.empty();
+  if (llvm::Error failure = checkOutputs(
+          *model, output, writesWeights ? StringRef(weightsPath) : ""))
+    return fail(llvm::toString(std::move(failure)));
   OpPrintingFlags flags;
   flags.enableDebugInfo(locations);
-  imported->module->print(file.os(), flags);
-  file.os() << "\n";
-  file.os().flush();
-  if (file.os().has_error())
-    return fail(output + ": cannot be written: " + file.os().error().message());
-  file.keep();
+  llvm::Error written = writeOutput(output, [&](llvm::raw_ostream &os) {
+    imported->module->print(os, flags);
+    os << "\n";
+    os.flush();
+    // A program is of no use without its weights, so that they are there first.
+    return writesWeights
+               ? frontend::writeSafetensors(weightsPath, imported->parameters)
+               : llvm::Error::success();
+  });
+  if (written)
+    return fail(llvm::toString(std::move(written)));
   return 0;
 }

@@ -2,9 +2,10 @@
 
 #include "Import.h"
 
-#include "Bindings.h"
-#include "Converter.h"
-#include "Scopes.h"
+#include "dialects/dist/IR/Dist.h"
+#include "frontends/onnx/operators/Converter.h"
+#include "frontends/onnx/operators/Definitions.h"
+#include "frontends/onnx/reading/Scopes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,9 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// The opsets whose operators this importer knows.
-static constexpr int64_t kFirstOpset = 13, kLastOpset = 23;
 
 namespace {
 class Importer {
@@ -84,10 +82,13 @@ private:
 
   struct Unsupported {
     std::string what;
-    std::string first;
+    const Node *first;
     int64_t count = 0;
   };
   std::vector<Unsupported> unsupported;
+  /// Places in that list by what.
+  llvm::StringMap<size_t> unsupportedAt;
+  llvm::DenseSet<const Node *> unsupportedNodes;
 };
 } // namespace
 
@@ -109,7 +110,7 @@ llvm::Error Importer::addInputs() {
                                         (input.ranked ? "" : ", without shape")
                                   : std::string("no tensor"),
                    ", which is not supported");
-    llvm::Expected<Shape> shape = inputShape(model, input, options);
+    llvm::Expected<Shape> shape = inputShape(model, input, options.bindings);
     if (!shape)
       return shape.takeError();
     auto tensor = std::make_unique<Tensor>();
@@ -152,12 +153,11 @@ void Importer::findLive() {
 }
 
 void Importer::noteUnsupported(const Node &node, const std::string &what) {
-  for (Unsupported &entry : unsupported)
-    if (entry.what == what) {
-      ++entry.count;
-      return;
-    }
-  unsupported.push_back({what, node.label().str(), 1});
+  auto [it, fresh] = unsupportedAt.try_emplace(what, unsupported.size());
+  if (fresh)
+    unsupported.push_back({what, &node, 0});
+  ++unsupported[it->second].count;
+  unsupportedNodes.insert(&node);
 }
 
 /// The value that a node reads: computed, an input, a parameter or a constant.
@@ -235,6 +235,12 @@ llvm::Error Importer::convertNode(const Node &node) {
     if (!input.empty() && lost.contains(input))
       return lose();
 
+  std::vector<std::string> problems = checkDefinition(node, model.opset);
+  for (const std::string &problem : problems)
+    noteUnsupported(node, node.op + ": " + problem);
+  if (!problems.empty())
+    return lose();
+
   current = &node;
   std::string what =
       "node '" + node.label().str() + "' (" + node.opName() + "): ";
@@ -262,8 +268,10 @@ llvm::Error Importer::convertNode(const Node &node) {
   bool folded = false;
   for (const Tensor &tensor : context.getResults())
     folded |= tensor.type != DType::Undefined;
-  if (succeeded(result) && !folded)
+  if (succeeded(result) && !folded) {
+    context.forgetReads();
     result = converter->convert(context);
+  }
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
@@ -273,6 +281,8 @@ llvm::Error Importer::convertNode(const Node &node) {
                               : node.opName() + ": " + text);
     return lose();
   }
+  for (const std::string &problem : findIgnored(context))
+    noteUnsupported(node, node.op + ": " + problem);
   for (auto [name, tensor] : llvm::zip(node.outputs, context.getResults())) {
     if (name.empty())
       continue;
@@ -321,14 +331,12 @@ llvm::Error Importer::convertNodes() {
 llvm::Error Importer::unsupportedError() {
   std::string text;
   llvm::raw_string_ostream os(text);
-  int64_t total = 0;
-  for (const Unsupported &entry : unsupported)
-    total += entry.count;
+  size_t total = unsupportedNodes.size();
   os << total << (total == 1 ? " node" : " nodes")
      << " cannot be imported (opset " << model.opset << "):";
   for (const Unsupported &entry : unsupported)
     os << "\n  " << entry.count << " x " << entry.what << ", first in '"
-       << entry.first << "'";
+       << entry.first->label() << "' (node " << entry.first->ordinal << ")";
   return error(text);
 }
 
@@ -380,7 +388,7 @@ ImportedModel Importer::finish() {
         builder.getNamedAttr(key, builder.getStringAttr(value)));
   };
   for (const ValueInfo &input : model.inputs)
-    argumentAttrs.push_back(named("dist.input", input.name));
+    argumentAttrs.push_back(named(dist::kInputAttr, input.name));
   llvm::BitVector unused(body->getNumArguments());
   for (auto [i, index] : llvm::enumerate(argumentParameters)) {
     if (body->getArgument(inputs + i).use_empty()) {
@@ -388,18 +396,19 @@ ImportedModel Importer::finish() {
       continue;
     }
     const Parameter &parameter = parameters.list()[index];
-    argumentAttrs.push_back(named("dist.parameter", parameter.name));
+    argumentAttrs.push_back(named(dist::kParameterAttr, parameter.name));
     result.parameters.push_back(parameter);
   }
   body->eraseArguments(unused);
   for (const ValueInfo &output : model.outputs)
-    resultAttrs.push_back(named("dist.output", output.name));
+    resultAttrs.push_back(named(dist::kOutputAttr, output.name));
   function.setFunctionType(builder.getFunctionType(
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(argumentAttrs);
   function.setAllResultAttrs(resultAttrs);
   if (!options.weights.empty() && !result.parameters.empty())
-    (*module)->setAttr("dist.weights", builder.getStringAttr(options.weights));
+    (*module)->setAttr(dist::kWeightsAttr,
+                       builder.getStringAttr(options.weights));
   result.module = std::move(module);
   return result;
 }
@@ -410,7 +419,7 @@ llvm::Expected<ImportedModel> Importer::run() {
                  ", but this importer knows ", std::to_string(kFirstOpset),
                  " to ", std::to_string(kLastOpset),
                  "; export it with opset_version between these");
-  if (llvm::Error failure = checkBindings(model, options))
+  if (llvm::Error failure = checkBindings(model, options.bindings))
     return std::move(failure);
   for (const ValueInfo &value : model.values)
     declared[value.name] = &value;

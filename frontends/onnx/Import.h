@@ -8,19 +8,18 @@
 #ifndef DIST_FRONTENDS_ONNX_IMPORT_H
 #define DIST_FRONTENDS_ONNX_IMPORT_H
 
-#include "Model.h"
-#include "Parameters.h"
+#include "frontends/onnx/reading/Bindings.h"
+#include "frontends/onnx/reading/Model.h"
+#include "frontends/onnx/reading/Parameters.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-
-#include <map>
 
 namespace mlir::dist::frontend {
 
 struct ImportOptions {
   /// Sizes of dynamic dimensions by name, or by place as `input[0]`.
-  std::map<std::string, int64_t> bindings;
+  Bindings bindings;
   /// What the module's dist.weights says; none if empty.
   std::string weights;
 };

@@ -9,7 +9,7 @@
 #ifndef DIST_FRONTENDS_ONNX_SAFETENSORS_H
 #define DIST_FRONTENDS_ONNX_SAFETENSORS_H
 
-#include "Parameters.h"
+#include "frontends/onnx/reading/Parameters.h"
 
 #include "llvm/Support/Error.h"
 

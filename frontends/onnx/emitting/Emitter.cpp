@@ -1,0 +1,350 @@
+//===- Emitter.cpp - Constants, slices, gathers ---------------------------===//
+//
+// The part of the emitter that moves data without computing; reshapes and
+// transposes are in Reshapes.cpp, loops in Loops.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+
+#include "dialects/dist/IR/Dist.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+/// A constant beyond this belongs into the weights file.
+static constexpr size_t kConstantBytes = 1 << 17;
+
+Shape mlir::dist::frontend::shapeOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? Shape(type.getShape()) : Shape();
+}
+
+std::optional<Shape>
+mlir::dist::frontend::broadcastShapes(ArrayRef<int64_t> a,
+                                      ArrayRef<int64_t> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  Shape result(a);
+  for (size_t i = 0, skip = a.size() - b.size(); i < b.size(); ++i) {
+    int64_t &dim = result[skip + i];
+    if (dim != b[i] && dim != 1 && b[i] != 1)
+      return std::nullopt;
+    if (dim == 1)
+      dim = b[i];
+  }
+  return result;
+}
+
+Emitter::Emitter(MLIRContext *context)
+    : builder(context, this), loc(UnknownLoc::get(context)) {}
+
+void Emitter::setLocation(Location location, StringRef newScope) {
+  loc = location;
+  if (scopeAttr && newScope == scope)
+    return;
+  scope = newScope.str();
+  scopeAttr = builder.getStringAttr(scope);
+  scalars.clear();
+}
+
+/// Every op of the function's own block says which module it came from.
+void Emitter::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
+  Operation *parent = op->getParentOp();
+  if (scopeAttr && parent && parent->getName().getStringRef() == "func.func" &&
+      !op->hasTrait<OpTrait::IsTerminator>())
+    op->setDiscardableAttr(dist::kScopeAttr, scopeAttr);
+}
+
+Type Emitter::typeOf(DType type) {
+  switch (type) {
+  case DType::F16:
+    return builder.getF16Type();
+  case DType::BF16:
+    return builder.getBF16Type();
+  case DType::F32:
+    return builder.getF32Type();
+  case DType::F64:
+    return builder.getF64Type();
+  case DType::Bool:
+    return builder.getI1Type();
+  default:
+    return builder.getIntegerType(sizeOf(type) * 8);
+  }
+}
+
+RankedTensorType Emitter::tensorType(ArrayRef<int64_t> shape, Type element) {
+  return RankedTensorType::get(shape, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static Attribute elementAttr(OpBuilder &builder, Type type,
+                             const HostTensor &tensor, int64_t index) {
+  if (auto floating = dyn_cast<FloatType>(type))
+    return builder.getFloatAttr(floating, tensor.getFloat(index));
+  return builder.getIntegerAttr(
+      type, APInt(type.getIntOrFloatBitWidth(), tensor.getInt(index),
+                  /*isSigned=*/false, /*implicitTrunc=*/true));
+}
+
+Value Emitter::constant(const HostTensor &tensor) {
+  Type element = typeOf(tensor.getType());
+  RankedTensorType type = tensorType(tensor.getShape(), element);
+  if (tensor.size() == 0)
+    return empty(tensor.getShape(), element);
+  if (tensor.isSplat())
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, elementAttr(builder, element, tensor, 0)));
+  if (tensor.getBytes().size() > kConstantBytes && largeConstant)
+    return largeConstant(tensor);
+  if (tensor.getType() == DType::Bool) {
+    SmallVector<bool> bits;
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      bits.push_back(tensor.getInt(i) != 0);
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, bits));
+  }
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::getFromRawBuffer(type, tensor.getBytes()));
+}
+
+Value Emitter::scalar(const HostTensor &tensor, int64_t index) {
+  auto attr = mlir::cast<TypedAttr>(
+      elementAttr(builder, typeOf(tensor.getType()), tensor, index));
+  Value &value = scalars[{builder.getBlock(), attr}];
+  if (!value)
+    value = arith::ConstantOp::create(builder, loc, attr);
+  return value;
+}
+
+Value Emitter::scalar(Type type, double number) {
+  TypedAttr attr;
+  if (auto floating = dyn_cast<FloatType>(type))
+    attr = builder.getFloatAttr(floating, number);
+  else
+    attr = builder.getIntegerAttr(type, static_cast<int64_t>(number));
+  Value &value = scalars[{builder.getBlock(), attr}];
+  if (!value)
+    value = arith::ConstantOp::create(builder, loc, attr);
+  return value;
+}
+
+Value Emitter::scalarInt(Type type, int64_t number) {
+  if (isa<FloatType>(type))
+    return scalar(type, static_cast<double>(number));
+  TypedAttr attr = builder.getIntegerAttr(type, number);
+  Value &value = scalars[{builder.getBlock(), attr}];
+  if (!value)
+    value = arith::ConstantOp::create(builder, loc, attr);
+  return value;
+}
+
+Value Emitter::empty(ArrayRef<int64_t> shape, Type element) {
+  return tensor::EmptyOp::create(builder, loc, shape, element);
+}
+
+Value Emitter::filled(ArrayRef<int64_t> shape, Value scalar) {
+  if (countElements(shape) == 0)
+    return empty(shape, scalar.getType());
+  Value init = empty(shape, scalar.getType());
+  return linalg::FillOp::create(builder, loc, scalar, init).getResult(0);
+}
+
+Value Emitter::iota(ArrayRef<int64_t> shape, int64_t dim, Type element) {
+  return mapPositions({}, shape, element, [&](LoopScalar &s, ArrayRef<Value>) {
+    Value position = s.position(dim);
+    return isa<IndexType>(element) ? position : s.fromIndex(position, element);
+  });
+}
+
+Value Emitter::cast(Value value, DType from, DType to) {
+  if (from == to ||
+      (sizeOf(from) == sizeOf(to) && isInteger(from) && isInteger(to)))
+    return value;
+  return map(
+      value, shapeOf(value), typeOf(to),
+      [&](Scalar &s, ArrayRef<Value> in) { return s.cast(in[0], from, to); });
+}
+
+//===----------------------------------------------------------------------===//
+// Parts and wholes
+//===----------------------------------------------------------------------===//
+
+static SmallVector<OpFoldResult> asAttrs(OpBuilder &builder,
+                                         ArrayRef<int64_t> values) {
+  return llvm::map_to_vector(values, [&](int64_t value) -> OpFoldResult {
+    return builder.getIndexAttr(value);
+  });
+}
+
+Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
+                     ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
+  Shape shape = shapeOf(value);
+  SmallVector<int64_t> cut;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (sizes[i] != shape[i])
+      cut.push_back(i);
+  if (cut.empty())
+    return value;
+  if (countElements(sizes) == 0)
+    return empty(sizes, getElementTypeOrSelf(value));
+  if (std::optional<Unflattened> whole = unflatten(value, cut)) {
+    Shape inner = shapeOf(whole->value);
+    SmallVector<int64_t> innerOffsets(inner.size(), 0), innerSizes(inner),
+        innerStrides(inner.size(), 1);
+    for (int64_t dim : cut) {
+      int64_t at = whole->groups[dim].front();
+      innerOffsets[at] = offsets[dim];
+      innerSizes[at] = sizes[dim];
+      innerStrides[at] = strides[dim];
+    }
+    return reshape(slice(whole->value, innerOffsets, innerSizes, innerStrides),
+                   sizes);
+  }
+  return tensor::ExtractSliceOp::create(
+      builder, loc, value, asAttrs(builder, offsets), asAttrs(builder, sizes),
+      asAttrs(builder, strides));
+}
+
+Value Emitter::sliceDim(Value value, int64_t dim, int64_t offset, int64_t size,
+                        int64_t stride) {
+  Shape sizes = shapeOf(value);
+  SmallVector<int64_t> offsets(sizes.size(), 0), strides(sizes.size(), 1);
+  offsets[dim] = offset;
+  sizes[dim] = size;
+  strides[dim] = stride;
+  return slice(value, offsets, sizes, strides);
+}
+
+Value Emitter::concat(ArrayRef<Value> values, int64_t dim) {
+  SmallVector<Value> parts;
+  for (Value value : values)
+    if (shapeOf(value)[dim] != 0)
+      parts.push_back(value);
+  if (parts.empty())
+    return values.front();
+  if (parts.size() == 1)
+    return parts.front();
+  return tensor::ConcatOp::create(builder, loc, dim, parts);
+}
+
+Value Emitter::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                   Value scalar) {
+  Shape shape = shapeOf(value);
+  bool nothing = true;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    shape[i] += low[i] + high[i];
+    nothing &= low[i] == 0 && high[i] == 0;
+  }
+  if (nothing)
+    return value;
+  if (countElements(shapeOf(value)) == 0)
+    return filled(shape, scalar);
+  return tensor::PadOp::create(
+      builder, loc, tensorType(shape, getElementTypeOrSelf(value)), value,
+      asAttrs(builder, low), asAttrs(builder, high), scalar);
+}
+
+Value Emitter::broadcast(Value value, ArrayRef<int64_t> shape) {
+  if (countElements(shape) == 0)
+    return empty(shape, getElementTypeOrSelf(value));
+  Shape from = shapeOf(value);
+  size_t skip = shape.size() - from.size();
+  SmallVector<int64_t> added;
+  Shape kept;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i >= skip && from[i - skip] == shape[i])
+      kept.push_back(shape[i]);
+    else
+      added.push_back(i);
+  }
+  bool grows = llvm::any_of(added, [&](int64_t i) { return shape[i] != 1; });
+  if (!grows)
+    return reshape(value, shape);
+  value = reshape(value, kept);
+  Value init = empty(shape, getElementTypeOrSelf(value));
+  return linalg::BroadcastOp::create(builder, loc, value, init, added)
+      ->getResult(0);
+}
+
+Value Emitter::tile(Value value, int64_t dim, int64_t times) {
+  if (times == 1)
+    return value;
+  Shape shape = shapeOf(value);
+  Shape apart = shape, spread = shape;
+  apart.insert(apart.begin() + dim, 1);
+  spread.insert(spread.begin() + dim, times);
+  shape[dim] *= times;
+  return reshape(broadcast(reshape(value, apart), spread), shape);
+}
+
+Value Emitter::take(Value value, int64_t dim, ArrayRef<int64_t> indices) {
+  // Runs of a constant positive step are slices.
+  struct Run {
+    int64_t start, size, step;
+  };
+  SmallVector<Run> runs;
+  for (int64_t index : indices) {
+    if (!runs.empty()) {
+      Run &run = runs.back();
+      int64_t step = index - (run.start + (run.size - 1) * run.step);
+      if (step > 0 && (run.size == 1 || step == run.step)) {
+        run.step = step;
+        ++run.size;
+        continue;
+      }
+    }
+    runs.push_back({index, 1, 1});
+  }
+  if (runs.size() <= 8 || shapeOf(value).empty()) {
+    SmallVector<Value> parts;
+    for (const Run &run : runs)
+      parts.push_back(sliceDim(value, dim, run.start, run.size, run.step));
+    if (parts.empty())
+      return sliceDim(value, dim, 0, 0);
+    return concat(parts, dim);
+  }
+  int64_t count = indices.size();
+  RankedTensorType type = tensorType({count, 1}, builder.getIndexType());
+  Value where = arith::ConstantOp::create(
+      builder, loc, DenseIntElementsAttr::get(type, indices));
+  Value gathered = gather(value, where, dim);
+  // The gathered dimension comes first.
+  SmallVector<int64_t> permutation;
+  for (int64_t i = 0, rank = shapeOf(value).size(); i < rank; ++i)
+    permutation.push_back(i == dim ? 0 : i < dim ? i + 1 : i);
+  return transpose(gathered, permutation);
+}
+
+Value Emitter::gather(Value source, Value indices, ArrayRef<int64_t> dims) {
+  Shape shape(shapeOf(indices));
+  shape.pop_back();
+  Shape from = shapeOf(source);
+  for (int64_t i = 0, rank = from.size(); i < rank; ++i)
+    if (!llvm::is_contained(dims, i))
+      shape.push_back(from[i]);
+  if (countElements(shape) == 0)
+    return empty(shape, getElementTypeOrSelf(source));
+  Type type = tensorType(shape, getElementTypeOrSelf(source));
+  return tensor::GatherOp::create(builder, loc, type, source, indices, dims);
+}
+
+Value Emitter::toIndices(Value integers, int64_t size) {
+  return map(integers, shapeOf(integers), builder.getIndexType(),
+             [&](Scalar &s, ArrayRef<Value> in) {
+               Type type = in[0].getType();
+               Value zero = s.constantInt(type, 0);
+               Value wrapped = s.add(in[0], s.constantInt(type, size));
+               Value negative = s.compare(Compare::LT, in[0], zero);
+               return s.toIndex(s.select(negative, wrapped, in[0]));
+             });
+}

@@ -1,0 +1,373 @@
+//===- Elementwise.cpp - Converters of elementwise operators --------------===//
+
+#include "Elementwise.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::dist::frontend::emitElementwise(NodeContext &c,
+                                                    DType result,
+                                                    Emitter::Body body) {
+  Shape shape = c.in(0).shape;
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < c.numInputs(); ++i) {
+    std::optional<Shape> both = broadcastShapes(shape, c.in(i).shape);
+    if (!both)
+      return c.invalid("shapes " + toString(shape) + " and " +
+                       toString(c.in(i).shape) + " do not broadcast");
+    shape = *both;
+    operands.push_back(c.operand(i));
+  }
+  c.set(0, c.emitter.map(operands, shape, c.emitter.typeOf(result), body),
+        result);
+  return success();
+}
+
+LogicalResult mlir::dist::frontend::sameTypes(NodeContext &c, size_t from) {
+  for (size_t i = from; i < c.numInputs(); ++i)
+    if (c.in(i).type != c.in(from).type)
+      return c.invalid("operands of types " + nameOf(c.in(from).type) +
+                       " and " + nameOf(c.in(i).type));
+  return success();
+}
+
+LogicalResult mlir::dist::frontend::takesInputs(NodeContext &c, size_t inputs) {
+  for (size_t i = 0; i < inputs; ++i)
+    if (!c.has(i) || c.in(i).isSequence)
+      return c.invalid("input " + Twine(i) + " is missing or not a tensor");
+  if (c.numInputs() > inputs)
+    return c.invalid(Twine(c.numInputs()) + " inputs instead of " +
+                     Twine(inputs));
+  return success();
+}
+
+LogicalResult mlir::dist::frontend::emitFloat(
+    NodeContext &c, llvm::function_ref<Value(Scalar &, Value)> body) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  if (!isFloat(c.in(0).type))
+    return c.invalid("operand of type " + nameOf(c.in(0).type) +
+                     " where floating point is needed");
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return body(s, in[0]);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+enum class Binary { Add, Sub, Mul, Div };
+
+template <Binary kind> static LogicalResult binary(NodeContext &c) {
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+    return failure();
+  bool plain = isUnsigned(c.in(0).type);
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    switch (kind) {
+    case Binary::Add:
+      return s.add(in[0], in[1]);
+    case Binary::Sub:
+      return s.sub(in[0], in[1]);
+    case Binary::Mul:
+      return s.mul(in[0], in[1]);
+    case Binary::Div:
+      return s.div(in[0], in[1], plain);
+    }
+    return Value();
+  });
+}
+
+static LogicalResult mod(NodeContext &c) {
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+    return failure();
+  bool likeC = c.intAttr("fmod", 0) != 0;
+  bool plain = isUnsigned(c.in(0).type);
+  if (!likeC && isFloat(c.in(0).type))
+    return c.invalid("Mod of floating point needs fmod = 1");
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return likeC ? s.rem(in[0], in[1], plain) : s.floorMod(in[0], in[1], plain);
+  });
+}
+
+static LogicalResult power(NodeContext &c) {
+  if (failed(takesInputs(c, 2)))
+    return failure();
+  DType base = c.in(0).type, exponent = c.in(1).type;
+  std::optional<double> known;
+  if (c.in(1).known && c.in(1).known->isSplat())
+    known = c.in(1).known->getFloat(0);
+  if (!isFloat(base) && (sizeOf(base) == 0 || isUnsigned(base)) && !known)
+    return c.unsupported("Pow of type " + nameOf(base));
+  return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
+    // The exponents that models use, as PyTorch computes them.
+    if (known == 1.0)
+      return in[0];
+    if (known == 2.0)
+      return s.mul(in[0], in[0]);
+    if (known == 3.0)
+      return s.mul(s.mul(in[0], in[0]), in[0]);
+    if (known == 0.5 && isFloat(base))
+      return s.apply(Function::Sqrt, in[0]);
+    if (known == -1.0 && isFloat(base))
+      return s.div(s.constant(in[0].getType(), 1), in[0]);
+    if (!isFloat(base) && isFloat(exponent)) {
+      Value power = s.pow(s.cast(in[0], base, DType::F64),
+                          s.cast(in[1], exponent, DType::F64));
+      return s.cast(power, DType::F64, base);
+    }
+    return s.pow(in[0], s.cast(in[1], exponent, base));
+  });
+}
+
+enum class Variadic { Sum, Mean, Max, Min };
+
+template <Variadic kind> static LogicalResult variadic(NodeContext &c) {
+  if (c.numInputs() == 0)
+    return c.invalid("no inputs");
+  if (failed(takesInputs(c, c.numInputs())) || failed(sameTypes(c)))
+    return failure();
+  bool plain = isUnsigned(c.in(0).type);
+  double inputs = c.numInputs();
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    Value result = in[0];
+    for (Value next : in.drop_front()) {
+      if (kind == Variadic::Max)
+        result = s.max(result, next, plain);
+      else if (kind == Variadic::Min)
+        result = s.min(result, next, plain);
+      else
+        result = s.add(result, next);
+    }
+    if (kind == Variadic::Mean)
+      result = s.div(result, s.constant(result.getType(), inputs), plain);
+    return result;
+  });
+}
+
+static LogicalResult negate(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
+    return s.neg(in[0]);
+  });
+}
+
+static LogicalResult absolute(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  bool plain = isUnsigned(c.in(0).type);
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return plain ? in[0] : s.apply(Function::Abs, in[0]);
+  });
+}
+
+static LogicalResult sign(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  bool plain = isUnsigned(c.in(0).type);
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return s.sign(in[0], plain);
+  });
+}
+
+/// min(max(x, low), high): NaN stays NaN.
+static LogicalResult clip(NodeContext &c) {
+  DType type = c.in(0).type;
+  bool plain = isUnsigned(type);
+  SmallVector<Value> operands{c.value(0)};
+  for (size_t i : {1, 2}) {
+    if (!c.has(i))
+      continue;
+    if (c.in(i).type != type || countElements(c.in(i).shape).value_or(0) != 1)
+      return c.invalid("a bound must be one number of type " + nameOf(type));
+    Value bound = c.operand(i);
+    if (isa<RankedTensorType>(bound.getType()))
+      bound = c.emitter.reshape(bound, {});
+    operands.push_back(bound);
+  }
+  Value result = c.emitter.map(operands, c.in(0).shape, c.emitter.typeOf(type),
+                               [&](Scalar &s, ArrayRef<Value> in) {
+                                 Value value = in[0];
+                                 size_t next = 1;
+                                 if (c.has(1))
+                                   value = s.max(value, in[next++], plain);
+                                 if (c.has(2))
+                                   value = s.min(value, in[next++], plain);
+                                 return value;
+                               });
+  c.set(0, result, type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison, logic, choice
+//===----------------------------------------------------------------------===//
+
+template <Compare predicate> static LogicalResult compare(NodeContext &c) {
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+    return failure();
+  bool plain = isUnsigned(c.in(0).type);
+  return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
+    return s.compare(predicate, in[0], in[1], plain);
+  });
+}
+
+enum class Logic { And, Or, Xor };
+
+template <Logic kind, bool bitwise> static LogicalResult logic(NodeContext &c) {
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+    return failure();
+  DType type = c.in(0).type;
+  if (bitwise ? !isInteger(type) : type != DType::Bool)
+    return c.invalid("operands of type " + nameOf(type));
+  return emitElementwise(c, type, [](Scalar &s, ArrayRef<Value> in) {
+    return kind == Logic::And  ? s.bitAnd(in[0], in[1])
+           : kind == Logic::Or ? s.bitOr(in[0], in[1])
+                               : s.bitXor(in[0], in[1]);
+  });
+}
+
+static LogicalResult logicalNot(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  if (isFloat(c.in(0).type))
+    return c.invalid("operand of type " + nameOf(c.in(0).type));
+  return emitElementwise(c, c.in(0).type, [](Scalar &s, ArrayRef<Value> in) {
+    return s.bitNot(in[0]);
+  });
+}
+
+static LogicalResult bitShift(NodeContext &c) {
+  if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
+    return failure();
+  StringRef direction = c.stringAttr("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return c.unsupported("BitShift with direction '" + direction + "'");
+  bool left = direction == "LEFT";
+  bool plain = isUnsigned(c.in(0).type);
+  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
+    return left ? s.shiftLeft(in[0], in[1]) : s.shiftRight(in[0], in[1], plain);
+  });
+}
+
+static LogicalResult where(NodeContext &c) {
+  if (failed(takesInputs(c, 3)) || failed(sameTypes(c, 1)))
+    return failure();
+  if (c.in(0).type != DType::Bool)
+    return c.invalid("the condition is of type " + nameOf(c.in(0).type));
+  return emitElementwise(c, c.in(1).type, [](Scalar &s, ArrayRef<Value> in) {
+    return s.select(in[0], in[1], in[2]);
+  });
+}
+
+static LogicalResult isNaN(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  if (!isFloat(c.in(0).type))
+    return c.invalid("operand of type " + nameOf(c.in(0).type));
+  return emitElementwise(c, DType::Bool, [](Scalar &s, ArrayRef<Value> in) {
+    return s.isNaN(in[0]);
+  });
+}
+
+static LogicalResult isInf(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  if (!isFloat(c.in(0).type))
+    return c.invalid("operand of type " + nameOf(c.in(0).type));
+  bool negative = c.intAttr("detect_negative", 1) != 0;
+  bool positive = c.intAttr("detect_positive", 1) != 0;
+  return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
+    Type type = in[0].getType();
+    Value result = s.boolean(false);
+    if (positive)
+      result = s.bitOr(
+          result, s.compare(Compare::EQ, in[0], s.constant(type, INFINITY)));
+    if (negative)
+      result = s.bitOr(
+          result, s.compare(Compare::EQ, in[0], s.constant(type, -INFINITY)));
+    return result;
+  });
+}
+
+static LogicalResult castTo(NodeContext &c, DType to) {
+  DType from = c.in(0).type;
+  if (sizeOf(to) == 0)
+    return c.unsupported("Cast to " + nameOf(to));
+  if (from == to) {
+    c.set(0, c.in(0));
+    return success();
+  }
+  // Also where the tensor that CastLike takes its type from is not known.
+  const std::optional<HostTensor> &known = c.in(0).known;
+  if (known && isSmall(to, known->size()) && from != DType::U64 &&
+      to != DType::U64) {
+    HostTensor result(to, known->getShape());
+    for (int64_t i = 0; i < result.size(); ++i) {
+      if (isFloat(from))
+        result.setFloat(i, known->getFloat(i));
+      else
+        result.setInt(i, known->getInt(i));
+    }
+    c.set(0, result);
+    return success();
+  }
+  c.set(0, c.emitter.cast(c.value(0), from, to), to);
+  return success();
+}
+
+static LogicalResult castOp(NodeContext &c) {
+  if (failed(takesInputs(c, 1)))
+    return failure();
+  return castTo(c, static_cast<DType>(c.intAttr("to", 0)));
+}
+
+static LogicalResult castLike(NodeContext &c) {
+  if (failed(takesInputs(c, 2)))
+    return failure();
+  return castTo(c, c.in(1).type);
+}
+
+void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
+  table.add("Add", 2, binary<Binary::Add>);
+  table.add("Sub", 2, binary<Binary::Sub>);
+  table.add("Mul", 2, binary<Binary::Mul>);
+  table.add("Div", 2, binary<Binary::Div>);
+  table.add("Mod", 2, mod);
+  table.add("Pow", 2, power);
+  table.add("Sum", 1, variadic<Variadic::Sum>);
+  table.add("Mean", 1, variadic<Variadic::Mean>);
+  table.add("Max", 1, variadic<Variadic::Max>);
+  table.add("Min", 1, variadic<Variadic::Min>);
+  table.add("Neg", 1, negate);
+  table.add("Abs", 1, absolute);
+  table.add("Sign", 1, sign);
+  table.add("Clip", 1, clip);
+
+  table.add("Equal", 2, compare<Compare::EQ>);
+  table.add("Less", 2, compare<Compare::LT>);
+  table.add("LessOrEqual", 2, compare<Compare::LE>);
+  table.add("Greater", 2, compare<Compare::GT>);
+  table.add("GreaterOrEqual", 2, compare<Compare::GE>);
+  table.add("And", 2, logic<Logic::And, false>);
+  table.add("Or", 2, logic<Logic::Or, false>);
+  table.add("Xor", 2, logic<Logic::Xor, false>);
+  table.add("Not", 1, logicalNot);
+  table.add("BitwiseAnd", 2, logic<Logic::And, true>);
+  table.add("BitwiseOr", 2, logic<Logic::Or, true>);
+  table.add("BitwiseXor", 2, logic<Logic::Xor, true>);
+  table.add("BitwiseNot", 1, logicalNot);
+  table.add("BitShift", 2, bitShift);
+  table.add("Where", 3, where);
+  table.add("IsNaN", 1, isNaN);
+  table.add("IsInf", 1, isInf);
+  table.add("Cast", 1, castOp);
+  table.add("CastLike", 2, castLike);
+}

@@ -1,0 +1,219 @@
+//===- Resize.cpp - Converter of Resize -----------------------------------===//
+
+#include "Converter.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dist::frontend;
+
+/// Where position `at` of the result lies in the input.
+static std::optional<double> originalPosition(StringRef mode, int64_t at,
+                                              double scale, int64_t from,
+                                              int64_t to) {
+  if (mode == "half_pixel")
+    return (at + 0.5) / scale - 0.5;
+  if (mode == "pytorch_half_pixel")
+    return to > 1 ? (at + 0.5) / scale - 0.5 : 0;
+  if (mode == "align_corners")
+    return to > 1 ? at * double(from - 1) / double(to - 1) : 0;
+  if (mode == "asymmetric")
+    return at / scale;
+  if (mode == "half_pixel_symmetric") {
+    double adjustment = to / (from * scale);
+    return from / 2.0 * (1 - adjustment) + (at + 0.5) / scale - 0.5;
+  }
+  return std::nullopt;
+}
+
+/// The coefficients of `mode` around `position`, from `first` on.
+static SmallVector<double> coefficients(StringRef mode, double position,
+                                        double a, int64_t &first) {
+  double base = std::floor(position), t = position - base;
+  first = static_cast<int64_t>(base);
+  if (mode == "linear")
+    return {1 - t, t};
+  // Keys, Cubic convolution interpolation for digital image processing (1981).
+  --first;
+  auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  auto far = [&](double d) {
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+}
+
+namespace {
+/// The attributes of a Resize, and the sizes that it asks for.
+struct Target {
+  StringRef mode, transform, rounding;
+  double cubic = 0;
+  bool excludesOutside = false;
+  Shape shape;
+  SmallVector<double> scales;
+};
+
+/// How a dimension of `from` becomes one of `to`.
+struct Line {
+  int64_t from, to;
+  double scale;
+
+  int64_t clamp(double position) const {
+    return std::clamp<int64_t>(static_cast<int64_t>(position), 0, from - 1);
+  }
+};
+} // namespace
+
+static LogicalResult readAttributes(NodeContext &c, Target &target) {
+  target.mode = c.stringAttr("mode", "nearest");
+  target.transform =
+      c.stringAttr("coordinate_transformation_mode", "half_pixel");
+  target.rounding = c.stringAttr("nearest_mode", "round_prefer_floor");
+  target.cubic = c.floatAttr("cubic_coeff_a", -0.75);
+  target.excludesOutside = c.intAttr("exclude_outside", 0) != 0;
+  StringRef policy = c.stringAttr("keep_aspect_ratio_policy", "stretch");
+  if (target.mode != "nearest" && target.mode != "linear" &&
+      target.mode != "cubic")
+    return c.unsupported("Resize with mode '" + target.mode + "'");
+  if (target.rounding != "round_prefer_floor" &&
+      target.rounding != "round_prefer_ceil" && target.rounding != "floor" &&
+      target.rounding != "ceil")
+    return c.unsupported("Resize with nearest_mode '" + target.rounding + "'");
+  if (c.intAttr("antialias", 0) != 0)
+    return c.unsupported("Resize with antialias");
+  if (policy != "stretch")
+    return c.unsupported("Resize with keep_aspect_ratio_policy '" + policy +
+                         "'");
+  if (!originalPosition(target.transform, 0, 1, 1, 1))
+    return c.unsupported("Resize with coordinate_transformation_mode '" +
+                         target.transform + "'");
+  return success();
+}
+
+/// Sizes (input 3) or scales (input 2) of all axes, or of those in `axes`.
+static LogicalResult readSizes(NodeContext &c, Target &target) {
+  const Tensor &x = c.in(0);
+  int64_t rank = x.rank();
+  SmallVector<int64_t> list;
+  for (int64_t i = 0; i < rank; ++i)
+    list.push_back(i);
+  if (std::optional<SmallVector<int64_t>> given = c.intsAttr("axes"))
+    list = *given;
+  if (failed(c.axes(list, rank)))
+    return failure();
+  target.shape = x.shape;
+  target.scales.assign(rank, 1);
+  auto given = [&](size_t i) {
+    return c.has(i) && !c.in(i).shape.empty() && c.in(i).shape[0] > 0;
+  };
+  bool hasScales = given(2), hasSizes = given(3);
+  if (hasScales && hasSizes)
+    return c.invalid("both scales and sizes");
+  size_t source = hasSizes ? 3 : 2;
+  if (!hasScales && !hasSizes)
+    return c.invalid("neither scales nor sizes");
+  if (!c.data(source))
+    return c.unsupported("Resize to a size computed at run time");
+  const HostTensor &numbers = *c.data(source);
+  if (numbers.size() != static_cast<int64_t>(list.size()))
+    return c.invalid(Twine(numbers.size()) + " sizes or scales for " +
+                     Twine(list.size()) + " axes");
+  for (auto [i, entry] : llvm::enumerate(list)) {
+    int64_t axis = *c.axis(entry, rank), size = x.shape[axis];
+    double number = numbers.getFloat(i);
+    double to = source == 2 ? std::floor(size * number) : number;
+    if (!(to >= 1 && to < 1e6) || size < 1)
+      return c.invalid("a dimension of " + Twine(size) + " becomes " +
+                       std::to_string(to));
+    target.shape[axis] = static_cast<int64_t>(to);
+    target.scales[axis] = source == 2 ? number : to / size;
+  }
+  if (!countElements(target.shape))
+    return c.invalid("a result of shape " + toString(target.shape));
+  return success();
+}
+
+/// The nearest position of the input for each one of the result.
+static SmallVector<int64_t> nearestPositions(const Target &target,
+                                             const Line &line) {
+  SmallVector<int64_t> positions;
+  for (int64_t at = 0; at < line.to; ++at) {
+    double where =
+        *originalPosition(target.transform, at, line.scale, line.from, line.to);
+    double rounded = target.rounding == "floor"  ? std::floor(where)
+                     : target.rounding == "ceil" ? std::ceil(where)
+                     : target.rounding == "round_prefer_ceil"
+                         ? std::floor(where + 0.5)
+                         : std::ceil(where - 0.5);
+    positions.push_back(line.clamp(rounded));
+  }
+  return positions;
+}
+
+/// The matrix [to, from] of an interpolation, which is linear in the input.
+static HostTensor interpolation(DType type, const Target &target,
+                                const Line &line) {
+  HostTensor weights(type, {line.to, line.from});
+  for (int64_t at = 0; at < line.to; ++at) {
+    double position =
+        *originalPosition(target.transform, at, line.scale, line.from, line.to);
+    if (target.mode == "linear")
+      position = std::clamp(position, 0.0, double(line.from - 1));
+    int64_t first;
+    SmallVector<double> parts =
+        coefficients(target.mode, position, target.cubic, first);
+    double sum = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      int64_t tap = first + i;
+      if (target.excludesOutside && (tap < 0 || tap >= line.from))
+        parts[i] = 0;
+      sum += parts[i];
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      int64_t to = at * line.from + line.clamp(double(first + int64_t(i)));
+      weights.setFloat(to, weights.getFloat(to) + parts[i] / sum);
+    }
+  }
+  return weights;
+}
+
+static LogicalResult resize(NodeContext &c) {
+  const Tensor &x = c.in(0);
+  int64_t rank = x.rank();
+  Target target;
+  if (failed(readAttributes(c, target)) || failed(readSizes(c, target)))
+    return failure();
+  Emitter &e = c.emitter;
+  Tensor value = x;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    Line line{x.shape[axis], target.shape[axis], target.scales[axis]};
+    if (line.from == line.to && line.scale == 1)
+      continue;
+    if (target.mode != "nearest" && !isFloat(x.type))
+      return c.unsupported("Resize of type " + nameOf(x.type));
+    if (line.to * line.from > (int64_t(1) << 28))
+      return c.unsupported("Resize of a dimension from " + Twine(line.from) +
+                           " to " + Twine(line.to));
+    if (target.mode == "nearest") {
+      value = c.take(value, axis, nearestPositions(target, line));
+      continue;
+    }
+    SmallVector<int64_t> labels, out;
+    for (int64_t i = 0; i < rank; ++i) {
+      labels.push_back(i);
+      out.push_back(i == axis ? rank : i);
+    }
+    Value weights = e.constant(interpolation(x.type, target, line));
+    Value product =
+        e.contract(c.valueOf(value), labels, weights, {rank, axis}, out);
+    value = Tensor();
+    value.type = x.type;
+    value.shape = shapeOf(product);
+    value.value = product;
+  }
+  c.set(0, value);
+  return success();
+}
+
+void mlir::dist::frontend::addResizeConverters(ConverterTable &table) {
+  table.add("Resize", 1, resize);
+}

@@ -1,0 +1,412 @@
+//===- Parameters.cpp - Initialisers by the model's own names -------------===//
+
+#include "Parameters.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+using namespace mlir::dist::frontend;
+using namespace llvm;
+
+/// Up to this many elements a tensor that is no parameter stays a constant in
+/// the program; PyTorch's own constant folding stops there, too.
+static constexpr int64_t kConstantElements = 8192;
+/// Integers are mostly positions and masks, and worth computing with.
+static constexpr int64_t kConstantIntegers = 65536;
+
+namespace {
+/// The dynamo exporter's list of parameters and buffers:
+/// `p_fc_weight: PARAMETER target='fc.weight'`.
+struct Signature {
+  explicit Signature(const Model &model) {
+    auto it =
+        model.metadata.find("pkg.torch.export.ExportedProgram.graph_signature");
+    if (it == model.metadata.end())
+      return;
+    present = true;
+    for (StringRef line : split(it->second, '\n')) {
+      auto [placeholder, rest] = line.split(": ");
+      auto [kind, tail] = rest.split(" target='");
+      std::string target = tail.split('\'').first.str();
+      if (target.empty())
+        continue;
+      targetOf[placeholder] = target;
+      // What is not saved is no part of the state_dict.
+      if (kind == "PARAMETER" || !tail.contains("persistent=False"))
+        if (targets.insert(target).second)
+          modules.insert(modulePath(target).str());
+    }
+  }
+  /// No such list: the script exporter's, or another program's file.
+  bool empty() const { return !present; }
+
+  /// The targets that a node's fx_node names, in order.
+  SmallVector<StringRef> references(const Node &node) const {
+    SmallVector<StringRef> found;
+    auto it = node.metadata.find("pkg.torch.onnx.fx_node");
+    if (it == node.metadata.end())
+      return found;
+    StringRef text = it->second;
+    while (!text.empty()) {
+      text = text.drop_front(std::min(text.find('%'), text.size()));
+      text.consume_front("%");
+      StringRef name =
+          text.take_while([](char c) { return isAlnum(c) || c == '_'; });
+      if (auto target = targetOf.find(name); target != targetOf.end())
+        found.push_back(target->second);
+      text = text.drop_front(name.size());
+    }
+    return found;
+  }
+
+  /// Whether a module of this path, or inside it, has parameters.
+  bool hasModule(StringRef path) const {
+    if (path.empty())
+      return !targets.empty();
+    auto inside = modules.lower_bound(path.str() + ".");
+    return modules.count(path.str()) ||
+           (inside != modules.end() && isWithin(*inside, path));
+  }
+
+  StringMap<std::string> targetOf;
+  StringSet<> targets;
+  /// Those that own a target.
+  std::set<std::string> modules;
+  bool present = false;
+};
+} // namespace
+
+/// Names that an exporter makes up: onnx::MatMul_550, /layer/Constant_output_0,
+/// val_113, 42.
+static bool isMadeUp(StringRef name) {
+  return name.contains(':') || name.contains('/') || name.starts_with("val_") ||
+         name.find_first_not_of("0123456789_") == StringRef::npos;
+}
+
+/// Whether a node's input `index` is a weight or bias of the node's module, and
+/// which; the leaf of its name, or "".
+static StringRef roleOf(const Node &node, size_t index, int64_t rank) {
+  if (node.op == "MatMul")
+    return index == 1 && rank == 2 ? "weight" : "";
+  if (node.op == "Gemm" || node.op == "Conv" || node.op == "ConvTranspose")
+    return index == 1 ? "weight" : index == 2 ? "bias" : "";
+  // Tables and experts, by whatever name.
+  if (node.op == "Gather" || node.op == "GatherND")
+    return index == 0 && rank > 1 ? "*" : "";
+  return "";
+}
+
+/// Whether the exporter stores an anonymous weight the other way round than
+/// nn.Linear does, [in, out] for [out, in].
+static bool isTransposedRole(const Node &node, size_t index, int64_t rank) {
+  if (index != 1 || rank != 2)
+    return false;
+  if (node.op == "MatMul")
+    return true;
+  if (node.op != "Gemm")
+    return false;
+  auto it = node.attributes.find("transB");
+  return it == node.attributes.end() || it->second.integer == 0;
+}
+
+Parameters::Parameters(const Model &model, const Scopes &scopes) {
+  for (const auto &[name, data] : model.initializers) {
+    entryOf[name] = entries.size();
+    entries.emplace_back().data = data;
+  }
+  // Equal initialisers are stored once; Identity nodes give them their names
+  // back. Equal to the last bit and not all the same number: one tensor with
+  // several names. All the same number: several that are alike by chance, such
+  // as the scales of norms that were never trained.
+  for (const Node &node : model.nodes) {
+    if (node.op != "Identity" || node.inputs.size() != 1)
+      continue;
+    auto it = entryOf.find(node.inputs[0]);
+    if (it == entryOf.end())
+      continue;
+    size_t entry = it->second;
+    if (!isMadeUp(node.outputs[0]) && entries[entry].data.isSplat()) {
+      HostTensor data = entries[entry].data;
+      entry = entries.size();
+      entries.emplace_back().data = data;
+    }
+    entryOf[node.outputs[0]] = entry;
+  }
+  for (const Node &node : model.nodes) {
+    if (isAlias(node))
+      continue;
+    for (auto [index, input] : enumerate(node.inputs)) {
+      auto it = entryOf.find(input);
+      if (it == entryOf.end() || entries[it->second].firstUser)
+        continue;
+      entries[it->second].firstUser = &node;
+      entries[it->second].firstInput = index;
+    }
+  }
+  name(model, scopes);
+  merge(model, scopes);
+}
+
+bool Parameters::isAlias(const Node &node) const {
+  return node.op == "Identity" && node.inputs.size() == 1 &&
+         entryOf.contains(node.inputs[0]);
+}
+
+void Parameters::name(const Model &model, const Scopes &scopes) {
+  Signature signature(model);
+  StringSet<> taken;
+  auto isStateName = [&](StringRef name) {
+    if (signature.empty())
+      return !isMadeUp(name);
+    StringRef fused = name;
+    return signature.targets.contains(name) ||
+           (fused.consume_back("_bias") && signature.targets.contains(fused));
+  };
+
+  // Names that the file still has.
+  for (const auto &it : entryOf) {
+    Entry &entry = entries[it.second];
+    if (!isStateName(it.first()) ||
+        (!entry.name.empty() && entry.name < it.first()))
+      continue;
+    StringRef name = it.first();
+    // A norm folded into the convolution before it leaves `stem.weight_bias`.
+    if (name.ends_with(".weight_bias") && !signature.empty())
+      entry.name = joinPath(modulePath(name), "bias");
+    else
+      entry.name = name.str();
+  }
+  for (const Entry &entry : entries)
+    if (!entry.name.empty())
+      taken.insert(entry.name);
+
+  // The reader of a parameter that was merged with another names it.
+  if (!signature.empty()) {
+    for (const Node &node : model.nodes) {
+      SmallVector<StringRef> references = signature.references(node);
+      for (const std::string &input : node.inputs) {
+        auto it = entryOf.find(input);
+        if (it == entryOf.end() || entries[it->second].name.empty() ||
+            !entries[it->second].data.isSplat() ||
+            is_contained(references, entries[it->second].name))
+          continue;
+        for (StringRef reference : references) {
+          if (leafName(reference) != leafName(entries[it->second].name) ||
+              entryOf.contains(reference))
+            continue;
+          HostTensor data = entries[it->second].data;
+          entryOfUse[input + std::string(1, '\0') + utostr(node.ordinal)] =
+              entries.size();
+          Entry &entry = entries.emplace_back();
+          entry.data = data;
+          entry.name = reference.str();
+          entry.firstUser = &node;
+          taken.insert(reference);
+          break;
+        }
+      }
+    }
+  }
+
+  // Names that were lost: from the node that reads it, the exporter's remarks
+  // on it, and the bias that is added next.
+  StringMap<SmallVector<const Node *, 1>> readers;
+  for (const Node &node : model.nodes)
+    for (const std::string &input : node.inputs)
+      readers[input].push_back(&node);
+  for (const Node &node : model.nodes) {
+    for (auto [index, input] : enumerate(node.inputs)) {
+      auto it = entryOf.find(input);
+      if (it == entryOf.end())
+        continue;
+      Entry &entry = entries[it->second];
+      int64_t rank = entry.data.getRank();
+      StringRef role = roleOf(node, index, rank);
+      if (!entry.name.empty() || role.empty() || !isFloat(entry.data.getType()))
+        continue;
+      StringRef scope = scopes[node];
+      std::string name;
+      if (!signature.empty()) {
+        for (StringRef reference : signature.references(node))
+          if (!entryOf.contains(reference) &&
+              (role == "*" || leafName(reference).contains(role))) {
+            name = reference.str();
+            break;
+          }
+        // Computed from parameters (a weight norm): the module has no
+        // parameter of that name, but it has some.
+        std::string guess = joinPath(scope, role);
+        if (name.empty() && role != "*" && !scope.empty() &&
+            signature.hasModule(scope) && !entryOf.contains(guess))
+          name = guess;
+      } else if (role != "*") {
+        name = joinPath(scope, role);
+        // nn.MultiheadAttention applies its projections itself: the bias, whose
+        // name is kept, tells (`attn.in_proj_bias`, `attn.out_proj.bias`).
+        for (const Node *next : readers.lookup(node.outputs[0])) {
+          if (next->op != "Add" || role != "weight")
+            continue;
+          for (const std::string &other : next->inputs) {
+            auto bias = entryOf.find(other);
+            if (bias == entryOf.end() || isMadeUp(other))
+              continue;
+            StringRef stem = other;
+            if (isWithin(modulePath(stem), scope) && stem.consume_back("bias"))
+              name = stem.str() + "weight";
+            else if (!isWithin(modulePath(stem), scope) &&
+                     scopes[*next] == scope && leafName(stem) == "bias" &&
+                     entries[bias->second].firstUser == next &&
+                     taken.insert(joinPath(scope, "bias")).second)
+              // A tied bias goes by the first of its names; the module that
+              // adds it is its place.
+              entries[bias->second].name = joinPath(scope, "bias");
+          }
+        }
+      }
+      if (name.empty())
+        continue;
+      entry.name = name;
+      entry.transposed = isTransposedRole(node, index, rank);
+    }
+  }
+
+  for (const auto &it : entryOf) {
+    Entry &entry = entries[it.second];
+    bool floating = isFloat(entry.data.getType());
+    bool small =
+        entry.data.size() <= (floating ? kConstantElements : kConstantIntegers);
+    if (!floating && small)
+      entry.name.clear();
+    else if (entry.name.empty() && !small && !entry.data.isSplat())
+      entry.name = it.first().str();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads a tensor in the model's layout.
+struct OwnLayout {
+  OwnLayout(const HostTensor &data, bool transposed)
+      : data(data), transposed(transposed), size(sizeOf(data.getType())) {}
+  const char *at(int64_t index) const {
+    if (transposed) {
+      int64_t rows = data.getShape()[0], columns = data.getShape()[1];
+      index = index % rows * columns + index / rows;
+    }
+    return data.getBytes().data() + index * size;
+  }
+  const HostTensor &data;
+  bool transposed;
+  int64_t size;
+};
+} // namespace
+
+static bool isEqual(const OwnLayout &a, const OwnLayout &b) {
+  if (a.transposed == b.transposed)
+    return a.data.hasSameData(b.data);
+  for (int64_t i = 0, e = a.data.size(); i < e; ++i)
+    if (std::memcmp(a.at(i), b.at(i), a.size) != 0)
+      return false;
+  return true;
+}
+
+void Parameters::merge(const Model &model, const Scopes &scopes) {
+  Signature signature(model);
+  SmallVector<size_t> order;
+  for (auto [i, entry] : enumerate(entries))
+    if (!entry.name.empty() && entry.firstUser)
+      order.push_back(i);
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::make_tuple(entries[a].firstUser->ordinal, entries[a].firstInput,
+                           a) < std::make_tuple(entries[b].firstUser->ordinal,
+                                                entries[b].firstInput, b);
+  });
+
+  // By type, shape and some elements, so that few are compared as a whole.
+  std::map<std::string, SmallVector<size_t, 1>> alike;
+  for (size_t index : order) {
+    Entry &entry = entries[index];
+    OwnLayout own(entry.data, entry.transposed);
+    Shape shape(entry.data.getShape());
+    if (entry.transposed)
+      std::swap(shape[0], shape[1]);
+    std::string key = nameOf(entry.data.getType()) + toString(shape);
+    for (int64_t i = 0, n = std::min<int64_t>(64, entry.data.size()); i < n;
+         ++i)
+      key.append(own.at(entry.data.size() / n * i), own.size);
+    bool splat = entry.data.isSplat();
+    for (size_t other : alike[key]) {
+      if (splat ? entries[other].name != entry.name
+                : !isEqual(own, OwnLayout(entries[other].data,
+                                          entries[other].transposed)))
+        continue;
+      entry.parameter = entries[other].parameter;
+      break;
+    }
+    if (entry.parameter)
+      continue;
+    alike[key].push_back(index);
+    entry.parameter = parameters.size();
+    Parameter &parameter = parameters.emplace_back();
+    parameter.data = entry.data;
+    parameter.transposed = entry.transposed;
+    parameter.name = entry.name;
+
+    // A table that is looked up first and multiplied with last goes by either
+    // name; the lookup's module is its place.
+    const Node &user = *entry.firstUser;
+    StringRef scope = scopes[user], module = modulePath(entry.name);
+    if (user.op == "Gather" && entry.firstInput == 0 &&
+        leafName(entry.name) == "weight" && !scope.empty() &&
+        !isWithin(scope, module) && !isWithin(module, scope)) {
+      std::string place = joinPath(scope, "weight");
+      bool free =
+          signature.empty()
+              ? none_of(entries,
+                        [&](const Entry &other) {
+                          return isWithin(modulePath(other.name), scope);
+                        })
+              : signature.targets.contains(place) && !entryOf.contains(place);
+      if (free)
+        parameter.name = place;
+    }
+    // Different data under one name: keep both, tell them apart.
+    while (!parameterNames.insert(parameter.name).second)
+      parameter.name += "_" + utostr(user.ordinal);
+  }
+}
+
+size_t Parameters::addConstant(StringRef name, const HostTensor &data) {
+  Parameter &parameter = parameters.emplace_back();
+  parameter.data = data;
+  parameter.name = name.str();
+  while (!parameterNames.insert(parameter.name).second)
+    parameter.name += "_";
+  return parameters.size() - 1;
+}
+
+std::optional<Parameters::Use> Parameters::lookup(StringRef value,
+                                                  const Node &user) const {
+  std::string use = value.str() + std::string(1, '\0') + utostr(user.ordinal);
+  const Entry *entry = nullptr;
+  if (auto it = entryOfUse.find(use); it != entryOfUse.end())
+    entry = &entries[it->second];
+  else if (auto it = entryOf.find(value); it != entryOf.end())
+    entry = &entries[it->second];
+  if (!entry || !entry->parameter)
+    return std::nullopt;
+  return Use{*entry->parameter, entry->transposed};
+}
+
+const HostTensor *Parameters::constant(StringRef value) const {
+  auto it = entryOf.find(value);
+  return it == entryOf.end() ? nullptr : &entries[it->second].data;
+}

@@ -1,0 +1,83 @@
+//===- Parameters.h - Initialisers by the model's own names -----*- C++ -*-===//
+//
+// Which initialisers are parameters, what the model calls them, and in which
+// layout it has them: undoes the renaming, transposing, duplicating and merging
+// that the exporters do, so that both exports of a model have the same list.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_READING_PARAMETERS_H
+#define DIST_FRONTENDS_ONNX_READING_PARAMETERS_H
+
+#include "Model.h"
+#include "Scopes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::dist::frontend {
+
+struct Parameter {
+  /// Its key in the state_dict.
+  std::string name;
+  /// As the file has it.
+  HostTensor data;
+  /// The model has it with the two dimensions swapped.
+  bool transposed = false;
+
+  DType getType() const { return data.getType(); }
+  /// In the model's layout.
+  Shape getShape() const {
+    Shape shape(data.getShape());
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    return shape;
+  }
+};
+
+class Parameters {
+public:
+  Parameters(const Model &model, const Scopes &scopes);
+
+  struct Use {
+    /// Index into the list.
+    size_t parameter;
+    /// The node reads it with the two dimensions swapped.
+    bool transposed;
+  };
+  /// The parameter behind a value of the graph, if it is one; `user` reads it.
+  std::optional<Use> lookup(llvm::StringRef value, const Node &user) const;
+  /// Initialisers, and the names that Identity nodes give them.
+  const HostTensor *constant(llvm::StringRef value) const;
+  bool isAlias(const Node &node) const;
+
+  const std::vector<Parameter> &list() const { return parameters; }
+  /// Adds a large constant that no module owns; returns its index.
+  size_t addConstant(llvm::StringRef name, const HostTensor &data);
+
+private:
+  void name(const Model &model, const Scopes &scopes);
+  void merge(const Model &model, const Scopes &scopes);
+
+  /// An initialiser and what is known of it.
+  struct Entry {
+    HostTensor data;
+    std::string name; ///< empty: a constant
+    bool transposed = false;
+    /// The reader that decided, in order of execution.
+    const Node *firstUser = nullptr;
+    size_t firstInput = 0;
+    std::optional<size_t> parameter;
+  };
+  std::vector<Entry> entries;
+  /// Values of the graph to entries.
+  llvm::StringMap<size_t> entryOf;
+  /// "value\0ordinal of the reader" to entries, for values that stand for
+  /// several parameters of equal data.
+  llvm::StringMap<size_t> entryOfUse;
+  std::vector<Parameter> parameters;
+  llvm::StringSet<> parameterNames;
+};
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_READING_PARAMETERS_H
