@@ -8,12 +8,13 @@
 #ifndef DIST_LOWERING_BUFFERS_CONTRACTION_H
 #define DIST_LOWERING_BUFFERS_CONTRACTION_H
 
+#include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::dist {
 
 /// dist_loop_kind of runtime.h.
-enum class LoopKind : int64_t { Batch = 0, M = 1, N = 2, K = 3 };
+using rt::LoopKind;
 
 /// The kind of each loop of c += a * b where every indexing map is a projected
 /// permutation; fails for every other op. Extensions of a and b before the

@@ -1,12 +1,13 @@
 //===- ConvertToLLVM.cpp - The LLVM dialect, with dist_main ---------------===//
 //
-// --dist-cpu-convert-to-llvm: upstream's conversion patterns, those for runtime
-// calls, and the entry point that the runtime expects.
+// --dist-cpu-convert-to-llvm: upstream's conversion patterns, those of the rt
+// dialect, and the entry point that the runtime expects.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
+#include "lowering/rt/ConvertRtToLLVM.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -34,196 +35,6 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Runtime calls
-//===----------------------------------------------------------------------===//
-
-/// Functions of the runtime and constant tables, declared when first asked for.
-class RuntimeSymbols {
-public:
-  explicit RuntimeSymbols(ModuleOp module) : module(module) {
-    for (Operation &op : *module.getBody())
-      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-        functions[symbol.getName()] = &op;
-  }
-
-  LLVM::LLVMFuncOp function(StringRef name, Type result, TypeRange arguments) {
-    Operation *&known = functions[name];
-    if (!known) {
-      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-      known = LLVM::LLVMFuncOp::create(
-          builder, module.getLoc(), name,
-          LLVM::LLVMFunctionType::get(result, SmallVector<Type>(arguments)));
-    }
-    return cast<LLVM::LLVMFuncOp>(known);
-  }
-
-  /// The address of a constant table, the same for equal ones.
-  Value table(OpBuilder &builder, Location loc, DenseI64ArrayAttr values) {
-    LLVM::GlobalOp &global = tables[values];
-    if (!global) {
-      OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-      auto type = LLVM::LLVMArrayType::get(builder.getI64Type(),
-                                           values.asArrayRef().size());
-      auto data = DenseElementsAttr::get(
-          RankedTensorType::get({int64_t(values.asArrayRef().size())},
-                                builder.getI64Type()),
-          values.asArrayRef());
-      global = LLVM::GlobalOp::create(
-          atStart, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-          "table_" + std::to_string(tables.size() - 1), data);
-    }
-    return LLVM::AddressOfOp::create(builder, loc, global);
-  }
-
-  /// The address of a text that ends in a zero byte.
-  Value text(OpBuilder &builder, Location loc, StringRef value) {
-    LLVM::GlobalOp &global = texts[value];
-    if (!global) {
-      OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-      std::string data = value.str() + '\0';
-      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
-      global = LLVM::GlobalOp::create(
-          atStart, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-          "text_" + std::to_string(texts.size() - 1),
-          builder.getStringAttr(data));
-    }
-    return LLVM::AddressOfOp::create(builder, loc, global);
-  }
-
-private:
-  ModuleOp module;
-  llvm::StringMap<Operation *> functions;
-  DenseMap<Attribute, LLVM::GlobalOp> tables;
-  llvm::StringMap<LLVM::GlobalOp> texts;
-};
-
-template <typename Op> struct RuntimePattern : ConvertOpToLLVMPattern<Op> {
-  RuntimePattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
-      : ConvertOpToLLVMPattern<Op>(converter), symbols(symbols) {}
-
-  /// dist_rank of the function around `op`.
-  static Value getRank(Operation *op) {
-    return op->getParentOfType<FunctionOpInterface>().getArgument(0);
-  }
-  /// Where the first element of a buffer lies.
-  Value getPointer(ConversionPatternRewriter &rewriter, Location loc,
-                   Value original, Value converted) const {
-    return MemRefDescriptor(converted).bufferPtr(
-        rewriter, loc, *this->getTypeConverter(),
-        cast<MemRefType>(original.getType()));
-  }
-  Value i32(OpBuilder &builder, Location loc, int32_t value) const {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                    builder.getI32IntegerAttr(value));
-  }
-  Value i64(OpBuilder &builder, Location loc, int64_t value) const {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
-                                    builder.getI64IntegerAttr(value));
-  }
-  Value call(OpBuilder &builder, Location loc, StringRef name, Type result,
-             ValueRange arguments) const {
-    LLVM::LLVMFuncOp function =
-        symbols.function(name, result, arguments.getTypes());
-    return LLVM::CallOp::create(builder, loc, function, arguments).getResult();
-  }
-
-  RuntimeSymbols &symbols;
-};
-
-struct LowerContract : RuntimePattern<rt::ContractOp> {
-  using RuntimePattern::RuntimePattern;
-  LogicalResult
-  matchAndRewrite(rt::ContractOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto dtype = [](Value buffer) {
-      return rt::getDtype(cast<MemRefType>(buffer.getType()).getElementType());
-    };
-    FailureOr<int32_t> in = dtype(op.getA()), out = dtype(op.getC());
-    if (failed(in) || failed(out))
-      return op.emitOpError("the runtime lacks element type ")
-             << op.getA().getType();
-    call(rewriter, loc, "dist_contract", rewriter.getI32Type(),
-         {getRank(op), i32(rewriter, loc, *in), i32(rewriter, loc, *out),
-          i32(rewriter, loc, op.getAccumulate()),
-          i32(rewriter, loc, op.getLoops().size() / 5),
-          symbols.table(rewriter, loc, op.getLoopsAttr()),
-          getPointer(rewriter, loc, op.getA(), adaptor.getA()),
-          getPointer(rewriter, loc, op.getB(), adaptor.getB()),
-          getPointer(rewriter, loc, op.getC(), adaptor.getC())});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerCollective : RuntimePattern<rt::CollectiveOp> {
-  using RuntimePattern::RuntimePattern;
-  LogicalResult
-  matchAndRewrite(rt::CollectiveOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    FailureOr<int32_t> dtype = rt::getDtype(
-        cast<MemRefType>(op.getInput().getType()).getElementType());
-    if (failed(dtype))
-      return op.emitOpError("the runtime lacks element type ")
-             << op.getInput().getType();
-    SmallVector<Value> arguments = {
-        getRank(op), i32(rewriter, loc, op.getComm()),
-        i32(rewriter, loc, /*stream=*/0), i32(rewriter, loc, op.getSite()),
-        i32(rewriter, loc, *dtype)};
-    if (op.getReduction())
-      arguments.push_back(i32(rewriter, loc, *op.getReduction()));
-    ArrayRef<int64_t> params = op.getParams();
-    if (op.getKind() == "collective_permute") {
-      ArrayRef<int64_t> pairs = params.drop_front();
-      arguments.push_back(i64(rewriter, loc, pairs.size() / 2));
-      arguments.push_back(
-          symbols.table(rewriter, loc, rewriter.getDenseI64ArrayAttr(pairs)));
-      params = params.take_front();
-    } else if (op.getKind() == "all_to_all") {
-      arguments.push_back(i32(rewriter, loc, params.front())); // split_first
-      params = params.drop_front();
-    }
-    for (int64_t param : params)
-      arguments.push_back(i64(rewriter, loc, param));
-    arguments.push_back(
-        getPointer(rewriter, loc, op.getInput(), adaptor.getInput()));
-    arguments.push_back(
-        getPointer(rewriter, loc, op.getInit(), adaptor.getInit()));
-    call(rewriter, loc, ("dist_" + op.getKind()).str(), rewriter.getI32Type(),
-         arguments);
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerCommIndex : RuntimePattern<rt::CommIndexOp> {
-  using RuntimePattern::RuntimePattern;
-  LogicalResult
-  matchAndRewrite(rt::CommIndexOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(
-        op,
-        call(rewriter, op.getLoc(), "dist_comm_index", rewriter.getI64Type(),
-             {getRank(op), i32(rewriter, op.getLoc(), op.getComm())}));
-    return success();
-  }
-};
-
-struct LowerFail : RuntimePattern<rt::FailOp> {
-  using RuntimePattern::RuntimePattern;
-  LogicalResult
-  matchAndRewrite(rt::FailOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    call(rewriter, op.getLoc(), "dist_fail", rewriter.getI32Type(),
-         {adaptor.getRank(),
-          symbols.text(rewriter, op.getLoc(), op.getMessage())});
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
 
 //===----------------------------------------------------------------------===//
 // i1 in memory is a byte
@@ -358,10 +169,12 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     options.useBarePtrCallConv = true;
     options.overrideIndexBitwidth(64);
     LLVMTypeConverter converter(context, options);
-    RuntimeSymbols symbols(module);
+    converter.addConversion([](rt::EventType type) -> Type {
+      return IntegerType::get(type.getContext(), 32);
+    });
+    rt::RuntimeSymbols symbols(module);
     RewritePatternSet patterns(context);
-    patterns.add<LowerContract, LowerCollective, LowerCommIndex, LowerFail>(
-        converter, symbols);
+    rt::populateRtToLLVMPatterns(converter, symbols, patterns);
     patterns.add<LoadBool, StoreBool>(converter);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);

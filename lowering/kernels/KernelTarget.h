@@ -8,14 +8,13 @@
 #ifndef DIST_LOWERING_KERNELS_KERNELTARGET_H
 #define DIST_LOWERING_KERNELS_KERNELTARGET_H
 
+#include "lowering/buffers/Contraction.h"
 #include "lowering/kernels/KernelGroup.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::dist {
-
-enum class LoopKind : int64_t;
 
 /// A kernel, and what to call it with.
 struct Kernel {

@@ -1,6 +1,7 @@
 //===- SelectContractions.cpp - Contractions become runtime calls ---------===//
 //
-// Recognises contractions (Contraction.h); whether a call pays, the target says.
+// Recognises contractions (Contraction.h); whether a call pays, the target
+// says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,19 +62,20 @@ static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
   if (!target.isContractionCall(in, out, *nest, *kinds))
     return success();
 
-  SmallVector<int64_t> table;
+  SmallVector<Attribute> loops;
   for (size_t loop = 0; loop < nest->sizes.size(); ++loop) {
     if (nest->sizes[loop] == 1)
       continue;
-    table.push_back(static_cast<int64_t>((*kinds)[loop]));
-    table.push_back(nest->sizes[loop]);
-    for (const Access &access : nest->accesses)
-      table.push_back(access.strides[loop]);
+    ArrayRef<Access> accesses = nest->accesses;
+    loops.push_back(
+        rt::LoopAttr::get(op.getContext(), (*kinds)[loop], nest->sizes[loop],
+                          accesses[0].strides[loop], accesses[1].strides[loop],
+                          accesses[2].strides[loop]));
   }
   linalg::FillOp fill = findZeroFill(op, c);
   OpBuilder builder(op);
   auto call = rt::ContractOp::create(builder, op.getLoc(), a, b, c,
-                                     builder.getDenseI64ArrayAttr(table),
+                                     builder.getArrayAttr(loops),
                                      /*accumulate=*/!fill);
   if (Attribute scope = op->getAttr("dist.scope"))
     call->setAttr("dist.scope", scope);

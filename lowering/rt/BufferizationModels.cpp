@@ -8,15 +8,16 @@
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
 
 namespace {
 
+template <typename Op>
 struct CollectiveModel
-    : DstBufferizableOpInterfaceExternalModel<CollectiveModel,
-                                              rt::CollectiveOp> {
+    : DstBufferizableOpInterfaceExternalModel<CollectiveModel<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
@@ -25,7 +26,7 @@ struct CollectiveModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto collective = cast<rt::CollectiveOp>(op);
+    auto collective = cast<Op>(op);
     Location loc = op->getLoc();
     FailureOr<Value> input =
         getBuffer(rewriter, collective.getInput(), options, state);
@@ -56,11 +57,7 @@ struct CollectiveModel
         return failure();
       to = *temporary;
     }
-    auto call = rt::CollectiveOp::create(
-        rewriter, loc, TypeRange{}, collective.getKindAttr(),
-        collective.getCommAttr(), collective.getSiteAttr(),
-        collective.getReductionAttr(), collective.getParamsAttr(), from, to);
-    call->setDiscardableAttrs(collective->getDiscardableAttrDictionary());
+    clone(rewriter, op, TypeRange(), ValueRange{from, to});
     if (to != *init && failed(options.createMemCpy(rewriter, loc, to, *init)))
       return failure();
     replaceOpWithBufferizedValues(rewriter, op, *init);
@@ -70,9 +67,14 @@ struct CollectiveModel
 
 } // namespace
 
+template <typename... Ops> static void attachModels(MLIRContext *context) {
+  (Ops::template attachInterface<CollectiveModel<Ops>>(*context), ...);
+}
+
 void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RtDialect *) {
-    CollectiveOp::attachInterface<CollectiveModel>(*context);
+    attachModels<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
+                 BroadcastOp, CollectivePermuteOp, HaloExchangeOp>(context);
     context->loadDialect<memref::MemRefDialect>();
   });
 }

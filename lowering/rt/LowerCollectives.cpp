@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTLOWERCOLLECTIVES
@@ -28,6 +29,12 @@ static std::string describe(Location loc) {
                  llvm::Twine(file.getLine()))
                     .str()
               : "";
+}
+
+static rt::Reduction convert(ReductionKind kind) {
+  std::optional<rt::Reduction> reduction =
+      rt::symbolizeReduction(stringifyReductionKind(kind));
+  return *reduction; // the names are the same
 }
 
 static int64_t product(ArrayRef<int64_t> sizes) {
@@ -52,10 +59,13 @@ private:
   void lowerSlice(AllSliceOp op);
   /// The communicator of these axes, numbered when first seen.
   int32_t getComm(ArrayAttr axes);
-  /// A call in place of `op`, with an entry for the manifest.
-  void replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
-               std::optional<ReductionKind> reduction,
-               ArrayRef<int64_t> params);
+  /// The place of a new entry for the manifest.
+  int32_t addSite(CollectiveOpInterface op, ArrayAttr axes);
+  /// A Call in place of `op`, over the group that `axes` make, with the
+  /// attributes that are its own.
+  template <typename Call, typename... Parameters>
+  void replace(CollectiveOpInterface op, ArrayAttr axes,
+               Parameters... parameters);
   /// Whole axes that the references name, each once, and the pairs of places in
   /// their group that a permutation between two lists of references makes.
   ArrayAttr wholeAxes(ArrayAttr from, ArrayAttr to);
@@ -75,13 +85,8 @@ int32_t Lowering::getComm(ArrayAttr axes) {
   return comms.insert({axes, int32_t(comms.size())}).first->second;
 }
 
-void Lowering::replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
-                       std::optional<ReductionKind> reduction,
-                       ArrayRef<int64_t> params) {
-  Location loc = op.getLoc();
+int32_t Lowering::addSite(CollectiveOpInterface op, ArrayAttr axes) {
   auto operandType = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
-  Type element = operandType.getElementType();
   int64_t groupSize = getGroupSize(getAxisRefs(op.getAxes()), mesh.getAxes());
 
   NamedAttrList site;
@@ -91,10 +96,11 @@ void Lowering::replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
   for (AxisRefAttr axis : getAxisRefs(op.getAxes()))
     names.push_back(rewriter.getStringAttr(axis.getName()));
   site.set("axes", rewriter.getArrayAttr(names));
-  if (reduction)
-    site.set("reduce",
-             rewriter.getStringAttr(stringifyReductionKind(*reduction)));
-  site.set("dtype", rewriter.getStringAttr(rt::getDtypeName(element)));
+  if (auto reduction = op->getAttrOfType<ReductionKindAttr>("reduction"))
+    site.set("reduce", rewriter.getStringAttr(
+                           stringifyReductionKind(reduction.getValue())));
+  site.set("dtype", rewriter.getStringAttr(
+                        rt::getDtypeName(operandType.getElementType())));
   site.set("shape", rewriter.getDenseI64ArrayAttr(operandType.getShape()));
   site.set("bytes_sent_per_rank",
            rewriter.getI64IntegerAttr(op.getBytesSentPerRank(groupSize)));
@@ -102,21 +108,25 @@ void Lowering::replace(CollectiveOpInterface op, StringRef kind, ArrayAttr axes,
     site.set("scope", scope);
   if (StringAttr cause = op.getCauseAttr())
     site.set("cause", cause);
-  site.set("location", rewriter.getStringAttr(describe(loc)));
+  site.set("location", rewriter.getStringAttr(describe(op.getLoc())));
+  sites.push_back(site.getDictionary(rewriter.getContext()));
+  return sites.size() - 1;
+}
 
+template <typename Call, typename... Parameters>
+void Lowering::replace(CollectiveOpInterface op, ArrayAttr axes,
+                       Parameters... parameters) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int32_t site = addSite(op, axes);
   rewriter.setInsertionPoint(op);
-  Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
-                                       resultType.getElementType());
-  auto call = rt::CollectiveOp::create(
-      rewriter, loc, resultType, rewriter.getStringAttr(kind),
-      rewriter.getI32IntegerAttr(getComm(axes)),
-      rewriter.getI32IntegerAttr(sites.size()),
-      reduction ? rewriter.getI32IntegerAttr(static_cast<int32_t>(*reduction))
-                : IntegerAttr(),
-      rewriter.getDenseI64ArrayAttr(params), op->getOperand(0), init);
+  Value init = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
+                                       type.getElementType());
+  auto call =
+      Call::create(rewriter, loc, type, getComm(axes), site,
+                   /*stream=*/0, parameters..., op->getOperand(0), init);
   if (Attribute scope = op->getAttr(kScopeAttr))
     call->setAttr(kScopeAttr, scope);
-  sites.push_back(site.getDictionary(rewriter.getContext()));
   rewriter.replaceOp(op, call.getResult());
 }
 
@@ -210,49 +220,67 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
   auto before = [&](int64_t dim) { return product(shape.take_front(dim)); };
   auto after = [&](int64_t dim) { return product(shape.drop_front(dim + 1)); };
 
-  if (auto reduce = dyn_cast<AllReduceOp>(*op)) {
-    replace(op, "all_reduce", op.getAxes(), reduce.getReduction(),
-            {type.getNumElements()});
-  } else if (auto gather = dyn_cast<AllGatherOp>(*op)) {
-    int64_t dim = gather.getDim();
-    replace(op, "all_gather", op.getAxes(), std::nullopt,
-            {before(dim), shape[dim] * p, after(dim)});
-  } else if (auto scatter = dyn_cast<ReduceScatterOp>(*op)) {
-    int64_t dim = scatter.getDim();
-    replace(op, "reduce_scatter", op.getAxes(), scatter.getReduction(),
-            {before(dim), shape[dim], after(dim)});
-  } else if (auto exchange = dyn_cast<AllToAllOp>(*op)) {
-    int64_t split = exchange.getSplitDim(), concat = exchange.getConcatDim();
-    int64_t first = std::min(split, concat), second = std::max(split, concat);
-    replace(op, "all_to_all", op.getAxes(), std::nullopt,
-            {split < concat, before(first), shape[split],
-             product(shape.slice(first + 1, second - first - 1)),
-             shape[concat] * p, after(second)});
-  } else if (auto broadcast = dyn_cast<BroadcastOp>(*op)) {
-    replace(op, "broadcast", op.getAxes(), std::nullopt,
-            {int64_t(broadcast.getRoot()), type.getNumElements()});
-  } else if (auto halo = dyn_cast<HaloExchangeOp>(*op)) {
-    int64_t dim = halo.getDim();
-    replace(op, "halo_exchange", op.getAxes(), std::nullopt,
-            {before(dim), shape[dim] * p, after(dim), int64_t(halo.getLow()),
-             int64_t(halo.getHigh())});
-  } else if (auto permute = dyn_cast<CollectivePermuteOp>(*op)) {
-    ArrayAttr group = wholeAxes(permute.getAxes(), permute.getToAxes());
-    SmallVector<int64_t> params = {type.getNumElements()};
-    params.append(
-        permutationPairs(group, permute.getAxes(), permute.getToAxes()));
-    replace(op, "collective_permute", group, std::nullopt, params);
-  } else if (auto shift = dyn_cast<SendRecvOp>(*op)) {
-    SmallVector<int64_t> params = {type.getNumElements()};
-    int64_t by = shift.getShift();
-    for (int64_t source = 0; source < p; ++source)
-      if (source + by >= 0 && source + by < p)
-        params.append({source, source + by});
-    replace(op, "collective_permute", op.getAxes(), std::nullopt, params);
-  } else {
-    return op->emitOpError("cannot be lowered to the runtime");
-  }
-  return success();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](AllReduceOp reduce) {
+        replace<rt::AllReduceOp>(op, op.getAxes(),
+                                 convert(reduce.getReduction()));
+        return success();
+      })
+      .Case([&](AllGatherOp gather) {
+        int64_t dim = gather.getDim();
+        replace<rt::AllGatherOp>(op, op.getAxes(), before(dim), shape[dim] * p,
+                                 after(dim));
+        return success();
+      })
+      .Case([&](ReduceScatterOp scatter) {
+        int64_t dim = scatter.getDim();
+        replace<rt::ReduceScatterOp>(op, op.getAxes(),
+                                     convert(scatter.getReduction()),
+                                     before(dim), shape[dim], after(dim));
+        return success();
+      })
+      .Case([&](AllToAllOp exchange) {
+        int64_t split = exchange.getSplitDim();
+        int64_t concat = exchange.getConcatDim();
+        int64_t first = std::min(split, concat);
+        int64_t second = std::max(split, concat);
+        replace<rt::AllToAllOp>(
+            op, op.getAxes(), /*split_first=*/split < concat, before(first),
+            shape[split], product(shape.slice(first + 1, second - first - 1)),
+            shape[concat] * p, after(second));
+        return success();
+      })
+      .Case([&](BroadcastOp broadcast) {
+        replace<rt::BroadcastOp>(op, op.getAxes(), broadcast.getRoot());
+        return success();
+      })
+      .Case([&](HaloExchangeOp halo) {
+        int64_t dim = halo.getDim();
+        replace<rt::HaloExchangeOp>(op, op.getAxes(), before(dim),
+                                    shape[dim] * p, after(dim), halo.getLow(),
+                                    halo.getHigh());
+        return success();
+      })
+      .Case([&](CollectivePermuteOp permute) {
+        ArrayAttr group = wholeAxes(permute.getAxes(), permute.getToAxes());
+        SmallVector<int64_t> pairs =
+            permutationPairs(group, permute.getAxes(), permute.getToAxes());
+        replace<rt::CollectivePermuteOp>(op, group, ArrayRef<int64_t>(pairs));
+        return success();
+      })
+      .Case([&](SendRecvOp shift) {
+        SmallVector<int64_t> pairs;
+        int64_t by = shift.getShift();
+        for (int64_t source = 0; source < p; ++source)
+          if (source + by >= 0 && source + by < p)
+            pairs.append({source, source + by});
+        replace<rt::CollectivePermuteOp>(op, op.getAxes(),
+                                         ArrayRef<int64_t>(pairs));
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("is no collective that the runtime has");
+      });
 }
 
 LogicalResult Lowering::lower(Operation *op) {

@@ -21,7 +21,7 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
     %1 = dist.all_gather %0 dim 1 over "tp" : tensor<2x4xf32> -> tensor<2x16xf32>
     // becomes
     %d = tensor.empty() : tensor<2x16xf32>
-    %1 = rt.collective "all_gather" comm 0 site 0 [2, 16, 1]
+    %1 = rt.all_gather comm 0 site 0 outer 2 whole 16 inner 1
         ins(%0 : tensor<2x4xf32>) outs(%d : tensor<2x16xf32>) -> tensor<2x16xf32>
     ```
   }];

@@ -1,16 +1,33 @@
 //===- Rt.cpp - The dialect of runtime calls ------------------------------===//
 
 #include "lowering/rt/Rt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::rt;
 
 #include "lowering/rt/RtDialect.cpp.inc"
+#include "lowering/rt/RtEnums.cpp.inc"
+#include "lowering/rt/RtInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "lowering/rt/RtAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "lowering/rt/RtTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "lowering/rt/RtOps.cpp.inc"
 
 void RtDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "lowering/rt/RtAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "lowering/rt/RtTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "lowering/rt/RtOps.cpp.inc"
@@ -84,18 +101,17 @@ FailureOr<int32_t> mlir::rt::getStorageDtype(Type elementType) {
 }
 
 //===----------------------------------------------------------------------===//
-// CollectiveOp
+// Collectives
 //===----------------------------------------------------------------------===//
 
-void CollectiveOp::getEffects(
+void rt::detail::addCollectiveEffects(
+    OpOperand &input, OpOperand &init,
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  // On tensors there are none: all ranks run the same program, so that a
-  // collective whose result nobody reads disappears from all of them.
-  if (isa<MemRefType>(getInput().getType()))
-    effects.emplace_back(MemoryEffects::Read::get(), &getInputMutable());
-  if (isa<MemRefType>(getInit().getType()))
-    effects.emplace_back(MemoryEffects::Write::get(), &getInitMutable());
+  if (isa<MemRefType>(input.get().getType()))
+    effects.emplace_back(MemoryEffects::Read::get(), &input);
+  if (isa<MemRefType>(init.get().getType()))
+    effects.emplace_back(MemoryEffects::Write::get(), &init);
 }
 
 static bool isContiguous(Type type) {
@@ -108,48 +124,220 @@ static bool isContiguous(Type type) {
          memref.areTrailingDimsContiguous(memref.getRank());
 }
 
-LogicalResult CollectiveOp::verify() {
-  struct Kind {
-    StringRef name;
-    size_t params;
-    bool reduces, morePairs;
-  };
-  static const Kind kinds[] = {
-      {"all_reduce", 1, true, false},
-      {"all_gather", 3, false, false},
-      {"reduce_scatter", 3, true, false},
-      {"all_to_all", 6, false, false},
-      {"broadcast", 2, false, false},
-      {"collective_permute", 1, false, true},
-      {"halo_exchange", 5, false, false},
-  };
-  const Kind *kind =
-      llvm::find_if(kinds, [&](const Kind &k) { return k.name == getKind(); });
-  if (kind == std::end(kinds))
-    return emitOpError("unknown kind '") << getKind() << "'";
-  if (kind->morePairs ? getParams().size() % 2 != 1
-                      : getParams().size() != kind->params)
-    return emitOpError() << getKind() << " takes " << kind->params
-                         << (kind->morePairs ? " integer and pairs"
-                                             : " integers")
-                         << ", " << getParams().size() << " given";
-  if (kind->reduces != getReduction().has_value())
-    return emitOpError() << getKind()
-                         << (kind->reduces ? " needs a" : " takes no")
-                         << " reduction";
-  for (Type type : {getInput().getType(), getInit().getType()})
-    if (!isContiguous(type))
-      return emitOpError("operand of type ") << type << " is not contiguous";
+/// A buffer of a call that takes no strides.
+static LogicalResult verifyBuffer(Operation *op, Value buffer) {
+  auto type = cast<ShapedType>(buffer.getType());
+  if (!type.hasStaticShape())
+    return op->emitOpError("operand of type ")
+           << type << " has no static shape";
+  if (!isContiguous(type))
+    return op->emitOpError("operand of type ") << type << " is not contiguous";
+  if (failed(getDtype(type.getElementType())))
+    return op->emitOpError("the runtime has no element type ")
+           << type.getElementType();
   return success();
 }
 
+static LogicalResult verifyElementTypes(Operation *op, Value a, Value b) {
+  Type from = getElementTypeOrSelf(a.getType());
+  Type to = getElementTypeOrSelf(b.getType());
+  if (from != to)
+    return op->emitOpError("operand has elements of type ")
+           << from << ", destination of " << to;
+  return success();
+}
+
+LogicalResult rt::detail::verifyCollective(Operation *op) {
+  auto collective = cast<rt::CollectiveOpInterface>(op);
+  Value sent = collective.getSent(), received = collective.getReceived();
+  for (Value buffer : {sent, received})
+    if (buffer && failed(verifyBuffer(op, buffer)))
+      return failure();
+  if (sent && received)
+    return verifyElementTypes(op, sent, received);
+  return success();
+}
+
+static int64_t countOf(Value buffer) {
+  return cast<ShapedType>(buffer.getType()).getNumElements();
+}
+
+static LogicalResult verifyCount(Operation *op, StringRef what, Value buffer,
+                                 int64_t expected) {
+  if (countOf(buffer) != expected)
+    return op->emitOpError() << what << " has " << countOf(buffer)
+                             << " elements, but " << expected << " are wanted";
+  return success();
+}
+
+/// The other member's operand has as many elements as this one's destination.
+static LogicalResult verifySameCount(Operation *op, Value input, Value init) {
+  return verifyCount(op, "destination", init, countOf(input));
+}
+
+/// A block of [outer, whole, inner]: some rows of it, `extra` beside.
+static LogicalResult verifyBlock(Operation *op, StringRef what, Value buffer,
+                                 int64_t outer, int64_t whole, int64_t inner) {
+  int64_t row = outer * inner, count = countOf(buffer);
+  if (row == 0 ? count != 0 : count % row != 0 || count / row > whole)
+    return op->emitOpError()
+           << what << " has " << count << " elements, which is no block of ["
+           << outer << ", " << whole << ", " << inner << "]";
+  return success();
+}
+
+static LogicalResult verifyReduction(Operation *op, Reduction reduction,
+                                     Value input) {
+  Type element = getElementTypeOrSelf(input.getType());
+  if (isa<FloatType>(element) &&
+      (reduction == Reduction::And || reduction == Reduction::Or))
+    return op->emitOpError()
+           << stringifyReduction(reduction) << " is not defined on " << element;
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyReduction(*this, getReduction(), getInput())))
+    return failure();
+  return verifySameCount(*this, getInput(), getInit());
+}
+
+LogicalResult AllGatherOp::verify() {
+  if (failed(verifyBlock(*this, "operand", getInput(), getOuter(), getWhole(),
+                         getInner())))
+    return failure();
+  return verifyCount(*this, "destination", getInit(),
+                     getOuter() * getWhole() * getInner());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (failed(verifyReduction(*this, getReduction(), getInput())) ||
+      failed(verifyCount(*this, "operand", getInput(),
+                         getOuter() * getWhole() * getInner())))
+    return failure();
+  return verifyBlock(*this, "destination", getInit(), getOuter(), getWhole(),
+                     getInner());
+}
+
+LogicalResult AllToAllOp::verify() {
+  int64_t rest = getOuter() * getMiddle() * getInner();
+  if (failed(verifyBlock(*this, "operand", getInput(), rest * getSplitWhole(),
+                         getConcatWhole(), 1)))
+    return failure();
+  return verifyBlock(*this, "destination", getInit(), rest * getConcatWhole(),
+                     getSplitWhole(), 1);
+}
+
+LogicalResult BroadcastOp::verify() {
+  return verifySameCount(*this, getInput(), getInit());
+}
+
+LogicalResult CollectivePermuteOp::verify() {
+  ArrayRef<int64_t> pairs = getPairs();
+  if (pairs.size() % 2 != 0)
+    return emitOpError("pairs holds sources and targets, ")
+           << pairs.size() << " integers given";
+  llvm::DenseSet<int64_t> sources, targets;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    if (pairs[i] < 0 || pairs[i + 1] < 0)
+      return emitOpError("pairs holds a negative place");
+    if (!sources.insert(pairs[i]).second)
+      return emitOpError("source ") << pairs[i] << " occurs twice in the pairs";
+    if (!targets.insert(pairs[i + 1]).second)
+      return emitOpError("target ")
+             << pairs[i + 1] << " occurs twice in the pairs";
+  }
+  return verifySameCount(*this, getInput(), getInit());
+}
+
+LogicalResult HaloExchangeOp::verify() {
+  if (failed(verifyBlock(*this, "operand", getInput(), getOuter(), getWhole(),
+                         getInner())))
+    return failure();
+  return verifyCount(*this, "destination", getInit(),
+                     countOf(getInput()) +
+                         getOuter() * (getLow() + getHigh()) * getInner());
+}
+
 //===----------------------------------------------------------------------===//
-// ContractOp
+// Streams
 //===----------------------------------------------------------------------===//
 
-LogicalResult ContractOp::verify() {
-  if (getLoops().size() % 5 != 0)
-    return emitOpError("loops holds five integers a loop, ")
-           << getLoops().size() << " given";
+LogicalResult CopyOp::verify() {
+  if (failed(verifyBuffer(*this, getInput())) ||
+      failed(verifyBuffer(*this, getInit())) ||
+      failed(verifyElementTypes(*this, getInput(), getInit())))
+    return failure();
+  return verifySameCount(*this, getInput(), getInit());
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoopAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               LoopKind kind, int64_t extent, int64_t a,
+                               int64_t b, int64_t c) {
+  if (extent < 0)
+    return emitError() << "a loop has " << extent << " iterations";
+  if ((kind == LoopKind::N && a != 0) || (kind == LoopKind::M && b != 0) ||
+      (kind == LoopKind::K && c != 0))
+    return emitError() << "a loop of kind " << stringifyLoopKind(kind)
+                       << " has a stride in the operand that does not depend "
+                          "on it";
   return success();
+}
+
+/// That `strides`, of loops with `extents`, stay within the buffer.
+static LogicalResult verifyReach(Operation *op, StringRef name, Value buffer,
+                                 ArrayRef<int64_t> extents,
+                                 ArrayRef<int64_t> strides) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> steps;
+  int64_t offset;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(steps, offset)) ||
+      llvm::is_contained(steps, ShapedType::kDynamic))
+    return op->emitOpError()
+           << name << " of type " << type << " has no static shape and strides";
+  if (llvm::is_contained(extents, 0))
+    return success();
+  int64_t last = 0, reach = 0;
+  for (auto [size, step] : llvm::zip_equal(type.getShape(), steps))
+    last += (size - 1) * step;
+  for (auto [extent, stride] : llvm::zip_equal(extents, strides)) {
+    if (stride < 0)
+      return op->emitOpError() << name << " has the negative stride " << stride;
+    reach += (extent - 1) * stride;
+  }
+  if (type.getNumElements() == 0 || reach > last)
+    return op->emitOpError() << "the loops reach element " << reach << " of "
+                             << name << ", whose type is " << type;
+  return success();
+}
+
+LogicalResult ContractOp::verify() {
+  auto elementOf = [](Value buffer) {
+    return cast<MemRefType>(buffer.getType()).getElementType();
+  };
+  Type in = elementOf(getA()), out = elementOf(getC());
+  if (elementOf(getB()) != in)
+    return emitOpError("a has elements of type ")
+           << in << ", b of " << elementOf(getB());
+  if (!(in.isF32() && out.isF32()) && !(in.isBF16() && out.isBF16()) &&
+      !(in.isBF16() && out.isF32()))
+    return emitOpError("does not multiply ")
+           << in << " to " << out
+           << ": f32 to f32, bf16 to bf16 and bf16 to f32 are known";
+  SmallVector<int64_t> extents, a, b, c;
+  for (LoopAttr loop : getLoops().getAsRange<LoopAttr>()) {
+    extents.push_back(loop.getExtent());
+    a.push_back(loop.getA());
+    b.push_back(loop.getB());
+    c.push_back(loop.getC());
+  }
+  if (failed(verifyReach(*this, "a", getA(), extents, a)) ||
+      failed(verifyReach(*this, "b", getB(), extents, b)))
+    return failure();
+  return verifyReach(*this, "c", getC(), extents, c);
 }

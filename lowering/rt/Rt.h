@@ -1,6 +1,6 @@
 //===- Rt.h - The dialect of runtime calls ----------------------*- C++ -*-===//
 //
-// Level 5: one op for each kind of call of runtime/include/dist/runtime.h.
+// Level 5: one op for each call of runtime/include/dist/runtime.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,28 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir::rt::detail {
+
+/// What the interface of collectives asks of every op that has it.
+LogicalResult verifyCollective(Operation *op);
+
+/// Reads the operand and writes the destination, where they are buffers. On
+/// tensors there are no effects: all ranks run the same program, so that a
+/// collective whose result nobody reads disappears from all of them.
+void addCollectiveEffects(
+    OpOperand &input, OpOperand &init,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects);
+
+} // namespace mlir::rt::detail
+
 #include "lowering/rt/RtDialect.h.inc"
+#include "lowering/rt/RtEnums.h.inc"
+#include "lowering/rt/RtInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "lowering/rt/RtAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "lowering/rt/RtTypes.h.inc"
 #define GET_OP_CLASSES
 #include "lowering/rt/RtOps.h.inc"
 
@@ -29,6 +50,9 @@ namespace mlir::rt {
 inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
 inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
+
+/// Events are 0 to this.
+inline constexpr int32_t kMaxEvent = 4095;
 
 /// Teaches one-shot bufferization the dialect's ops.
 void registerBufferizationModels(DialectRegistry &registry);

@@ -1,15 +1,18 @@
 //===- RtOps.td - Calls of the runtime on buffers ----------*- tablegen -*-===//
 //
-// Level 5: what runtime/include/dist/runtime.h offers, as ops with operands that
-// are buffers (or, just before bufferization, tensors with destinations).
+// Level 5: what runtime/include/dist/runtime.h offers, one op a function, with
+// operands that are buffers (or, just before bufferization, tensors with
+// destinations).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_LOWERING_RT_RTOPS_TD
 #define DIST_LOWERING_RT_RTOPS_TD
 
-include "mlir/IR/OpBase.td"
+include "lowering/rt/RtInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -19,71 +22,312 @@ def Rt_Dialect : Dialect {
   let cppNamespace = "::mlir::rt";
   let summary = "Calls of the runtime's C interface";
   let description = [{
-    Each op is one call of `runtime/include/dist/runtime.h`. Communicators are
+    Each op is one call of `runtime/include/dist/runtime.h`, with the parameters
+    of the C function as attributes and operands; the element type and, where a
+    call has no dimension, the count follow from the buffers. Communicators are
     numbers: their place in the module's `rt.communicators`, a list of lists of
     mesh axes; `site` is a place in the module's `rt.collectives`, which
-    describes each call for the manifest.
+    describes each call for the manifest. Work is issued on a stream of the
+    rank: 0, where nothing is said, is the one that computes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 class Rt_Op<string mnemonic, list<Trait> traits = []>
     : Op<Rt_Dialect, mnemonic, traits>;
 
-def Rt_CollectiveOp : Rt_Op<"collective", [
-    DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "A collective of the runtime, into a given destination";
+//===----------------------------------------------------------------------===//
+// Attributes and types
+//===----------------------------------------------------------------------===//
+
+def Rt_Reduction : I32EnumAttr<"Reduction", "dist_op of the C interface", [
+      I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
+      I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+      I32EnumAttrCase<"And", 4, "and">, I32EnumAttrCase<"Or", 5, "or">]> {
+  let cppNamespace = "::mlir::rt";
+  let genSpecializedAttr = 0;
+}
+def Rt_ReductionAttr : EnumAttr<Rt_Dialect, Rt_Reduction, "reduction"> {
+  let summary = "How the members' operands combine";
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Rt_LoopKind : I32EnumAttr<"LoopKind", "dist_loop_kind of the C interface", [
+      I32EnumAttrCase<"Batch", 0, "batch">, I32EnumAttrCase<"M", 1, "m">,
+      I32EnumAttrCase<"N", 2, "n">, I32EnumAttrCase<"K", 3, "k">]> {
+  let cppNamespace = "::mlir::rt";
+  let genSpecializedAttr = 0;
+}
+def Rt_LoopAttr : AttrDef<Rt_Dialect, "Loop"> {
+  let mnemonic = "loop";
+  let summary = "A loop of a contraction";
   let description = [{
-    ```mlir
-    rt.collective all_gather comm 0 site 3 [2, 16, 64]
-        ins(%0 : memref<2x4x64xf32>) outs(%1 : memref<2x16x64xf32>)
-    ```
-    `params` are the integers that the C function of that name takes between
-    dtype (or reduction) and the pointers:
-
-    | kind | params |
-    |---|---|
-    | all_reduce | count |
-    | all_gather, reduce_scatter | outer, whole, inner |
-    | all_to_all | split_first, outer, split_whole, middle, concat_whole, inner |
-    | broadcast | root, count |
-    | collective_permute | count, then source and target of each pair |
-    | halo_exchange | outer, whole, inner, low, high |
-
-    `reduction` is the C interface's `dist_op`. Buffers are contiguous.
+    `#rt.loop<m 4 a 8 b 0 c 2>`: 4 iterations, each 8 elements further in a and
+    2 in c. The kind says which operands depend on the loop: batch all, m a and
+    c, n b and c, k a and b, over which it sums. An operand that does not depend
+    on the loop has stride 0.
   }];
-  let arguments = (ins StrAttr:$kind, I32Attr:$comm, I32Attr:$site,
-                       OptionalAttr<I32Attr>:$reduction,
-                       DenseI64ArrayAttr:$params,
-                       AnyTypeOf<[AnyMemRef, AnyRankedTensor]>:$input,
-                       AnyTypeOf<[AnyMemRef, AnyRankedTensor]>:$init);
+  let parameters = (ins EnumParameter<Rt_LoopKind>:$kind, "int64_t":$extent,
+                        "int64_t":$a, "int64_t":$b, "int64_t":$c);
+  let assemblyFormat = "`<` $kind $extent `a` $a `b` $b `c` $c `>`";
+  let genVerifyDecl = 1;
+}
+
+def Rt_EventType : TypeDef<Rt_Dialect, "Event"> {
+  let mnemonic = "event";
+  let summary = "What had been issued on a stream when the event was recorded";
+}
+
+def Rt_Stream : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<15>]>;
+def Rt_Index : ConfinedAttr<I32Attr, [IntNonNegative]>;
+def Rt_Size : ConfinedAttr<I64Attr, [IntNonNegative]>;
+def Rt_BufferOrTensor : AnyTypeOf<[AnyMemRef, AnyRankedTensor]>;
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// A collective with an operand and a destination, of which `parameters` are
+/// its own attributes and `parametersFormat` their assembly.
+class Rt_CollectiveOp<string mnemonic, dag parameters, string parametersFormat>
+    : Rt_Op<mnemonic, [DestinationStyleOpInterface, Rt_CollectiveOpInterface,
+                       DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = !con(
+      (ins Rt_Index:$comm, Rt_Index:$site,
+           DefaultValuedAttr<Rt_Stream, "0">:$stream),
+      parameters,
+      (ins Rt_BufferOrTensor:$input, Rt_BufferOrTensor:$init));
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    $kind `comm` $comm `site` $site (`reduction` $reduction^)? $params
+    `comm` $comm `site` $site (`stream` $stream^)? }] # parametersFormat # [{
     `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
     attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{
-    MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    ::mlir::Value getSent() { return getInput(); }
+    ::mlir::Value getReceived() { return getInit(); }
+  }];
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(
+        ::llvm::SmallVectorImpl<::mlir::SideEffects::EffectInstance<
+            ::mlir::MemoryEffects::Effect>> &effects) {
+      ::mlir::rt::detail::addCollectiveEffects(getInputMutable(),
+                                               getInitMutable(), effects);
+    }
   }];
   let hasVerifier = 1;
 }
 
+def Rt_AllReduceOp : Rt_CollectiveOp<"all_reduce",
+    (ins Rt_ReductionAttr:$reduction), "$reduction"> {
+  let summary = "The reduction of the members' operands, on all";
+  let description = [{
+    ```mlir
+    rt.all_reduce comm 0 site 3 <sum>
+        ins(%0 : memref<2x64xf32>) outs(%1 : memref<2x64xf32>)
+    ```
+    The destination may be the operand.
+  }];
+}
+
+def Rt_AllGatherOp : Rt_CollectiveOp<"all_gather",
+    (ins Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner),
+    "`outer` $outer `whole` $whole `inner` $inner"> {
+  let summary = "The members' blocks of a dimension, put together on all";
+  let description = [{
+    The destination is [outer, whole, inner]; a block is stored with
+    ceil(whole / members) rows, of which only those of the whole are gathered.
+    ```mlir
+    rt.all_gather comm 0 site 3 stream 1 outer 2 whole 16 inner 64
+        ins(%0 : memref<2x4x64xf32>) outs(%1 : memref<2x16x64xf32>)
+    ```
+  }];
+}
+
+def Rt_ReduceScatterOp : Rt_CollectiveOp<"reduce_scatter",
+    (ins Rt_ReductionAttr:$reduction, Rt_Size:$outer, Rt_Size:$whole,
+         Rt_Size:$inner),
+    "$reduction `outer` $outer `whole` $whole `inner` $inner"> {
+  let summary = "This member's block of the reduction of the members' operands";
+  let description = [{
+    The operand is [outer, whole, inner].
+    ```mlir
+    rt.reduce_scatter comm 0 site 3 <sum> outer 2 whole 16 inner 64
+        ins(%0 : memref<2x16x64xf32>) outs(%1 : memref<2x4x64xf32>)
+    ```
+  }];
+}
+
+def Rt_AllToAllOp : Rt_CollectiveOp<"all_to_all",
+    (ins UnitAttr:$split_first, Rt_Size:$outer, Rt_Size:$split_whole,
+         Rt_Size:$middle, Rt_Size:$concat_whole, Rt_Size:$inner),
+    [{(`split_first` $split_first^)? `outer` $outer `split_whole` $split_whole
+      `middle` $middle `concat_whole` $concat_whole `inner` $inner}]> {
+  let summary = "Moves the sharding from one dimension to another";
+  let description = [{
+    The tensor is [outer, first, middle, second, inner]; of first and second,
+    the one that `split_first` names is whole before and cut after, the other is
+    cut before and whole after.
+    ```mlir
+    rt.all_to_all comm 0 site 3 split_first outer 2 split_whole 8 middle 1
+        concat_whole 16 inner 4
+        ins(%0 : memref<2x8x4x4xf32>) outs(%1 : memref<2x2x16x4xf32>)
+    ```
+  }];
+}
+
+def Rt_BroadcastOp : Rt_CollectiveOp<"broadcast",
+    (ins Rt_Size:$root), "`root` $root"> {
+  let summary = "The operand of one member, on all";
+  let description = [{
+    ```mlir
+    rt.broadcast comm 0 site 3 root 1
+        ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>)
+    ```
+    The destination may be the operand.
+  }];
+}
+
+def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute",
+    (ins DenseI64ArrayAttr:$pairs), "`pairs` $pairs"> {
+  let summary = "Operands move between members, by pairs of source and target";
+  let description = [{
+    No member is a source twice, nor a target; one that is no target receives
+    zeros. Here each of three gives to the next:
+    ```mlir
+    rt.collective_permute comm 0 site 3 pairs [0, 1, 1, 2]
+        ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>)
+    ```
+  }];
+}
+
+def Rt_HaloExchangeOp : Rt_CollectiveOp<"halo_exchange",
+    (ins Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner, Rt_Size:$low,
+         Rt_Size:$high),
+    "`outer` $outer `whole` $whole `inner` $inner `low` $low `high` $high"> {
+  let summary = "A block of a dimension with rows of its neighbours";
+  let description = [{
+    The operand is a block [outer, rows, inner] of [outer, whole, inner], the
+    destination has `low` rows before it and `high` after it; rows outside of
+    the whole are zero.
+    ```mlir
+    rt.halo_exchange comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
+        ins(%0 : memref<2x4x4xf32>) outs(%1 : memref<2x6x4xf32>)
+    ```
+  }];
+}
+
+def Rt_SendOp : Rt_Op<"send", [Rt_CollectiveOpInterface]> {
+  let summary = "Gives a buffer to one member, which receives it";
+  let description = [{
+    Matched in order per sender, receiver, communicator and stream.
+    ```mlir
+    rt.send comm 0 site 3 stream 1 target 2 ins(%0 : memref<8xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_Index:$comm, Rt_Index:$site,
+                       DefaultValuedAttr<Rt_Stream, "0">:$stream,
+                       Rt_Size:$target, Arg<AnyMemRef, "", [MemRead]>:$input);
+  let assemblyFormat = [{
+    `comm` $comm `site` $site (`stream` $stream^)? `target` $target
+    `ins` `(` $input `:` type($input) `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getSent() { return getInput(); }
+    ::mlir::Value getReceived() { return {}; }
+  }];
+}
+
+def Rt_RecvOp : Rt_Op<"recv", [Rt_CollectiveOpInterface]> {
+  let summary = "Receives a buffer from one member, which sends it";
+  let description = [{
+    ```mlir
+    rt.recv comm 0 site 3 stream 1 source 2 outs(%0 : memref<8xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_Index:$comm, Rt_Index:$site,
+                       DefaultValuedAttr<Rt_Stream, "0">:$stream,
+                       Rt_Size:$source,
+                       Arg<AnyMemRef, "", [MemWrite]>:$init);
+  let assemblyFormat = [{
+    `comm` $comm `site` $site (`stream` $stream^)? `source` $source
+    `outs` `(` $init `:` type($init) `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getSent() { return {}; }
+    ::mlir::Value getReceived() { return getInit(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+def Rt_EventRecordOp : Rt_Op<"event_record"> {
+  let summary = "What has been issued on a stream so far, as an event";
+  let description = [{
+    ```mlir
+    %ready = rt.event_record stream 0   // operands are there
+    rt.stream_wait %ready stream 1
+    rt.all_reduce comm 0 site 3 stream 1 <sum> ins(...) outs(...)
+    %done = rt.event_record stream 1
+    // computes what needs neither operand nor destination
+    rt.stream_wait %done stream 0
+    ```
+  }];
+  let arguments = (ins Rt_Stream:$stream);
+  let results = (outs Rt_EventType:$event);
+  let assemblyFormat = "`stream` $stream attr-dict";
+}
+
+def Rt_StreamWaitOp : Rt_Op<"stream_wait"> {
+  let summary = "Later work on a stream starts after an event";
+  let arguments = (ins Rt_EventType:$event, Rt_Stream:$stream);
+  let assemblyFormat = "$event `stream` $stream attr-dict";
+}
+
+def Rt_CopyOp : Rt_Op<"copy"> {
+  let summary = "Copies a buffer, in the order of a stream";
+  let description = [{
+    ```mlir
+    rt.copy stream 1 ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>)
+    ```
+    Both buffers are contiguous, of one type of elements and one size.
+  }];
+  let arguments = (ins DefaultValuedAttr<Rt_Stream, "0">:$stream,
+                       Arg<AnyMemRef, "", [MemRead]>:$input,
+                       Arg<AnyMemRef, "", [MemWrite]>:$init);
+  let assemblyFormat = [{
+    (`stream` $stream^)? `ins` `(` $input `:` type($input) `)`
+    `outs` `(` $init `:` type($init) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+def Rt_LoopArrayAttr
+    : TypedArrayAttrBase<Rt_LoopAttr, "loops of a contraction">;
+
 def Rt_ContractOp : Rt_Op<"contract"> {
   let summary = "A sum of products over any loops (dist_contract)";
   let description = [{
-    `loops` holds {kind, extent, stride in a, in b, in c} of each loop, as
-    `dist_contract` takes them; strides count elements from each operand's first.
+    Strides count elements from each operand's first.
     ```mlir
     rt.contract ins(%a, %b : memref<4x8xf32>, memref<8x2xf32>) outs(%c : memref<4x2xf32>)
-        loops [1, 4, 8, 0, 2, 2, 2, 0, 1, 1, 3, 8, 1, 2, 0]
+        loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>,
+               #rt.loop<k 8 a 1 b 2 c 0>]
     ```
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$a,
                        Arg<AnyMemRef, "", [MemRead]>:$b,
                        Arg<AnyMemRef, "", [MemRead, MemWrite]>:$c,
-                       DenseI64ArrayAttr:$loops, UnitAttr:$accumulate);
+                       Rt_LoopArrayAttr:$loops, UnitAttr:$accumulate);
   let assemblyFormat = [{
     `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
     `outs` `(` $c `:` type($c) `)` `loops` $loops (`accumulate` $accumulate^)?
@@ -92,9 +336,13 @@ def Rt_ContractOp : Rt_Op<"contract"> {
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Place in the mesh, failure
+//===----------------------------------------------------------------------===//
+
 def Rt_CommIndexOp : Rt_Op<"comm_index", [Pure]> {
   let summary = "This rank's place in its group of a communicator";
-  let arguments = (ins I32Attr:$comm);
+  let arguments = (ins Rt_Index:$comm);
   let results = (outs Index:$result);
   let assemblyFormat = "$comm attr-dict";
 }

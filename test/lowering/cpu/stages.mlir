@@ -29,11 +29,11 @@
 // BUFFERS-NOT: outs(%{{.*}} : memref<8x32xf32>)
 // BUFFERS: return
 
-// The zero fill is part of the call: no accumulation. Loops: kind, size and the strides in a, b, c.
+// The zero fill is part of the call: no accumulation.
 // CONTRACT-NOT: linalg.matmul
 // CONTRACT: rt.contract
 // CONTRACT-NOT: accumulate
-// CONTRACT-SAME: loops [1, 8, 64, 0, 32, 2, 32, 0, 1, 1, 3, 64, 1, 32, 0]
+// CONTRACT-SAME: loops [#rt.loop<m 8 a 64 b 0 c 32>, #rt.loop<n 32 a 0 b 1 c 1>, #rt.loop<k 64 a 1 b 32 c 0>]
 
 // One kernel; what is between its parts shrinks to what one row needs.
 // KERNEL: call @kernel_0

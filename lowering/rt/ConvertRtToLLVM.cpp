@@ -1,0 +1,323 @@
+//===- ConvertRtToLLVM.cpp - Runtime calls in the LLVM dialect ------------===//
+
+#include "lowering/rt/ConvertRtToLLVM.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::rt;
+
+//===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
+  for (Operation &op : *module.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      functions[symbol.getName()] = &op;
+  module.walk([&](EventRecordOp op) { events.insert({op, events.size()}); });
+}
+
+LLVM::LLVMFuncOp RuntimeSymbols::function(StringRef name, Type result,
+                                          TypeRange arguments) {
+  Operation *&known = functions[name];
+  if (!known) {
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    known = LLVM::LLVMFuncOp::create(
+        builder, module.getLoc(), name,
+        LLVM::LLVMFunctionType::get(result, SmallVector<Type>(arguments)));
+  }
+  return cast<LLVM::LLVMFuncOp>(known);
+}
+
+Value RuntimeSymbols::table(OpBuilder &builder, Location loc,
+                            ArrayRef<int64_t> values) {
+  LLVM::GlobalOp &global = tables[builder.getDenseI64ArrayAttr(values)];
+  if (!global) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), values.size());
+    auto data = DenseElementsAttr::get(
+        RankedTensorType::get({int64_t(values.size())}, builder.getI64Type()),
+        values);
+    global = LLVM::GlobalOp::create(
+        atStart, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        "table_" + std::to_string(tables.size() - 1), data);
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+Value RuntimeSymbols::text(OpBuilder &builder, Location loc, StringRef value) {
+  LLVM::GlobalOp &global = texts[value];
+  if (!global) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+    std::string data = value.str() + '\0';
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
+    global = LLVM::GlobalOp::create(atStart, loc, type, /*isConstant=*/true,
+                                    LLVM::Linkage::Internal,
+                                    "text_" + std::to_string(texts.size() - 1),
+                                    builder.getStringAttr(data));
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+int32_t RuntimeSymbols::event(Operation *record) {
+  return events.lookup(record);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A call under construction: its arguments, in order.
+class Call {
+public:
+  Call(RuntimeSymbols &symbols, OpBuilder &builder, Operation *op)
+      : symbols(symbols), builder(builder), op(op), loc(op->getLoc()) {
+    add(op->getParentOfType<FunctionOpInterface>().getArgument(0));
+  }
+
+  Call &add(Value value) {
+    arguments.push_back(value);
+    return *this;
+  }
+  Call &i32(int32_t value) {
+    return add(LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                        builder.getI32IntegerAttr(value)));
+  }
+  Call &i64(int64_t value) {
+    return add(LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                        builder.getI64IntegerAttr(value)));
+  }
+  Call &table(ArrayRef<int64_t> values) {
+    return add(symbols.table(builder, loc, values));
+  }
+  /// Number of the elements' type in the C interface.
+  LogicalResult dtype(Value buffer) {
+    Type element = cast<MemRefType>(buffer.getType()).getElementType();
+    FailureOr<int32_t> value = getDtype(element);
+    if (failed(value))
+      return op->emitOpError("the runtime has no element type ") << element;
+    i32(*value);
+    return success();
+  }
+  /// The function is named as the op, but for `dist_` in front.
+  Value emit(Type result) {
+    LLVM::LLVMFuncOp function =
+        symbols.function(("dist_" + op->getName().stripDialect()).str(), result,
+                         ValueRange(arguments).getTypes());
+    return LLVM::CallOp::create(builder, loc, function, arguments).getResult();
+  }
+  /// A call that returns a status. A failing one does not return below
+  /// dist_main: nobody reads it.
+  void emit() { emit(builder.getI32Type()); }
+
+private:
+  RuntimeSymbols &symbols;
+  OpBuilder &builder;
+  Operation *op;
+  Location loc;
+  SmallVector<Value> arguments;
+};
+
+template <typename Op> struct RuntimePattern : ConvertOpToLLVMPattern<Op> {
+  RuntimePattern(const LLVMTypeConverter &converter, RuntimeSymbols &symbols)
+      : ConvertOpToLLVMPattern<Op>(converter), symbols(symbols) {}
+
+  /// Where the first element of a buffer lies.
+  Value getPointer(ConversionPatternRewriter &rewriter, Value original,
+                   Value converted) const {
+    return MemRefDescriptor(converted).bufferPtr(
+        rewriter, original.getLoc(), *this->getTypeConverter(),
+        cast<MemRefType>(original.getType()));
+  }
+
+  RuntimeSymbols &symbols;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+static int64_t countOf(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getNumElements();
+}
+
+// What stands between dtype and the pointers, in the order of runtime.h.
+
+static void addParameters(Call &call, AllReduceOp op) {
+  call.i32(static_cast<int32_t>(op.getReduction())).i64(countOf(op.getInput()));
+}
+static void addParameters(Call &call, AllGatherOp op) {
+  call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
+}
+static void addParameters(Call &call, ReduceScatterOp op) {
+  call.i32(static_cast<int32_t>(op.getReduction()));
+  call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
+}
+static void addParameters(Call &call, AllToAllOp op) {
+  call.i32(op.getSplitFirst()).i64(op.getOuter()).i64(op.getSplitWhole());
+  call.i64(op.getMiddle()).i64(op.getConcatWhole()).i64(op.getInner());
+}
+static void addParameters(Call &call, BroadcastOp op) {
+  call.i64(op.getRoot()).i64(countOf(op.getInput()));
+}
+static void addParameters(Call &call, CollectivePermuteOp op) {
+  call.i64(op.getPairs().size() / 2).table(op.getPairs());
+  call.i64(countOf(op.getInput()));
+}
+static void addParameters(Call &call, HaloExchangeOp op) {
+  call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
+  call.i64(op.getLow()).i64(op.getHigh());
+}
+static void addParameters(Call &call, SendOp op) {
+  call.i64(op.getTarget()).i64(countOf(op.getInput()));
+}
+static void addParameters(Call &call, RecvOp op) {
+  call.i64(op.getSource()).i64(countOf(op.getInit()));
+}
+
+namespace {
+
+template <typename Op> struct LowerCollective : RuntimePattern<Op> {
+  using RuntimePattern<Op>::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Call call(this->symbols, rewriter, op);
+    call.i32(op.getComm()).i32(op.getStream()).i32(op.getSite());
+    if (failed(call.dtype(op->getOperand(0))))
+      return failure();
+    addParameters(call, op);
+    for (auto [original, converted] :
+         llvm::zip_equal(op->getOperands(), adaptor.getOperands()))
+      call.add(this->getPointer(rewriter, original, converted));
+    call.emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+struct LowerEventRecord : RuntimePattern<EventRecordOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(EventRecordOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    int32_t number = symbols.event(op);
+    if (number > kMaxEvent)
+      return op.emitOpError("a program records at most ")
+             << kMaxEvent + 1 << " events";
+    Call(symbols, rewriter, op).i32(number).i32(op.getStream()).emit();
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(
+        op, rewriter.getI32Type(), rewriter.getI32IntegerAttr(number));
+    return success();
+  }
+};
+
+struct LowerStreamWait : RuntimePattern<StreamWaitOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(StreamWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Call(symbols, rewriter, op)
+        .i32(op.getStream())
+        .add(adaptor.getEvent())
+        .emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerCopy : RuntimePattern<CopyOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getInput().getType());
+    Call(symbols, rewriter, op)
+        .i32(op.getStream())
+        .i64(type.getNumElements() * getElementBytes(type.getElementType()))
+        .add(getPointer(rewriter, op.getInput(), adaptor.getInput()))
+        .add(getPointer(rewriter, op.getInit(), adaptor.getInit()))
+        .emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Computation, place, failure
+//===----------------------------------------------------------------------===//
+
+struct LowerContract : RuntimePattern<ContractOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(ContractOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<int64_t> table;
+    for (LoopAttr loop : op.getLoops().getAsRange<LoopAttr>())
+      table.append({static_cast<int64_t>(loop.getKind()), loop.getExtent(),
+                    loop.getA(), loop.getB(), loop.getC()});
+    Call call(symbols, rewriter, op);
+    if (failed(call.dtype(op.getA())) || failed(call.dtype(op.getC())))
+      return failure();
+    call.i32(op.getAccumulate()).i32(op.getLoops().size()).table(table);
+    call.add(getPointer(rewriter, op.getA(), adaptor.getA()))
+        .add(getPointer(rewriter, op.getB(), adaptor.getB()))
+        .add(getPointer(rewriter, op.getC(), adaptor.getC()))
+        .emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerCommIndex : RuntimePattern<CommIndexOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(CommIndexOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, Call(symbols, rewriter, op)
+                               .i32(op.getComm())
+                               .emit(rewriter.getI64Type()));
+    return success();
+  }
+};
+
+struct LowerFail : RuntimePattern<FailOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(FailOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value arguments[] = {adaptor.getRank(),
+                         symbols.text(rewriter, op.getLoc(), op.getMessage())};
+    LLVM::LLVMFuncOp function = symbols.function(
+        "dist_fail", rewriter.getI32Type(), ValueRange(arguments).getTypes());
+    LLVM::CallOp::create(rewriter, op.getLoc(), function, arguments);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
+                                        RuntimeSymbols &symbols,
+                                        RewritePatternSet &patterns) {
+  patterns
+      .add<LowerCollective<AllReduceOp>, LowerCollective<AllGatherOp>,
+           LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
+           LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
+           LowerCollective<HaloExchangeOp>, LowerCollective<SendOp>,
+           LowerCollective<RecvOp>, LowerEventRecord, LowerStreamWait,
+           LowerCopy, LowerContract, LowerCommIndex, LowerFail>(converter,
+                                                                symbols);
+}

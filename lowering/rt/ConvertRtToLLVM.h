@@ -1,0 +1,50 @@
+//===- ConvertRtToLLVM.h - Runtime calls in the LLVM dialect ----*- C++ -*-===//
+//
+// What the host code of every target needs: the rt dialect's ops as calls of
+// the C interface's functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_RT_CONVERTRTTOLLVM_H
+#define DIST_LOWERING_RT_CONVERTRTTOLLVM_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::rt {
+
+/// Functions of the runtime and constant tables, declared when first asked for.
+class RuntimeSymbols {
+public:
+  explicit RuntimeSymbols(ModuleOp module);
+
+  LLVM::LLVMFuncOp function(StringRef name, Type result, TypeRange arguments);
+
+  /// The address of a constant table, the same for equal ones.
+  Value table(OpBuilder &builder, Location loc, ArrayRef<int64_t> values);
+
+  /// The address of a text that ends in a zero byte.
+  Value text(OpBuilder &builder, Location loc, StringRef value);
+
+  /// The number of an event, by the op that records it.
+  int32_t event(Operation *record);
+
+private:
+  ModuleOp module;
+  llvm::StringMap<Operation *> functions;
+  DenseMap<Attribute, LLVM::GlobalOp> tables;
+  llvm::StringMap<LLVM::GlobalOp> texts;
+  DenseMap<Operation *, int32_t> events;
+};
+
+/// Calls of the runtime from a function whose first argument is the rank
+/// (`dist_rank *`).
+void populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
+                              RuntimeSymbols &symbols,
+                              RewritePatternSet &patterns);
+
+} // namespace mlir::rt
+
+#endif // DIST_LOWERING_RT_CONVERTRTTOLLVM_H

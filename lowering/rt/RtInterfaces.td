@@ -1,0 +1,30 @@
+//===- RtInterfaces.td - What collectives have in common ---*- tablegen -*-===//
+
+#ifndef DIST_LOWERING_RT_RTINTERFACES_TD
+#define DIST_LOWERING_RT_RTINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Rt_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::mlir::rt";
+  let description = [{
+    A call in which the members of a group take part: every rank of a program
+    issues the same ones, in the same order on each communicator.
+  }];
+  let methods = [
+    InterfaceMethod<"The communicator: a place in the module's "
+                    "`rt.communicators`",
+                    "uint32_t", "getComm">,
+    InterfaceMethod<"A place in the module's `rt.collectives`, which describes "
+                    "the call", "uint32_t", "getSite">,
+    InterfaceMethod<"The stream of the rank that does the work; 0 is the one "
+                    "that computes", "uint32_t", "getStream">,
+    InterfaceMethod<"What this rank gives; null if it gives nothing", "::mlir::Value",
+                    "getSent">,
+    InterfaceMethod<"What this rank receives into; null if it receives nothing",
+                    "::mlir::Value", "getReceived">
+  ];
+  let verify = "return ::mlir::rt::detail::verifyCollective($_op);";
+}
+
+#endif // DIST_LOWERING_RT_RTINTERFACES_TD

@@ -1,0 +1,39 @@
+// Each op is one call of the C function of its name, with the parameters in the order of runtime.h.
+// RUN: dist-opt %s --dist-cpu-convert-to-llvm | FileCheck %s
+
+// CHECK-LABEL: llvm.func internal @dist_program
+func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %arena: memref<0xi8>) {
+  // Rank, communicator, stream, site, dtype, reduction, count, pointers.
+  // CHECK: llvm.call @dist_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.all_reduce comm 2 site 7 stream 1 <min> ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_all_gather({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.all_gather comm 0 site 2 outer 2 whole 16 inner 64 ins(%c : memref<2x4x64xbf16>) outs(%b : memref<2x16x64xbf16>)
+  // CHECK: llvm.call @dist_reduce_scatter({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.reduce_scatter comm 0 site 3 <sum> outer 2 whole 16 inner 64 ins(%b : memref<2x16x64xbf16>) outs(%c : memref<2x4x64xbf16>)
+  // CHECK: llvm.call @dist_all_to_all({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, i64, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.all_to_all comm 0 site 4 split_first outer 2 split_whole 4 middle 1 concat_whole 64 inner 1 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_broadcast({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.broadcast comm 0 site 6 root 1 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_collective_permute({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.collective_permute comm 0 site 7 pairs [0, 1] ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_halo_exchange({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.halo_exchange comm 0 site 8 outer 2 whole 16 inner 64 low 0 high 0 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_send({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, !llvm.ptr) -> i32
+  rt.send comm 0 site 9 target 1 ins(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_recv({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, !llvm.ptr) -> i32
+  rt.recv comm 0 site 9 source 0 outs(%a : memref<2x4x64xf32>)
+  // An event has a number of its own.
+  // CHECK: %[[FIRST:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @dist_event_record(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
+  %e = rt.event_record stream 1
+  // CHECK: llvm.call @dist_event_record
+  %f = rt.event_record stream 2
+  // CHECK: llvm.call @dist_stream_wait(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
+  rt.stream_wait %f stream 0
+  rt.stream_wait %e stream 0
+  // CHECK: llvm.call @dist_copy({{.*}}) : (!llvm.ptr, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.copy stream 3 ins(%c : memref<2x4x64xbf16>) outs(%c : memref<2x4x64xbf16>)
+  // CHECK: llvm.call @dist_contract({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  rt.contract ins(%c, %c : memref<2x4x64xbf16>, memref<2x4x64xbf16>) outs(%a : memref<2x4x64xf32>) loops [#rt.loop<m 2 a 1 b 0 c 1>]
+  return
+}

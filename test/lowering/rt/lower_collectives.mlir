@@ -1,0 +1,28 @@
+// Collectives of the dist dialect become typed calls; each is described for the manifest.
+// RUN: dist-opt %s --dist-lower-collectives | FileCheck %s
+
+// CHECK: module attributes {
+// CHECK-SAME: rt.collectives = [{axes = ["tp"], bytes_sent_per_rank = 96 : i64, comm = 0 : i32, dtype = "f32",
+// CHECK-SAME: op = "all_reduce", reduce = "sum", shape = array<i64: 4, 4>}
+// CHECK-SAME: op = "send_recv"
+dist.mesh @m ["dp" = 2, "tp" = 4]
+
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<2x4x3xf32>)
+    -> (tensor<4x4xf32>, tensor<4x16xf32>, tensor<1x4xf32>, tensor<2x1x12xf32>, tensor<2x4x3xf32>, tensor<2x7x3xf32>, tensor<4x4xf32>) {
+  // CHECK: rt.all_reduce comm 0 site 0 <sum> ins(%{{.*}} : tensor<4x4xf32>) outs({{.*}}) -> tensor<4x4xf32>
+  %0 = dist.all_reduce %x sum over "tp" : tensor<4x4xf32>
+  // CHECK: rt.all_gather comm 0 site 1 outer 4 whole 16 inner 1 ins(
+  %1 = dist.all_gather %x dim 1 over "tp" : tensor<4x4xf32> -> tensor<4x16xf32>
+  // CHECK: rt.reduce_scatter comm 0 site 2 <max> outer 1 whole 4 inner 4 ins(
+  %2 = dist.reduce_scatter %x max dim 0 over "tp" : tensor<4x4xf32> -> tensor<1x4xf32>
+  // CHECK: rt.all_to_all comm 0 site 3 split_first outer 2 split_whole 4 middle 1 concat_whole 12 inner 1 ins(
+  %3 = dist.all_to_all %y split 1 concat 2 over "tp" : tensor<2x4x3xf32> -> tensor<2x1x12xf32>
+  // CHECK: rt.broadcast comm 1 site 4 root 1 ins(
+  %4 = dist.broadcast %y root 1 over "dp" : tensor<2x4x3xf32>
+  // CHECK: rt.halo_exchange comm 0 site 5 outer 2 whole 16 inner 3 low 1 high 2 ins(
+  %5 = dist.halo_exchange %y dim 1 low 1 high 2 over "tp" : tensor<2x4x3xf32> -> tensor<2x7x3xf32>
+  // CHECK: rt.collective_permute comm 0 site 6 pairs [0, 1, 1, 2, 2, 3] ins(
+  %6 = dist.send_recv %x shift 1 over "tp" : tensor<4x4xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<4x4xf32>, tensor<4x16xf32>, tensor<1x4xf32>, tensor<2x1x12xf32>, tensor<2x4x3xf32>, tensor<2x7x3xf32>, tensor<4x4xf32>
+}

@@ -1,0 +1,161 @@
+// What the ops of the rt dialect refuse.
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+// All collectives.
+
+func.func @f(%a: memref<4x4xf32, strided<[8, 1]>>) {
+  // expected-error@below {{operand of type 'memref<4x4xf32, strided<[8, 1]>>' is not contiguous}}
+  rt.broadcast comm 0 site 0 root 0 ins(%a : memref<4x4xf32, strided<[8, 1]>>) outs(%a : memref<4x4xf32, strided<[8, 1]>>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<?xf32>) {
+  // expected-error@below {{operand of type 'memref<?xf32>' has no static shape}}
+  rt.send comm 0 site 0 target 1 ins(%a : memref<?xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xi128>) {
+  // expected-error@below {{the runtime has no element type 'i128'}}
+  rt.recv comm 0 site 0 source 1 outs(%a : memref<4xi128>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xi32>) {
+  // expected-error@below {{operand has elements of type 'f32', destination of 'i32'}}
+  rt.broadcast comm 0 site 0 root 0 ins(%a : memref<4xf32>) outs(%b : memref<4xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>) {
+  // expected-error@below {{attribute 'stream' failed to satisfy constraint}}
+  rt.broadcast comm 0 site 0 stream 16 root 0 ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error@below {{expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  rt.broadcast comm 0 site 0 root 0 ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>)
+  return
+}
+
+// -----
+
+// Each.
+
+func.func @f(%a: memref<4xf32>, %b: memref<5xf32>) {
+  // expected-error@below {{destination has 5 elements, but 4 are wanted}}
+  rt.all_reduce comm 0 site 0 <sum> ins(%a : memref<4xf32>) outs(%b : memref<5xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>) {
+  // expected-error@below {{or is not defined on 'f32'}}
+  rt.all_reduce comm 0 site 0 <or> ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<2x3xf32>, %b: memref<2x12xf32>) {
+  // expected-error@below {{destination has 24 elements, but 26 are wanted}}
+  rt.all_gather comm 0 site 0 outer 2 whole 13 inner 1 ins(%a : memref<2x3xf32>) outs(%b : memref<2x12xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<5xf32>, %b: memref<2x8xf32>) {
+  // expected-error@below {{operand has 5 elements, which is no block of [2, 8, 1]}}
+  rt.all_gather comm 0 site 0 outer 2 whole 8 inner 1 ins(%a : memref<5xf32>) outs(%b : memref<2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<2x8xf32>, %b: memref<2x9xf32>) {
+  // expected-error@below {{destination has 18 elements, which is no block of [2, 8, 1]}}
+  rt.reduce_scatter comm 0 site 0 <sum> outer 2 whole 8 inner 1 ins(%a : memref<2x8xf32>) outs(%b : memref<2x9xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<8x2xf32>, %b: memref<3x4xf32>) {
+  // expected-error@below {{destination has 12 elements, which is no block of [8, 8, 1]}}
+  rt.all_to_all comm 0 site 0 split_first outer 1 split_whole 8 middle 1 concat_whole 8 inner 1
+      ins(%a : memref<8x2xf32>) outs(%b : memref<3x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>) {
+  // expected-error@below {{pairs holds sources and targets, 3 integers given}}
+  rt.collective_permute comm 0 site 0 pairs [0, 1, 2] ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>) {
+  // expected-error@below {{target 1 occurs twice in the pairs}}
+  rt.collective_permute comm 0 site 0 pairs [0, 1, 2, 1] ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error@below {{destination has 4 elements, but 6 are wanted}}
+  rt.halo_exchange comm 0 site 0 outer 1 whole 8 inner 1 low 1 high 1 ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<8xf32>) {
+  // expected-error@below {{destination has 8 elements, but 4 are wanted}}
+  rt.copy ins(%a : memref<4xf32>) outs(%b : memref<8xf32>)
+  return
+}
+
+// -----
+
+// Contractions.
+
+func.func @f(%a: memref<4xf64>, %c: memref<4xf64>) {
+  // expected-error@below {{does not multiply 'f64' to 'f64': f32 to f32, bf16 to bf16 and bf16 to f32 are known}}
+  rt.contract ins(%a, %a : memref<4xf64>, memref<4xf64>) outs(%c : memref<4xf64>) loops []
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>) {
+  // expected-error@below {{the loops reach element 32 of a, whose type is 'memref<4x8xf32>'}}
+  rt.contract ins(%a, %b : memref<4x8xf32>, memref<8x2xf32>) outs(%c : memref<4x2xf32>)
+      loops [#rt.loop<m 5 a 8 b 0 c 2>]
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>) {
+  rt.contract ins(%a, %b : memref<4x8xf32>, memref<8x2xf32>) outs(%c : memref<4x2xf32>)
+      // expected-error@below {{a loop of kind k has a stride in the operand that does not depend on it}}
+      loops [#rt.loop<k 4 a 1 b 2 c 1>]
+  return
+}
