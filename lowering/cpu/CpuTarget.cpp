@@ -24,10 +24,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Below this many multiply-adds a call costs more than a loop; measured with
-/// oneDNN 2.6, see docs/lowering-cpu.md.
-static constexpr int64_t kMinWork = 2048;
-
 /// Pairs of types that dist_contract takes.
 static bool isSupported(Type in, Type out) {
   if (in.isF32())
@@ -39,7 +35,8 @@ static bool isSupported(Type in, Type out) {
 
 /// Whether a call pays: a product of matrices, not of a matrix and a vector,
 /// which reads everything once and does well as a loop.
-static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds) {
+static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds,
+                         const Machine &machine) {
   int64_t work = 1, m = 1, n = 1;
   for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
     work *= size;
@@ -48,29 +45,32 @@ static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds) {
     if (kind == LoopKind::N)
       n *= size;
   }
-  return m > 1 && n > 1 && work >= kMinWork;
+  return m > 1 && n > 1 && work >= machine.minContractionWork;
 }
 
 namespace {
 
 struct CpuTarget : KernelTarget {
   GroupLimits groupLimits() const override {
-    // A cell should stay in the second-level cache (512 KiB and more on current
-    // machines). Kernels are compiled as a whole: beyond so many members they
+    // A cell should stay in the second-level cache, beside what is read and
+    // written. Kernels are compiled as a whole: beyond so many members they
     // gain nothing.
-    return {/*maxCellBytes=*/128 * 1024, /*maxMembers=*/48};
+    return {/*maxCellBytes=*/machine.l2Bytes / 4, /*maxMembers=*/48};
   }
 
   FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
                                KernelGroup group,
                                SmallVector<Value> &scratch) const override {
-    return emitCpuKernel(builder, name, std::move(group), scratch);
+    return emitCpuKernel(builder, name, std::move(group), machine, scratch);
   }
 
   bool isContractionCall(Type in, Type out, const LoopNest &nest,
                          ArrayRef<LoopKind> kinds) const override {
-    return isSupported(in, out) && isWorthwhile(nest, kinds);
+    return isSupported(in, out) && isWorthwhile(nest, kinds, machine);
   }
+
+private:
+  Machine machine;
 };
 
 struct SelectContractions

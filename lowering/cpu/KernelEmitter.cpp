@@ -20,8 +20,8 @@ namespace {
 
 class Emitter {
 public:
-  Emitter(OpBuilder &builder, KernelGroup group)
-      : builder(builder), group(std::move(group)) {}
+  Emitter(OpBuilder &builder, KernelGroup group, const Machine &machine)
+      : builder(builder), group(std::move(group)), machine(machine) {}
 
   FailureOr<Kernel> emit(StringRef name, SmallVector<Value> &scratch);
 
@@ -48,6 +48,7 @@ private:
 
   OpBuilder &builder;
   KernelGroup group;
+  const Machine &machine;
   Location loc = UnknownLoc::get(builder.getContext());
   Block *entry = nullptr;
 
@@ -386,7 +387,7 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
     group.members.front().shared.clear();
   }
   hoistFills(group);
-  scratchSizes = shrinkScratch(group, scratch);
+  scratchSizes = shrinkScratch(group, scratch, machine.scratchBytes);
   collectArguments();
 
   SmallVector<Type> types;
@@ -455,7 +456,8 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
 }
 
 FailureOr<Kernel> mlir::dist::emitCpuKernel(OpBuilder &builder, StringRef name,
-                                         KernelGroup group,
-                                         SmallVector<Value> &scratch) {
-  return Emitter(builder, std::move(group)).emit(name, scratch);
+                                            KernelGroup group,
+                                            const Machine &machine,
+                                            SmallVector<Value> &scratch) {
+  return Emitter(builder, std::move(group), machine).emit(name, scratch);
 }

@@ -8,6 +8,7 @@
 #ifndef DIST_LOWERING_CPU_KERNELEMITTER_H
 #define DIST_LOWERING_CPU_KERNELEMITTER_H
 
+#include "lowering/cpu/Machine.h"
 #include "lowering/kernels/KernelTarget.h"
 
 namespace mlir::dist {
@@ -17,7 +18,8 @@ namespace mlir::dist {
 /// shared loops needs, where that is possible; on return it holds those that
 /// did.
 FailureOr<Kernel> emitCpuKernel(OpBuilder &builder, StringRef name,
-                                KernelGroup group, SmallVector<Value> &scratch);
+                                KernelGroup group, const Machine &machine,
+                                SmallVector<Value> &scratch);
 
 } // namespace mlir::dist
 

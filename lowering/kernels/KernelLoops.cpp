@@ -6,9 +6,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Stack that the scratch of one kernel may take, well below a thread's.
-static constexpr int64_t kMaxScratchBytes = 512 * 1024;
-
 /// Whether the nest's loops are asked for one by one.
 static bool needsLoopIndices(const LoopNest &nest) {
   if (llvm::any_of(nest.accesses,
@@ -42,7 +39,8 @@ void mlir::dist::hoistFills(KernelGroup &group) {
 /// room for what one iteration touches. Its new strides are compact, in the
 /// order of the old ones.
 DenseMap<Value, int64_t>
-mlir::dist::shrinkScratch(KernelGroup &group, SmallVector<Value> &scratch) {
+mlir::dist::shrinkScratch(KernelGroup &group, SmallVector<Value> &scratch,
+                          int64_t maxBytes) {
   DenseMap<Value, int64_t> scratchSizes;
   int64_t total = 0;
   llvm::erase_if(scratch, [&](Value root) {
@@ -87,7 +85,7 @@ mlir::dist::shrinkScratch(KernelGroup &group, SmallVector<Value> &scratch) {
       compact[stride] = count;
       count *= size;
     }
-    if (total + count * elementBytes > kMaxScratchBytes)
+    if (total + count * elementBytes > maxBytes)
       return true;
     total += count * elementBytes;
     scratchSizes[root] = count;

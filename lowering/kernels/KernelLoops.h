@@ -32,9 +32,10 @@ void hoistFills(KernelGroup &group);
 
 /// A buffer that is used within one iteration of the shared loops only needs
 /// room for what one iteration touches. Returns the number of elements of each
-/// that shrinks, and removes the others from `scratch`.
+/// that shrinks, `maxBytes` in all, and removes the others from `scratch`.
 DenseMap<Value, int64_t> shrinkScratch(KernelGroup &group,
-                                       SmallVector<Value> &scratch);
+                                       SmallVector<Value> &scratch,
+                                       int64_t maxBytes);
 
 /// Splits the members into runs with equal inner loops.
 SmallVector<Run> formRuns(const KernelGroup &group);

@@ -1,0 +1,28 @@
+//===- Machine.h - The CPU that programs are compiled for -------*- C++ -*-===//
+//
+// What the CPU's policies depend on, in one place. `--mcpu` chooses
+// instructions; these are sizes and costs, with values that suit current
+// x86-64 and Arm servers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_CPU_MACHINE_H
+#define DIST_LOWERING_CPU_MACHINE_H
+
+#include <cstdint>
+
+namespace mlir::dist {
+
+struct Machine {
+  /// Second-level cache of a core.
+  int64_t l2Bytes = 512 * 1024;
+  /// Stack that the scratch of one kernel may take, well below a thread's.
+  int64_t scratchBytes = 512 * 1024;
+  /// Multiply-adds below which a call of the library costs more than a loop;
+  /// measured with oneDNN 2.6, see docs/lowering-cpu.md.
+  int64_t minContractionWork = 2048;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_MACHINE_H
