@@ -23,7 +23,7 @@ namespace {
 enum Kind { AllReduce, AllReduceInPlace, AllGather, ReduceScatter, AllToAll };
 
 int32_t call(dist_rank *rank, Kind kind, int64_t count, void *in, void *out) {
-  int64_t p = dist_comm_size(rank, 0);
+  int64_t p = rank->topology.comms[0].size;
   switch (kind) {
   case AllReduce:
     return dist_all_reduce(rank, 0, 0, -1, DIST_F32, DIST_SUM, count, in, out);
@@ -45,7 +45,8 @@ int32_t call(dist_rank *rank, Kind kind, int64_t count, void *in, void *out) {
 void run(benchmark::State &state, Kind kind) {
   int64_t ranks = state.range(0), count = state.range(1) / 4;
   Mesh mesh{{{"a", ranks}}};
-  Topology topology{mesh, {}, {}};
+  Topology topology;
+  topology.mesh = mesh;
   topology.comms.emplace_back(mesh, std::vector<AxisRef>{mesh.whole(0)});
   ThreadsRun threads(topology);
   constexpr int64_t batch = 10; // collectives between two questions

@@ -23,23 +23,62 @@ static std::string describe(Location loc) {
   return "unknown location";
 }
 
-/// The indices as `index`, after ending the run if one is out of range.
-static Value checkIndices(PatternRewriter &rewriter, Location loc,
+/// The status words of `function`, for a check anywhere in it.
+static Value getStatus(PatternRewriter &rewriter, Operation *op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto function = op->getParentOfType<func::FuncOp>();
+  rewriter.setInsertionPointToStart(&function.getBody().front());
+  return rt::StatusOp::create(
+      rewriter, op->getLoc(),
+      LLVM::LLVMPointerType::get(rewriter.getContext()));
+}
+
+/// A loop that runs as long as its data say may never end with wrong data.
+static void checkInLoop(PatternRewriter &rewriter, Operation *op) {
+  if (op->getParentOfType<scf::WhileOp>())
+    rt::CheckOp::create(rewriter, op->getLoc());
+}
+
+static SmallVector<int64_t> getExtents(RankedTensorType type,
+                                       ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims,
+                             [&](int64_t dim) { return type.getDimSize(dim); });
+}
+
+static std::string indexMessage(Operation *op, ArrayRef<int64_t> extents,
+                                StringRef what) {
+  std::string list;
+  for (int64_t extent : extents)
+    list += (list.empty() ? "" : ", ") + std::to_string(extent);
+  return describe(op->getLoc()) + ": an index of the " + what.str() +
+         " is out of range: coordinates must be at least 0 and less than [" +
+         list + "]";
+}
+
+/// Where the tensor has no place that an index could name, none is in range.
+static bool failForAny(PatternRewriter &rewriter, Operation *op, Value indices,
+                       RankedTensorType indexed, ArrayRef<int64_t> dims,
+                       StringRef what) {
+  SmallVector<int64_t> extents = getExtents(indexed, dims);
+  if (!llvm::is_contained(extents, 0))
+    return false;
+  if (cast<RankedTensorType>(indices.getType()).getNumElements() > 0)
+    rt::FailOp::create(rewriter, op->getLoc(), getStatus(rewriter, op),
+                       indexMessage(op, extents, what), Value());
+  checkInLoop(rewriter, op);
+  return true;
+}
+
+/// The indices as `index`. One that is out of range fails the check, and is 0
+/// from there on: nothing beyond the tensor is read or written.
+static Value checkIndices(PatternRewriter &rewriter, Operation *op,
                           Value indices, RankedTensorType indexed,
                           ArrayRef<int64_t> dims, StringRef what) {
+  Location loc = op->getLoc();
   auto indicesType = cast<RankedTensorType>(indices.getType());
-  SmallVector<int64_t> extents;
-  std::string list;
-  for (int64_t d : dims) {
-    extents.push_back(indexed.getDimSize(d));
-    list += (list.empty() ? "" : ", ") + std::to_string(extents.back());
-  }
-  std::string message = describe(loc) + ": an index of the " + what.str() +
-                        " is out of range: coordinates must be at least 0 and "
-                        "less than [" +
-                        list + "]";
-  auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
-  Value rank = rt::RankOp::create(rewriter, loc, pointer);
+  SmallVector<int64_t> extents = getExtents(indexed, dims);
+  std::string message = indexMessage(op, extents, what);
+  Value status = getStatus(rewriter, op);
   Value init = tensor::EmptyOp::create(rewriter, loc, indicesType.getShape(),
                                        rewriter.getIndexType());
   AffineMap identity = rewriter.getMultiDimIdentityMap(indicesType.getRank());
@@ -70,19 +109,21 @@ static Value checkIndices(PatternRewriter &rewriter, Location loc,
         Value bad = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge,
                                           index, extent);
         scf::IfOp::create(b, l, bad, [&](OpBuilder &then, Location at) {
-          rt::FailOp::create(then, at, rank, message);
+          rt::FailOp::create(then, at, status, message, index);
           scf::YieldOp::create(then, at);
         });
-        linalg::YieldOp::create(b, l, index);
+        Value zero = arith::ConstantIndexOp::create(b, l, 0);
+        linalg::YieldOp::create(
+            b, l, arith::SelectOp::create(b, l, bad, zero, index).getResult());
       });
+  checkInLoop(rewriter, op);
   return generic.getResult(0);
 }
 
 namespace {
 
-/// tensor.gather: first the indices are checked against the source's extents
-/// (an index out of range ends the run, it does not read what lies there), then
-/// a generic extracts elements.
+/// tensor.gather: first the indices are checked against the source's extents,
+/// then a generic extracts elements.
 struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -99,10 +140,15 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
     bool keepsRank = resultType.getRank() == batchRank + sourceType.getRank();
 
     Location loc = gather.getLoc();
-    Value indices = checkIndices(rewriter, loc, gather.getIndices(), sourceType,
-                                 gathered, "gather");
     Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
                                          resultType.getElementType());
+    if (failForAny(rewriter, gather, gather.getIndices(), sourceType, gathered,
+                   "gather")) {
+      rewriter.replaceOp(gather, init);
+      return success();
+    }
+    Value indices = checkIndices(rewriter, gather, gather.getIndices(),
+                                 sourceType, gathered, "gather");
     // One map for each coordinate, from the loops of the result.
     SmallVector<AffineMap> maps;
     SmallVector<Value> inputs;
@@ -157,8 +203,13 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
         !indicesType.hasStaticShape())
       return rewriter.notifyMatchFailure(scatter, "dynamic shape");
     Location loc = scatter.getLoc();
-    Value indices = checkIndices(rewriter, loc, scatter.getIndices(), destType,
-                                 scatter.getScatterDims(), "scatter");
+    if (failForAny(rewriter, scatter, scatter.getIndices(), destType,
+                   scatter.getScatterDims(), "scatter")) {
+      rewriter.replaceOp(scatter, scatter.getDest());
+      return success();
+    }
+    Value indices = checkIndices(rewriter, scatter, scatter.getIndices(),
+                                 destType, scatter.getScatterDims(), "scatter");
     int64_t batchRank = indicesType.getRank() - 1;
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
@@ -213,24 +264,58 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
   }
 };
 
-/// A condition that does not hold ends the run with its message and place.
+/// A condition that does not hold ends the run with its message and place. In
+/// the body of a linalg op, which becomes a kernel, it is stored, and what
+/// follows in its block is not done: what the block yields is zero. Elsewhere
+/// the run ends there.
 struct AssertToFail : OpRewritePattern<cf::AssertOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(cf::AssertOp check,
                                 PatternRewriter &rewriter) const override {
     Location loc = check.getLoc();
-    auto function = check->getParentOfType<func::FuncOp>();
-    auto pointer = LLVM::LLVMPointerType::get(rewriter.getContext());
-    rewriter.setInsertionPointToStart(&function.getBody().front());
-    Value rank = rt::RankOp::create(rewriter, loc, pointer);
-    rewriter.setInsertionPoint(check);
-    Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-    Value bad = arith::XOrIOp::create(rewriter, loc, check.getArg(), yes);
+    Value status = getStatus(rewriter, check);
     std::string message = describe(loc) + ": " + check.getMsg().str();
-    scf::IfOp::create(rewriter, loc, bad, [&](OpBuilder &then, Location at) {
-      rt::FailOp::create(then, at, rank, message);
-      scf::YieldOp::create(then, at);
-    });
+    if (!check->getParentOfType<linalg::LinalgOp>()) {
+      Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+      Value bad = arith::XOrIOp::create(rewriter, loc, check.getArg(), yes);
+      scf::IfOp::create(rewriter, loc, bad, [&](OpBuilder &then, Location at) {
+        rt::FailOp::create(then, at, status, message, Value());
+        scf::YieldOp::create(then, at);
+      });
+      rt::CheckOp::create(rewriter, loc);
+      rewriter.eraseOp(check);
+      return success();
+    }
+
+    Operation *yield = check->getBlock()->getTerminator();
+    SmallVector<Attribute> zeros;
+    for (Type type : yield->getOperandTypes()) {
+      zeros.push_back(rewriter.getZeroAttr(type));
+      if (!zeros.back())
+        return rewriter.notifyMatchFailure(check, "yields what has no zero");
+    }
+    auto guarded = scf::IfOp::create(rewriter, loc, yield->getOperandTypes(),
+                                     check.getArg(), /*addThenBlock=*/true,
+                                     /*addElseBlock=*/true);
+    Block *rest = guarded.thenBlock();
+    SmallVector<Operation *> after;
+    for (Operation *op = guarded->getNextNode(); op != yield;
+         op = op->getNextNode())
+      if (op != check)
+        after.push_back(op);
+    for (Operation *op : after)
+      rewriter.moveOpBefore(op, rest, rest->end());
+    rewriter.setInsertionPointToEnd(rest);
+    scf::YieldOp::create(rewriter, loc, yield->getOperands());
+    rewriter.setInsertionPointToEnd(guarded.elseBlock());
+    rt::FailOp::create(rewriter, loc, status, message, Value());
+    SmallVector<Value> values;
+    for (Attribute zero : zeros)
+      values.push_back(
+          arith::ConstantOp::create(rewriter, loc, cast<TypedAttr>(zero)));
+    scf::YieldOp::create(rewriter, loc, values);
+    rewriter.modifyOpInPlace(yield,
+                             [&] { yield->setOperands(guarded.getResults()); });
     rewriter.eraseOp(check);
     return success();
   }

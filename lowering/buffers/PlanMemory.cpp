@@ -144,17 +144,19 @@ struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
     OpBuilder builder(&getContext());
     Location loc = function.getLoc();
     auto arenaType = MemRefType::get({plan.bytes}, builder.getI8Type());
+    Type pointer = LLVM::LLVMPointerType::get(&getContext());
     unsigned last = function.getNumArguments();
+    // The rank in front; the arena and the status words at the end.
     if (failed(
             function.insertArgument(last, arenaType, DictionaryAttr(), loc)) ||
-        failed(function.insertArgument(
-            0, LLVM::LLVMPointerType::get(&getContext()), DictionaryAttr(),
-            loc)))
+        failed(function.insertArgument(last + 1, pointer, DictionaryAttr(),
+                                       loc)) ||
+        failed(function.insertArgument(0, pointer, DictionaryAttr(), loc)))
       return failure();
-    Value rank = function.getArgument(0);
-    Value arena = function.getArguments().back();
-    function.walk([&](rt::RankOp op) {
-      op.replaceAllUsesWith(rank);
+    Value arena = function.getArgument(last + 1);
+    Value status = function.getArgument(last + 2);
+    function.walk([&](rt::StatusOp op) {
+      op.replaceAllUsesWith(status);
       op.erase();
     });
     for (auto [alloc, offset] : llvm::zip_equal(allocs, plan.offsets)) {

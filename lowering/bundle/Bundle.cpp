@@ -159,6 +159,11 @@ static LogicalResult describeLowered(ModuleOp module,
       }
       manifest.communicators.push_back(std::move(refs));
     }
+  if (auto checks = module->getAttrOfType<ArrayAttr>(rt::kChecksAttr))
+    for (DictionaryAttr check : checks.getAsRange<DictionaryAttr>())
+      manifest.checks.push_back(
+          {check.getAs<StringAttr>("message").getValue().str(),
+           check.getAs<BoolAttr>("value").getValue()});
   auto sites = module->getAttrOfType<ArrayAttr>(rt::kCollectivesAttr);
   if (!sites)
     return success();

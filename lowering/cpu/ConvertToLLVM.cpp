@@ -84,18 +84,19 @@ struct StoreBool : ConvertOpToLLVMPattern<memref::StoreOp> {
 // Entry point
 //===----------------------------------------------------------------------===//
 
-/// Makes the program int32_t dist_main(dist_rank *rank, void *const *args,
-/// void *const *results, void *arena). A buffer's address is read from its
-/// table where it is used: thousands of addresses that live through the whole
-/// program would be spilled, in time quadratic in their number.
+/// Makes the program void dist_main(dist_rank *rank, void *const *args,
+/// void *const *results, void *arena, int64_t *status). A buffer's address is
+/// read from its table where it is used: thousands of addresses that live
+/// through the whole program would be spilled, in time quadratic in their
+/// number.
 static void makeEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
   OpBuilder builder(program->getContext());
   Location loc = program.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Block &entry = program.getBody().front();
-  unsigned numBuffers = entry.getNumArguments() - 2;
+  unsigned numBuffers = entry.getNumArguments() - 3;
   unsigned numArgs = numBuffers - numResults;
-  // rank, args, results, the buffers, arena
+  // rank, args, results, the buffers, arena, status
   Value args = entry.insertArgument(1u, pointer, loc);
   Value results = entry.insertArgument(2u, pointer, loc);
   for (unsigned i = 0; i < numBuffers; ++i) {
@@ -113,15 +114,8 @@ static void makeEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
   entry.eraseArguments(3, numBuffers);
   program.removeArgAttrsAttr();
   program.setFunctionType(LLVM::LLVMFunctionType::get(
-      builder.getI32Type(), {pointer, pointer, pointer, pointer}));
-  program.walk([&](LLVM::ReturnOp op) {
-    builder.setInsertionPoint(op);
-    Value zero =
-        LLVM::ConstantOp::create(builder, op.getLoc(), builder.getI32Type(),
-                                 builder.getI32IntegerAttr(0));
-    LLVM::ReturnOp::create(builder, op.getLoc(), zero);
-    op.erase();
-  });
+      LLVM::LLVMVoidType::get(builder.getContext()),
+      {pointer, pointer, pointer, pointer, pointer}));
   program.setLinkage(LLVM::Linkage::External);
 }
 
@@ -157,7 +151,7 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         program = function;
-    if (!program || program.getNumArguments() < 2) {
+    if (!program || program.getNumArguments() < 3) {
       module.emitError("no entry function: one public function with a body is "
                        "needed, usually @main");
       return signalPassFailure();

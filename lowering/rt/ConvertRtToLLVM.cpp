@@ -17,7 +17,24 @@ RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       functions[symbol.getName()] = &op;
-  module.walk([&](EventRecordOp op) { events.insert({op, events.size()}); });
+  module.walk([&](Operation *op) {
+    if (isa<EventRecordOp>(op))
+      events.insert({op, events.size()});
+    if (auto fail = dyn_cast<FailOp>(op))
+      checks.insert({describe(fail.getMessageAttr(), bool(fail.getValue())),
+                     checks.size()});
+  });
+  SmallVector<Attribute> list;
+  for (auto &[check, number] : checks)
+    list.push_back(check);
+  module->setAttr(kChecksAttr, ArrayAttr::get(module.getContext(), list));
+}
+
+DictionaryAttr RuntimeSymbols::describe(StringAttr message, bool hasValue) {
+  Builder builder(message.getContext());
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("message", message),
+       builder.getNamedAttr("value", builder.getBoolAttr(hasValue))});
 }
 
 LLVM::LLVMFuncOp RuntimeSymbols::function(StringRef name, Type result,
@@ -46,24 +63,6 @@ Value RuntimeSymbols::table(OpBuilder &builder, Location loc,
         "table_" + std::to_string(tables.size() - 1), data);
   }
   return LLVM::AddressOfOp::create(builder, loc, global);
-}
-
-Value RuntimeSymbols::text(OpBuilder &builder, Location loc, StringRef value) {
-  LLVM::GlobalOp &global = texts[value];
-  if (!global) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-    std::string data = value.str() + '\0';
-    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
-    global = LLVM::GlobalOp::create(atStart, loc, type, /*isConstant=*/true,
-                                    LLVM::Linkage::Internal,
-                                    "text_" + std::to_string(texts.size() - 1),
-                                    builder.getStringAttr(data));
-  }
-  return LLVM::AddressOfOp::create(builder, loc, global);
-}
-
-int32_t RuntimeSymbols::event(Operation *record) {
-  return events.lookup(record);
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,16 +291,46 @@ struct LowerCommIndex : RuntimePattern<CommIndexOp> {
   }
 };
 
+struct LowerCheck : RuntimePattern<CheckOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(CheckOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Call(symbols, rewriter, op).emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// The first failure stays. Selects instead of a branch: the op stands in one.
 struct LowerFail : RuntimePattern<FailOp> {
   using RuntimePattern::RuntimePattern;
   LogicalResult
   matchAndRewrite(FailOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value arguments[] = {adaptor.getRank(),
-                         symbols.text(rewriter, op.getLoc(), op.getMessage())};
-    LLVM::LLVMFuncOp function = symbols.function(
-        "dist_fail", rewriter.getI32Type(), ValueRange(arguments).getTypes());
-    LLVM::CallOp::create(rewriter, op.getLoc(), function, arguments);
+    Location loc = op.getLoc();
+    Type i64 = rewriter.getI64Type();
+    int32_t check = symbols.check(op.getMessageAttr(), bool(op.getValue()));
+    auto constant = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(rewriter, loc, i64,
+                                      rewriter.getI64IntegerAttr(value));
+    };
+    Value first = adaptor.getStatus();
+    Value known = LLVM::LoadOp::create(rewriter, loc, i64, first);
+    Value isFirst = LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq,
+                                         known, constant(0));
+    auto storeIfFirst = [&](Value value, Value old, Value address) {
+      Value chosen = LLVM::SelectOp::create(rewriter, loc, isFirst, value, old);
+      LLVM::StoreOp::create(rewriter, loc, chosen, address);
+    };
+    if (op.getValue()) {
+      Value slot =
+          LLVM::GEPOp::create(rewriter, loc, first.getType(), i64, first,
+                              ArrayRef<LLVM::GEPArg>{1 + check});
+      storeIfFirst(adaptor.getValue(),
+                   LLVM::LoadOp::create(rewriter, loc, i64, slot), slot);
+    }
+    storeIfFirst(constant(1 + check), known, first);
     rewriter.eraseOp(op);
     return success();
   }
@@ -318,6 +347,6 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
            LowerCollective<HaloExchangeOp>, LowerCollective<SendOp>,
            LowerCollective<RecvOp>, LowerEventRecord, LowerStreamWait,
-           LowerCopy, LowerContract, LowerCommIndex, LowerFail>(converter,
-                                                                symbols);
+           LowerCopy, LowerContract, LowerCommIndex, LowerCheck, LowerFail>(
+          converter, symbols);
 }

@@ -11,13 +11,16 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::rt {
 
-/// Functions of the runtime and constant tables, declared when first asked for.
+/// Functions of the runtime and constant tables, declared when first asked for,
+/// and the numbers of events and checks.
 class RuntimeSymbols {
 public:
+  /// Numbers the module's events and checks; sets `rt.checks`.
   explicit RuntimeSymbols(ModuleOp module);
 
   LLVM::LLVMFuncOp function(StringRef name, Type result, TypeRange arguments);
@@ -25,18 +28,22 @@ public:
   /// The address of a constant table, the same for equal ones.
   Value table(OpBuilder &builder, Location loc, ArrayRef<int64_t> values);
 
-  /// The address of a text that ends in a zero byte.
-  Value text(OpBuilder &builder, Location loc, StringRef value);
-
   /// The number of an event, by the op that records it.
-  int32_t event(Operation *record);
+  int32_t event(Operation *record) { return events.lookup(record); }
+
+  /// The number of a check: its place in the module's `rt.checks`.
+  int32_t check(StringAttr message, bool hasValue) {
+    return checks.find(describe(message, hasValue))->second;
+  }
 
 private:
+  static DictionaryAttr describe(StringAttr message, bool hasValue);
+
   ModuleOp module;
   llvm::StringMap<Operation *> functions;
   DenseMap<Attribute, LLVM::GlobalOp> tables;
-  llvm::StringMap<LLVM::GlobalOp> texts;
   DenseMap<Operation *, int32_t> events;
+  llvm::MapVector<Attribute, int32_t> checks;
 };
 
 /// Calls of the runtime from a function whose first argument is the rank

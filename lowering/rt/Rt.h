@@ -44,12 +44,13 @@ void addCollectiveEffects(
 
 namespace mlir::rt {
 
-/// Module attributes: a list of lists of mesh axes, and lists of dictionaries
-/// that describe each collective, and each constant that became an argument,
-/// for the manifest.
+/// Module attributes for the manifest: a list of lists of mesh axes, and lists
+/// of dictionaries that describe each collective, each constant that became an
+/// argument, and each check.
 inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
 inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
+inline constexpr llvm::StringLiteral kChecksAttr = "rt.checks";
 
 /// Events are 0 to this.
 inline constexpr int32_t kMaxEvent = 4095;

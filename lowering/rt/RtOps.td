@@ -27,7 +27,8 @@ def Rt_Dialect : Dialect {
     call has no dimension, the count follow from the buffers. Communicators are
     numbers: their place in the module's `rt.communicators`, a list of lists of
     mesh axes; `site` is a place in the module's `rt.collectives`, which
-    describes each call for the manifest. Work is issued on a stream of the
+    describes each call for the manifest; `rt.checks` holds what the program
+    asks of its data, each with its message. Work is issued on a stream of the
     rank: 0, where nothing is said, is the one that computes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
@@ -347,16 +348,41 @@ def Rt_CommIndexOp : Rt_Op<"comm_index", [Pure]> {
   let assemblyFormat = "$comm attr-dict";
 }
 
-def Rt_RankOp : Rt_Op<"rank", [Pure]> {
-  let summary = "This rank, in the entry function";
+def Rt_StatusOp : Rt_Op<"status", [Pure]> {
+  let summary = "The status words of the entry function";
   let results = (outs LLVM_AnyPointer:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Rt_FailOp : Rt_Op<"fail"> {
-  let summary = "Ends the run on all ranks with a message (dist_fail)";
-  let arguments = (ins LLVM_AnyPointer:$rank, StrAttr:$message);
-  let assemblyFormat = "$rank `,` $message attr-dict `:` type($rank)";
+  let summary = "Stores that a check does not hold: no call";
+  let description = [{
+    What a kernel can do on any device. The first failure of a rank stays: its
+    check's number and the value that it judged go to the status words
+    (`dist_main` in runtime.h), and execution continues. The runtime ends the
+    run with the message before a wrong result leaves. What follows must
+    therefore be safe with whatever the check was to keep away.
+    ```mlir
+    scf.if %bad {
+      rt.fail %status, "model.py:7: the index is in [0, 5)" value %index : !llvm.ptr
+    }
+    %safe = arith.select %bad, %c0, %index : index
+    ```
+  }];
+  let arguments = (ins LLVM_AnyPointer:$status, StrAttr:$message,
+                       Optional<Index>:$value);
+  let assemblyFormat = [{
+    $status `,` $message (`value` $value^)? attr-dict `:` type($status)
+  }];
+}
+
+def Rt_CheckOp : Rt_Op<"check"> {
+  let summary = "Ends the run on all ranks if a check has failed";
+  let description = [{
+    For the code between kernels, where control flow hangs on what a failed check
+    has made wrong.
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // DIST_LOWERING_RT_RTOPS_TD

@@ -356,35 +356,29 @@ Contractions::Hash::operator()(const std::vector<int64_t> &values) const {
   return hash;
 }
 
-ContractPlan &Contractions::get(const ContractCall &call) {
+ContractPlan &Contractions::plan(const ContractCall &call) {
   key.assign({call.inDtype, call.outDtype, call.accumulate});
   key.insert(key.end(), call.loops,
              call.loops + int64_t(call.numLoops) * DIST_LOOP_FIELDS);
-  std::unique_ptr<ContractPlan> &plan = plans[key];
-  if (!plan) {
+  std::unique_ptr<ContractPlan> &known = plans[key];
+  if (!known) {
     try {
-      plan = std::make_unique<ContractPlan>(call);
+      known = std::make_unique<ContractPlan>(call);
     } catch (...) {
       plans.erase(key);
       throw;
     }
   }
-  return *plan;
+  return *known;
 }
 
-bool dist::contract(dist_rank &rank, const ContractCall &call, const void *a,
-                    const void *b, void *c) {
+double Contractions::run(const ContractCall &call) {
   // A rank is one thread: oneDNN must not start a team in it. The setting is
   // per thread.
   thread_local bool single = (omp_set_num_threads(1), true);
   (void)single;
-  ContractPlan &plan = rank.contractions->get(call);
-  int64_t start = 0;
-  if (rank.tracing)
-    start = std::chrono::steady_clock::now().time_since_epoch().count();
-  plan.run(static_cast<const char *>(a), static_cast<const char *>(b),
-           static_cast<char *>(c));
-  if (rank.tracing)
-    rank.traceContraction(plan.flops(), start);
-  return true;
+  ContractPlan &plan = this->plan(call);
+  plan.run(static_cast<const char *>(call.a), static_cast<const char *>(call.b),
+           static_cast<char *>(call.c));
+  return plan.flops();
 }

@@ -10,48 +10,35 @@
 #ifndef DIST_LIB_CONTRACT_H
 #define DIST_LIB_CONTRACT_H
 
-#include "dist/runtime.h"
+#include "Rank.h"
 
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
-struct dist_rank;
-
 namespace dist {
-
-/// The shape of a contraction, as dist_contract is given it.
-struct ContractCall {
-  /// As given; ContractPlan refuses what is no dist_dtype that it knows.
-  int32_t inDtype;
-  int32_t outDtype;
-  bool accumulate;
-  int32_t numLoops;
-  const int64_t *loops;
-};
 
 class ContractPlan;
 
-/// The plans that one rank has made so far.
+/// The contractions of one rank, which is one thread, and their plans so far.
 class Contractions {
 public:
   Contractions();
   ~Contractions();
-  /// The plan for `call`; throws Error if oneDNN cannot compute it.
-  ContractPlan &get(const ContractCall &call);
+  /// Computes `call` and returns its floating-point operations; throws Error if
+  /// oneDNN cannot compute it.
+  double run(const ContractCall &call);
 
 private:
   struct Hash {
     size_t operator()(const std::vector<int64_t> &key) const;
   };
+  ContractPlan &plan(const ContractCall &call);
+
   std::unordered_map<std::vector<int64_t>, std::unique_ptr<ContractPlan>, Hash>
       plans;
   std::vector<int64_t> key;
 };
-
-/// Runs `call`; fails the run and returns false if that is impossible.
-bool contract(dist_rank &rank, const ContractCall &call, const void *a,
-              const void *b, void *c);
 
 } // namespace dist
 

@@ -104,35 +104,38 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
 // Executor
 //===----------------------------------------------------------------------===//
 
-void *Executor::allocate(int64_t bytes) {
-  owners.push_back(dist::allocate(bytes));
-  return owners.back().get();
-}
-
 /// Gives the rank its arguments, result buffers and scratch.
-void Executor::prepare(int64_t rank) {
+void Executor::prepare(dist_rank &rank) {
   const Manifest &manifest = program.manifest;
+  auto allocate = [&](int64_t bytes) {
+    owners.push_back(rank.backend.allocate(bytes));
+    return owners.back().get();
+  };
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
     const Tensor &source = arguments[i];
     // A slice that is one piece of the mapped file is used where it lies.
-    const char *slice = source.dtype == desc.dtype
-                            ? contiguousSlice(manifest.mesh, desc, rank, source)
-                            : nullptr;
+    const char *slice =
+        source.dtype == desc.dtype
+            ? contiguousSlice(manifest.mesh, desc, rank.index, source)
+            : nullptr;
     if (slice &&
         reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) == 0) {
       args.push_back(const_cast<char *>(slice));
       continue;
     }
     void *local = allocate(desc.localBytes());
-    readSlice(manifest.mesh, desc, rank, source, local);
+    readSlice(manifest.mesh, desc, rank.index, source, local);
     args.push_back(local);
   }
   for (const TensorDesc &desc : manifest.results) {
-    result.parts.push_back(Tensor::zeros(desc.dtype, desc.localShape));
-    results.push_back(result.parts.back().data);
+    results.push_back(allocate(desc.localBytes()));
+    result.parts.push_back(
+        {desc.dtype, desc.localShape, results.back(), owners.back()});
   }
   arena = allocate(manifest.arenaBytes);
+  status = static_cast<int64_t *>(
+      allocate((1 + manifest.checks.size()) * sizeof(int64_t)));
 }
 
 static int64_t nowNanos() {
@@ -140,18 +143,18 @@ static int64_t nowNanos() {
 }
 
 int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
-  prepare(rank.index);
+  prepare(rank);
   for (int64_t i = 0; i < repeat; ++i) {
     rank.tracing = trace && i + 1 == repeat;
-    if (!rank.meet())
+    if (!rank.backend.meet())
       return 1;
     int64_t start = nowNanos();
-    int32_t status =
-        rank.callMain(program.entry, args.data(), results.data(), arena);
+    int32_t failed = rank.callMain(program.entry, args.data(), results.data(),
+                                   arena, status);
     for (int32_t stream = 1; stream < numStreams; ++stream)
-      rank.streamSync(stream);
-    if (status != 0)
-      return status;
+      rank.backend.streamSync(stream);
+    if (failed)
+      return failed;
     result.repetitions.push_back({start, nowNanos()});
   }
   return 0;

@@ -1,12 +1,11 @@
 //===- Interface.cpp - The C interface, in front of every backend ---------===//
 //
-// Checks arguments, packs them and calls the backend. A failing call leaves
+// Looks at arguments, packs them and calls the backend. A failing call leaves
 // dist_main by longjmp from `finish`, so nothing with a destructor may live in
 // an extern "C" function when it calls finish.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Contract.h"
 #include "Rank.h"
 #include "dist/Tensor.h"
 
@@ -25,12 +24,12 @@ static int32_t finish(dist_rank *rank, bool ok) {
 
 /// Runs `body`; an exception becomes the run's failure.
 template <class Body> static bool guarded(dist_rank *rank, Body &&body) {
-  if (rank->failed())
+  if (rank->backend.failed())
     return false;
   try {
     return body();
   } catch (const std::exception &e) {
-    return rank->fail(e.what());
+    return rank->backend.fail(e.what());
   }
 }
 
@@ -38,25 +37,25 @@ static bool checkComm(dist_rank *rank, int32_t comm) {
   size_t count = rank->topology.comms.size();
   if (comm >= 0 && static_cast<size_t>(comm) < count)
     return true;
-  return rank->fail("communicator " + std::to_string(comm) +
-                    " does not exist: the program has " +
-                    std::to_string(count));
+  return rank->backend.fail("communicator " + std::to_string(comm) +
+                            " does not exist: the program has " +
+                            std::to_string(count));
 }
 
 static bool checkStream(dist_rank *rank, int32_t stream) {
   if (stream >= 0 && stream < numStreams)
     return true;
-  return rank->fail("stream " + std::to_string(stream) +
-                    " does not exist: streams are 0 to " +
-                    std::to_string(numStreams - 1));
+  return rank->backend.fail("stream " + std::to_string(stream) +
+                            " does not exist: streams are 0 to " +
+                            std::to_string(numStreams - 1));
 }
 
 static bool checkEvent(dist_rank *rank, int32_t event) {
   if (event >= 0 && event < numEvents)
     return true;
-  return rank->fail("event " + std::to_string(event) +
-                    " does not exist: events are 0 to " +
-                    std::to_string(numEvents - 1));
+  return rank->backend.fail("event " + std::to_string(event) +
+                            " does not exist: events are 0 to " +
+                            std::to_string(numEvents - 1));
 }
 
 static bool checkPlace(dist_rank *rank, const CollectiveCall &call,
@@ -64,9 +63,9 @@ static bool checkPlace(dist_rank *rank, const CollectiveCall &call,
   int64_t size = rank->topology.comms[call.comm].size;
   if (place >= 0 && place < size)
     return true;
-  return rank->fail(std::string(collectiveName(call.kind)) + ": " + what + " " +
-                    std::to_string(place) + " is not in a group of " +
-                    std::to_string(size));
+  return rank->backend.fail(std::string(collectiveName(call.kind)) + ": " +
+                            what + " " + std::to_string(place) +
+                            " is not in a group of " + std::to_string(size));
 }
 
 static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
@@ -78,10 +77,11 @@ static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
         !checkPlace(rank, call, "target", target))
       return false;
     if (isSource[source] || isTarget[target])
-      return rank->fail("collective_permute: " +
-                        std::string(isSource[source] ? "source " : "target ") +
-                        std::to_string(isSource[source] ? source : target) +
-                        " occurs twice in the pairs");
+      return rank->backend.fail(
+          "collective_permute: " +
+          std::string(isSource[source] ? "source " : "target ") +
+          std::to_string(isSource[source] ? source : target) +
+          " occurs twice in the pairs");
     isSource[source] = isTarget[target] = true;
   }
   return true;
@@ -90,28 +90,32 @@ static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
 /// `dtype` and `op` are what the caller gave, not yet known to be enumerators.
 static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
                   int32_t op) {
-  if (!checkComm(rank, call.comm) || !checkStream(rank, call.stream))
+  // What a failed check has made wrong must not reach other ranks.
+  if (!rank->check() || !checkComm(rank, call.comm) ||
+      !checkStream(rank, call.stream))
     return false;
   if (dtype < DIST_F64 || dtype > DIST_I1)
-    return rank->fail(std::string(collectiveName(call.kind)) + ": dtype " +
-                      std::to_string(dtype) + " does not exist");
+    return rank->backend.fail(std::string(collectiveName(call.kind)) +
+                              ": dtype " + std::to_string(dtype) +
+                              " does not exist");
   if (op < DIST_SUM || op > DIST_OR)
-    return rank->fail(std::string(collectiveName(call.kind)) + ": reduction " +
-                      std::to_string(op) + " does not exist");
+    return rank->backend.fail(std::string(collectiveName(call.kind)) +
+                              ": reduction " + std::to_string(op) +
+                              " does not exist");
   call.dtype = static_cast<dist_dtype>(dtype);
   call.op = static_cast<dist_op>(op);
   for (int64_t extent : {call.outer, call.whole, call.inner, call.middle,
                          call.concatWhole, call.low, call.high})
     if (extent < 0)
-      return rank->fail(std::string(collectiveName(call.kind)) +
-                        ": negative size " + std::to_string(extent));
+      return rank->backend.fail(std::string(collectiveName(call.kind)) +
+                                ": negative size " + std::to_string(extent));
   switch (call.kind) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::ReduceScatter:
     if ((call.op == DIST_AND || call.op == DIST_OR) && isFloat(call.dtype))
-      return rank->fail(std::string(collectiveName(call.kind)) +
-                        ": and, or are not defined on " +
-                        dtypeName(call.dtype));
+      return rank->backend.fail(std::string(collectiveName(call.kind)) +
+                                ": and, or are not defined on " +
+                                dtypeName(call.dtype));
     break;
   case CollectiveKind::Broadcast:
     if (!checkPlace(rank, call, "root", call.peer))
@@ -122,8 +126,9 @@ static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
     if (!checkPlace(rank, call, "peer", call.peer))
       return false;
     if (rank->topology.comms[call.comm].place[rank->index] == call.peer)
-      return rank->fail(std::string(collectiveName(call.kind)) + ": peer " +
-                        std::to_string(call.peer) + " is the rank itself");
+      return rank->backend.fail(std::string(collectiveName(call.kind)) +
+                                ": peer " + std::to_string(call.peer) +
+                                " is the rank itself");
     break;
   }
   case CollectiveKind::Permute:
@@ -133,7 +138,7 @@ static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
   default:
     break;
   }
-  return rank->collective(call);
+  return rank->backend.collective(call);
 }
 
 static CollectiveCall makeCall(CollectiveKind kind, int32_t comm,
@@ -153,62 +158,20 @@ static int32_t run(dist_rank *rank, CollectiveCall call, int32_t dtype,
 
 extern "C" {
 
-int64_t dist_rank_index(dist_rank *rank) { return rank->index; }
-
-int64_t dist_axis_index(dist_rank *rank, int32_t axis) {
-  bool ok = guarded(rank, [&] {
-    size_t count = rank->topology.mesh.axes.size();
-    if (axis >= 0 && static_cast<size_t>(axis) < count)
-      return true;
-    return rank->fail("mesh axis " + std::to_string(axis) +
-                      " does not exist: the mesh has " + std::to_string(count));
-  });
-  return finish(rank, ok) ? -1
-                          : rank->topology.mesh.coordinate(rank->index, axis);
-}
-
-int64_t dist_comm_size(dist_rank *rank, int32_t comm) {
-  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
-  return finish(rank, ok) ? -1 : rank->topology.comms[comm].size;
-}
-
 int64_t dist_comm_index(dist_rank *rank, int32_t comm) {
   bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
   return finish(rank, ok) ? -1 : rank->topology.comms[comm].place[rank->index];
 }
 
-int64_t dist_block_start(dist_rank *rank, int32_t comm, int64_t whole,
-                         int64_t index) {
-  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
-  return finish(rank, ok)
-             ? -1
-             : blockAt(rank->topology.comms[comm].sizes, whole, index).start;
-}
-
-int64_t dist_block_valid(dist_rank *rank, int32_t comm, int64_t whole,
-                         int64_t index) {
-  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
-  return finish(rank, ok)
-             ? -1
-             : blockAt(rank->topology.comms[comm].sizes, whole, index).valid;
-}
-
-int64_t dist_block_rows(dist_rank *rank, int32_t comm, int64_t whole) {
-  bool ok = guarded(rank, [&] { return checkComm(rank, comm); });
-  return finish(rank, ok) ? -1
-                          : blockRows(rank->topology.comms[comm].sizes, whole);
-}
-
-int32_t dist_fail(dist_rank *rank, const char *message) {
-  bool ok = guarded(
-      rank, [&] { return rank->fail(message ? message : "unknown error"); });
+int32_t dist_check(dist_rank *rank) {
+  bool ok = guarded(rank, [&] { return rank->check(); });
   return finish(rank, ok);
 }
 
 int32_t dist_event_record(dist_rank *rank, int32_t event, int32_t stream) {
   bool ok = guarded(rank, [&] {
     return checkEvent(rank, event) && checkStream(rank, stream) &&
-           rank->eventRecord(event, stream);
+           rank->backend.eventRecord(event, stream);
   });
   return finish(rank, ok);
 }
@@ -216,38 +179,16 @@ int32_t dist_event_record(dist_rank *rank, int32_t event, int32_t stream) {
 int32_t dist_stream_wait(dist_rank *rank, int32_t stream, int32_t event) {
   bool ok = guarded(rank, [&] {
     return checkEvent(rank, event) && checkStream(rank, stream) &&
-           rank->streamWait(stream, event);
+           rank->backend.streamWait(stream, event);
   });
-  return finish(rank, ok);
-}
-
-int32_t dist_stream_sync(dist_rank *rank, int32_t stream) {
-  bool ok = guarded(rank, [&] {
-    return checkStream(rank, stream) && rank->streamSync(stream);
-  });
-  return finish(rank, ok);
-}
-
-void *dist_alloc(dist_rank *rank, int64_t bytes) {
-  void *memory = nullptr;
-  bool ok = guarded(rank, [&] {
-    if (bytes < 0)
-      return rank->fail("dist_alloc of " + std::to_string(bytes) + " bytes");
-    memory = rank->allocate(bytes);
-    return memory != nullptr;
-  });
-  return finish(rank, ok) ? nullptr : memory;
-}
-
-int32_t dist_free(dist_rank *rank, void *memory) {
-  bool ok = guarded(rank, [&] { return !memory || rank->release(memory); });
   return finish(rank, ok);
 }
 
 int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
                   const void *in, void *out) {
   bool ok = guarded(rank, [&] {
-    return checkStream(rank, stream) && rank->copy(stream, bytes, in, out);
+    return checkStream(rank, stream) &&
+           rank->backend.copy(stream, bytes, in, out);
   });
   return finish(rank, ok);
 }
@@ -361,8 +302,8 @@ int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
                       const int64_t *loops, const void *a, const void *b,
                       void *c) {
   bool ok = guarded(rank, [&] {
-    ContractCall call{in_dtype, out_dtype, accumulate != 0, num_loops, loops};
-    return contract(*rank, call, a, b, c);
+    return rank->backend.contract(
+        {in_dtype, out_dtype, accumulate != 0, num_loops, loops, a, b, c});
   });
   return finish(rank, ok);
 }

@@ -179,6 +179,10 @@ static Manifest readManifest(const Json &json) {
   if (json.contains("collectives"))
     for (const Json &collective : json.at("collectives"))
       manifest.collectives.push_back(readCollective(collective));
+  if (json.contains("checks"))
+    for (const Json &check : json.at("checks"))
+      manifest.checks.push_back({check.at("message").get<std::string>(),
+                                 check.value("value", false)});
   return manifest;
 }
 
@@ -262,7 +266,8 @@ std::string Manifest::toJson() const {
                {"arena_bytes", arenaBytes},
                {"weights", weights.empty() ? Json() : Json(weights)},
                {"constants", constants.empty() ? Json() : Json(constants)},
-               {"collectives", Json::array()}};
+               {"collectives", Json::array()},
+               {"checks", Json::array()}};
   for (const std::vector<AxisRef> &refs : communicators)
     json["communicators"].push_back(writeAxisRefs(mesh, refs));
   for (const TensorDesc &desc : arguments)
@@ -271,5 +276,8 @@ std::string Manifest::toJson() const {
     json["results"].push_back(writeTensor(mesh, desc));
   for (const CollectiveDesc &desc : collectives)
     json["collectives"].push_back(writeCollective(desc));
+  for (const CheckDesc &desc : checks)
+    json["checks"].push_back(
+        {{"message", desc.message}, {"value", desc.hasValue}});
   return json.dump(1) + "\n";
 }

@@ -1,7 +1,6 @@
 //===- Rank.cpp - What every backend's rank has in common -----------------===//
 
 #include "Rank.h"
-#include "Contract.h"
 #include "dist/Tensor.h"
 
 #include <algorithm>
@@ -81,7 +80,8 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
   mix(static_cast<uint64_t>(call.kind) |
       static_cast<uint64_t>(call.dtype) << 8 |
       static_cast<uint64_t>(call.op) << 16 |
-      static_cast<uint64_t>(call.splitFirst) << 24);
+      static_cast<uint64_t>(call.splitFirst) << 24 |
+      static_cast<uint64_t>(static_cast<uint32_t>(call.site)) << 32);
   for (int64_t field : {call.outer, call.whole, call.inner, call.middle,
                         call.concatWhole, call.low, call.high, call.peer})
     mix(field);
@@ -124,20 +124,33 @@ std::string Topology::describe(int64_t rank) const {
   return mesh.axes.empty() ? text : text + ")";
 }
 
-dist_rank::dist_rank(const Topology &topology, int64_t index)
-    : topology(topology), index(index),
-      contractions(std::make_unique<Contractions>()) {}
-
-dist_rank::~dist_rank() = default;
+bool dist_rank::check() {
+  if (!status || status[0] == 0)
+    return true;
+  size_t which = status[0] - 1;
+  if (which >= topology.checks.size())
+    return backend.fail("check " + std::to_string(which) +
+                        " of the program failed, which its manifest does not "
+                        "have");
+  const Check &check = topology.checks[which];
+  return backend.fail(check.hasValue ? check.message + ", not " +
+                                           std::to_string(status[1 + which])
+                                     : check.message);
+}
 
 int32_t dist_rank::callMain(dist_main_fn entry, void *const *args,
-                            void *const *results, void *arena) {
+                            void *const *results, void *arena, int64_t *words) {
   jmp_buf here;
   leave = &here;
-  // Volatile: it is read after a longjmp.
-  volatile int32_t status = 1;
-  if (setjmp(here) == 0)
-    status = entry(this, args, results, arena);
+  status = words;
+  // Volatile: it is written between setjmp and longjmp.
+  volatile bool returned = false;
+  if (setjmp(here) == 0) {
+    entry(this, args, results, arena, words);
+    returned = true;
+  }
   leave = nullptr;
-  return status;
+  bool ok = returned && check();
+  status = nullptr;
+  return ok ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 //===- Rank.h - What every backend's rank has in common ---------*- C++ -*-===//
 //
-// dist_rank as the backends see it: the C interface (Interface.cpp) checks the
-// arguments of a call, packs those of a collective into a CollectiveCall and
-// hands it to the backend's virtual function.
+// The C interface (Interface.cpp) checks the arguments of a call, packs those
+// of a collective or a contraction into a structure and hands it to the rank's
+// backend.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,6 @@
 #include <vector>
 
 namespace dist {
-
-class Contractions;
 
 constexpr int32_t numStreams = 16;
 constexpr int32_t numEvents = 4096;
@@ -80,52 +78,96 @@ uint64_t fingerprint(const CollectiveCall &call);
 /// (docs: dist-report counts the same way).
 int64_t bytesSent(const CollectiveCall &call, const Communicator &comm);
 
+/// A contraction; the fields are runtime.h's parameters.
+struct ContractCall {
+  /// As given; a backend refuses what is no dist_dtype that it knows.
+  int32_t inDtype;
+  int32_t outDtype;
+  bool accumulate;
+  int32_t numLoops;
+  const int64_t *loops;
+  const void *a;
+  const void *b;
+  void *c;
+};
+
+/// What a program asks of its data: that an index is in range, say.
+struct Check {
+  std::string message;
+  /// Whether the value that was judged belongs to the message.
+  bool hasValue;
+};
+
 /// What a program says about where its ranks are and what they do together.
 struct Topology {
   Mesh mesh;
   std::vector<Communicator> comms;
   /// Scope of each site, for messages.
   std::vector<std::string> sites;
+  std::vector<Check> checks;
 
   /// "rank 5 (dp=1, tp=1)".
   std::string describe(int64_t rank) const;
 };
 
-} // namespace dist
+/// The machine on which one rank works. Each function returns whether it
+/// succeeded; after false the run has failed.
+class Backend {
+public:
+  virtual ~Backend() = default;
 
-struct dist_rank {
-  dist_rank(const dist::Topology &topology, int64_t index);
-  virtual ~dist_rank();
-
-  // Each returns whether it succeeded; after false the run has failed.
-
-  /// Waits until all ranks of the run are here.
-  virtual bool meet() = 0;
-  virtual bool collective(const dist::CollectiveCall &call) = 0;
+  // Work: issued on a stream, done in its order.
+  virtual bool collective(const CollectiveCall &call) = 0;
+  /// On stream 0.
+  virtual bool contract(const ContractCall &call) = 0;
   virtual bool copy(int32_t stream, int64_t bytes, const void *in,
                     void *out) = 0;
+
+  // Streams.
   virtual bool eventRecord(int32_t event, int32_t stream) = 0;
   virtual bool streamWait(int32_t stream, int32_t event) = 0;
+  /// Blocks the host until all work of `stream` is done.
   virtual bool streamSync(int32_t stream) = 0;
-  virtual void *allocate(int64_t bytes) = 0;
-  virtual bool release(void *memory) = 0;
+
+  /// Memory that the backend computes on, zeroed, aligned as dist_main demands.
+  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+
+  // The run.
+  /// Waits until all ranks of the run are here.
+  virtual bool meet() = 0;
   /// Ends the run on all ranks; returns false.
   virtual bool fail(const std::string &message) = 0;
   /// Whether the run has failed, here or on another rank.
   virtual bool failed() const = 0;
-  /// Called with the times of a contraction when a trace is wanted.
-  virtual void traceContraction(double flops, int64_t startNanos) {}
-  bool tracing = false;
+};
 
-  /// Calls dist_main; a failing call below it comes back here.
+} // namespace dist
+
+/// What the C interface's opaque handle stands for.
+struct dist_rank {
+  dist_rank(const dist::Topology &topology, int64_t index,
+            dist::Backend &backend)
+      : topology(topology), index(index), backend(backend) {}
+
+  /// Calls dist_main; a failing call below it comes back here, and so does a
+  /// check that did not hold. `status` as dist_main takes it. Returns 0, or
+  /// non-zero if the run has failed.
   int32_t callMain(dist_main_fn entry, void *const *args, void *const *results,
-                   void *arena);
+                   void *arena, int64_t *status);
+
+  /// Fails the run if a check of the program has not held; returns whether all
+  /// have.
+  bool check();
 
   const dist::Topology &topology;
   const int64_t index;
-  std::unique_ptr<dist::Contractions> contractions;
+  dist::Backend &backend;
+  /// Whether what the rank does is to be recorded.
+  bool tracing = false;
   /// Where a failing call goes while dist_main runs, else null.
   jmp_buf *leave = nullptr;
+  /// The status words of the program while dist_main runs, else null.
+  const int64_t *status = nullptr;
 };
 
 #endif // DIST_LIB_RANK_H

@@ -7,11 +7,14 @@
 using namespace dist;
 
 static Topology topologyOf(const Manifest &manifest) {
-  Topology topology{manifest.mesh, {}, {}};
+  Topology topology;
+  topology.mesh = manifest.mesh;
   for (const std::vector<AxisRef> &refs : manifest.communicators)
     topology.comms.emplace_back(manifest.mesh, refs);
   for (const CollectiveDesc &site : manifest.collectives)
     topology.sites.push_back(site.scope);
+  for (const CheckDesc &check : manifest.checks)
+    topology.checks.push_back({check.message, check.hasValue});
   return topology;
 }
 

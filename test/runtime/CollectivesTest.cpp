@@ -187,9 +187,7 @@ struct Case {
       result = apply(dtype, op, result, operand(m, i));
     return result;
   }
-  bool finish() const {
-    return stream == 0 || dist_stream_sync(rank, stream) == 0;
-  }
+  bool finish() const { return stream == 0 || sync(rank, stream) == 0; }
   /// Compares; says where they differ.
   void check(const char *what, const Buffer &out,
              const std::function<int64_t(int64_t)> &expected) const {
@@ -197,7 +195,7 @@ struct Case {
     for (int64_t i = 0; i < out.count; ++i)
       ASSERT_EQ(out.get(i), expected(i))
           << what << " " << dtypeName(dtype) << " element " << i
-          << " of communicator " << comm << ", rank " << dist_rank_index(rank);
+          << " of communicator " << comm << ", rank " << rank->index;
   }
 };
 
@@ -234,7 +232,7 @@ const int64_t wholes[] = {0, 1, 5, 8, 10, 13};
 void allGather(const Case &c, int64_t outer, int64_t inner) {
   for (int64_t whole : wholes) {
     int64_t rows = c.group.rows(c.group.me, whole).size();
-    ASSERT_EQ(dist_block_rows(c.rank, c.comm, whole), rows);
+    ASSERT_EQ(blockRows(c.rank->topology.comms[c.comm].sizes, whole), rows);
     Buffer in = c.makeOperand(outer * rows * inner);
     Buffer out(c.dtype, outer * whole * inner);
     ASSERT_EQ(dist_all_gather(c.rank, c.comm, c.stream, -1, c.dtype, outer,
@@ -463,8 +461,9 @@ TEST_P(Collectives, EveryCommunicatorEveryDtype) {
       runRanks(makeTopology(mesh, comms), [&](dist_rank *rank) {
         int64_t salt = 0;
         for (size_t comm = 0; comm < comms.size(); ++comm) {
-          Group group = groupOf(mesh, comms[comm], dist_rank_index(rank));
-          EXPECT_EQ(dist_comm_size(rank, comm), int64_t(group.ranks.size()));
+          Group group = groupOf(mesh, comms[comm], rank->index);
+          EXPECT_EQ(rank->topology.comms[comm].size,
+                    int64_t(group.ranks.size()));
           EXPECT_EQ(dist_comm_index(rank, comm), group.me);
           for (int dtype = DIST_F64; dtype <= DIST_I1; ++dtype) {
             everything({rank, int32_t(comm), dtype % 2 ? 1 : 0,
@@ -490,7 +489,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Reductions, NaNWinsMaxAndMin) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
     float in[4] = {1, 2, 3, 4}, out[4];
-    in[dist_rank_index(rank)] = __builtin_nanf("");
+    in[rank->index] = __builtin_nanf("");
     for (dist_op op : {DIST_MAX, DIST_MIN}) {
       EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_F32, op, 4, in, out), 0);
       for (int i = 0; i < 3; ++i)
@@ -507,7 +506,7 @@ TEST(Reductions, AreCombinedInTheOrderOfThePlaces) {
   for (int round = 0; round < 20; ++round) {
     std::string message = runRanks(line(3), [](dist_rank *rank) {
       const float operands[3] = {1e8f, 1.0f, -1e8f};
-      std::vector<float> in(5000, operands[dist_rank_index(rank)]), out(5000);
+      std::vector<float> in(5000, operands[rank->index]), out(5000);
       EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_F32, DIST_SUM, 5000,
                                 in.data(), out.data()),
                 0);
@@ -522,11 +521,11 @@ TEST(Reductions, AreCombinedInTheOrderOfThePlaces) {
 // In f16, 2048 + 1 + 1 is 2048 if every step rounds, and 2050 if only the last.
 TEST(Reductions, HalvesRoundOnce) {
   std::string message = runRanks(line(3), [](dist_rank *rank) {
-    uint16_t in = floatToHalf(dist_rank_index(rank) ? 1 : 2048), out;
+    uint16_t in = floatToHalf(rank->index ? 1 : 2048), out;
     EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_F16, DIST_SUM, 1, &in, &out),
               0);
     EXPECT_EQ(halfToFloat(out), 2050);
-    in = floatToBfloat(dist_rank_index(rank) ? 1 : 256);
+    in = floatToBfloat(rank->index ? 1 : 256);
     EXPECT_EQ(
         dist_all_reduce(rank, 0, 0, -1, DIST_BF16, DIST_SUM, 1, &in, &out), 0);
     EXPECT_EQ(bfloatToFloat(out), 258);

@@ -307,8 +307,7 @@ TEST(Contract, IsDeterministic) {
                        [&](dist_rank *rank) {
                          return dist_contract(
                              rank, DIST_F32, DIST_F32, 0, 3, loops, a.data(),
-                             b.data(),
-                             results[3 * round + dist_rank_index(rank)].data());
+                             b.data(), results[3 * round + rank->index].data());
                        }),
               "");
   for (const std::vector<float> &result : results)

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 using namespace dist;
 using namespace dist::test;
 
@@ -21,8 +23,8 @@ static int32_t reduceOne(dist_rank *rank, int32_t comm = 0, int64_t count = 1,
 TEST(Failure, OfOneRankEndsAllWithItsMessage) {
   for (int64_t ranks : {1, 2, 3, 8, 24}) {
     std::string message = runRanks(line(ranks), [&](dist_rank *rank) {
-      if (dist_rank_index(rank) == ranks - 1)
-        return dist_fail(rank, "index 7 is not in [0, 5)");
+      if (rank->index == ranks - 1)
+        return fail(rank, "index 7 is not in [0, 5)");
       while (reduceOne(rank) == 0) {
       }
       return 0;
@@ -35,12 +37,11 @@ TEST(Failure, OfOneRankEndsAllWithItsMessage) {
 
 TEST(Failure, IsSticky) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    if (dist_rank_index(rank) == 1)
-      return dist_fail(rank, "first");
+    if (rank->index == 1)
+      return fail(rank, "first");
     EXPECT_NE(reduceOne(rank), 0);
     EXPECT_NE(reduceOne(rank), 0);
-    EXPECT_NE(dist_stream_sync(rank, 1), 0);
-    EXPECT_NE(dist_fail(rank, "second"), 0);
+    EXPECT_NE(fail(rank, "second"), 0);
     return 0;
   });
   EXPECT_TRUE(mentions(message, {"first"}));
@@ -48,7 +49,7 @@ TEST(Failure, IsSticky) {
 
 TEST(Failure, ByReturningAStatus) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
-    if (dist_rank_index(rank) == 1)
+    if (rank->index == 1)
       return 5;
     reduceOne(rank);
     return 0;
@@ -58,7 +59,7 @@ TEST(Failure, ByReturningAStatus) {
 
 TEST(Failure, ByAnException) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
-    if (dist_rank_index(rank) == 2)
+    if (rank->index == 2)
       throw Error("no such file");
     return reduceOne(rank) * 0;
   });
@@ -67,32 +68,91 @@ TEST(Failure, ByAnException) {
 
 TEST(Failure, LeavesCollectivesOnOtherStreams) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
-    if (dist_rank_index(rank) == 2)
-      return dist_fail(rank, "gone");
+    if (rank->index == 2)
+      return fail(rank, "gone");
     reduceOne(rank, 0, 1, DIST_SUM, /*stream=*/1);
-    return dist_stream_sync(rank, 1) * 0;
+    return sync(rank, 1) * 0;
   });
   EXPECT_EQ(message, "rank 2 (a=2): gone");
 }
 
-// Below dist_main a failing call does not return.
-static int reached;
-static int32_t failingMain(dist_rank *rank, void *const *, void *const *,
-                           void *) {
-  if (dist_rank_index(rank) == 0)
-    dist_fail(rank, "from below");
-  reduceOne(rank);
-  ++reached;
-  return 0;
+//===----------------------------------------------------------------------===//
+// Checks of the program, below dist_main
+//===----------------------------------------------------------------------===//
+
+static std::atomic<int> reached;
+
+/// What a kernel does where check 1 does not hold, on rank 0.
+static void failCheck(dist_rank *rank, int64_t *status) {
+  if (rank->index != 0)
+    return;
+  status[2] = 7;
+  status[0] = 2;
 }
 
-TEST(Failure, LeavesDistMain) {
+/// Runs `entry` on two ranks of a program with two checks.
+static std::string runMain(dist_main_fn entry) {
+  Topology topology = line(2);
+  topology.checks = {{"the sky is up", false},
+                     {"the index is in [0, 5)", true}};
   reached = 0;
-  std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    return rank->callMain(failingMain, nullptr, nullptr, nullptr);
+  return runRanks(topology, [&](dist_rank *rank) {
+    int64_t status[3] = {0, 0, 0};
+    return rank->callMain(entry, nullptr, nullptr, nullptr, status);
   });
-  EXPECT_EQ(message, "rank 0 (a=0): from below");
+}
+
+// A failing call does not return.
+TEST(Checks, EndTheRunBeforeACollective) {
+  EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
+                       int64_t *status) {
+              failCheck(rank, status);
+              reduceOne(rank);
+              ++reached;
+            }),
+            "rank 0 (a=0): the index is in [0, 5), not 7");
   EXPECT_EQ(reached, 0);
+}
+
+TEST(Checks, EndTheRunBeforeACollectiveOnAnotherStream) {
+  EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
+                       int64_t *status) {
+              failCheck(rank, status);
+              reduceOne(rank, 0, 1, DIST_SUM, /*stream=*/1);
+              dist_event_record(rank, 0, 1);
+              dist_stream_wait(rank, 0, 0);
+              ++reached;
+            }),
+            "rank 0 (a=0): the index is in [0, 5), not 7");
+  EXPECT_EQ(reached, 0);
+}
+
+TEST(Checks, EndTheRunWhereTheProgramAsks) {
+  EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
+                       int64_t *status) {
+              failCheck(rank, status);
+              while (true) // a loop whose condition has become wrong
+                dist_check(rank);
+            }),
+            "rank 0 (a=0): the index is in [0, 5), not 7");
+}
+
+TEST(Checks, EndTheRunAtTheProgramsEnd) {
+  EXPECT_EQ(runMain([](dist_rank *rank, void *const *, void *const *, void *,
+                       int64_t *status) {
+              reduceOne(rank);
+              if (rank->index == 1)
+                status[0] = 1;
+              ++reached;
+            }),
+            "rank 1 (a=1): the sky is up");
+  EXPECT_EQ(reached, 2);
+}
+
+TEST(Checks, ThatTheManifestLacksAreNamed) {
+  EXPECT_TRUE(mentions(runMain([](dist_rank *rank, void *const *, void *const *,
+                                  void *, int64_t *status) { status[0] = 9; }),
+                       {"check 8 of the program failed"}));
 }
 
 struct Mismatch {
@@ -135,7 +195,7 @@ TEST(Mismatch, IsReportedWithBothCalls) {
   for (const Mismatch &mismatch : mismatches) {
     // Threes: the odd one out is in the middle.
     std::string message = runRanks(line(3), [&](dist_rank *rank) {
-      return mismatch.call(rank, dist_rank_index(rank) == 1) * 0;
+      return mismatch.call(rank, rank->index == 1) * 0;
     });
     EXPECT_TRUE(
         mentions(message, {"call different collectives", "rank 0", "rank 1",
@@ -149,7 +209,7 @@ TEST(Mismatch, NamesTheSites) {
   topology.sites = {"h.0.attn", "h.0.mlp"};
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     float in = 0, out;
-    int32_t site = static_cast<int32_t>(dist_rank_index(rank));
+    int32_t site = static_cast<int32_t>(rank->index);
     dist_all_reduce(rank, 0, 0, site, DIST_F32, site ? DIST_SUM : DIST_MAX, 1,
                     &in, &out);
     return 0;
@@ -157,9 +217,22 @@ TEST(Mismatch, NamesTheSites) {
   EXPECT_TRUE(mentions(message, {"(site 0: h.0.attn)", "(site 1: h.0.mlp)"}));
 }
 
+// Equal calls at different places of the program are not the same call.
+TEST(Mismatch, OfSites) {
+  Topology topology = line(2);
+  topology.sites = {"h.0.attn", "h.0.mlp"};
+  std::string message = runRanks(topology, [&](dist_rank *rank) {
+    float in = 0, out;
+    dist_all_reduce(rank, 0, 0, static_cast<int32_t>(rank->index), DIST_F32,
+                    DIST_SUM, 1, &in, &out);
+    return 0;
+  });
+  EXPECT_TRUE(mentions(message, {"(site 0: h.0.attn)", "(site 1: h.0.mlp)"}));
+}
+
 TEST(Deadlock, WhenARankEndsEarly) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
-    return dist_rank_index(rank) == 1 ? 0 : reduceOne(rank) * 0;
+    return rank->index == 1 ? 0 : reduceOne(rank) * 0;
   });
   EXPECT_TRUE(mentions(message, {"deadlock", "rank 1 (a=1) has ended",
                                  "rank 0 (a=0) waits in all_reduce"}));
@@ -169,7 +242,7 @@ TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
   Mesh mesh = makeMesh({2});
   Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(0)}});
   std::string message = runRanks(topology, [&](dist_rank *rank) {
-    int32_t first = static_cast<int32_t>(dist_rank_index(rank));
+    int32_t first = static_cast<int32_t>(rank->index);
     reduceOne(rank, first);
     return reduceOne(rank, 1 - first) * 0;
   });
@@ -180,16 +253,14 @@ TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
 TEST(Deadlock, OfSendsThatNobodyReceives) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     float x = 0;
-    return dist_send(rank, 0, 0, -1, DIST_F32, 1 - dist_rank_index(rank), 1,
-                     &x) *
-           0;
+    return dist_send(rank, 0, 0, -1, DIST_F32, 1 - rank->index, 1, &x) * 0;
   });
   EXPECT_TRUE(mentions(message, {"deadlock", "waits in send"}));
 }
 
 TEST(Deadlock, OnAStreamWhoseHostWaits) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    if (dist_rank_index(rank) == 1)
+    if (rank->index == 1)
       return 0;
     reduceOne(rank, 0, 1, DIST_SUM, 3);
     dist_event_record(rank, 5, 3);
@@ -202,7 +273,7 @@ TEST(Deadlock, OnAStreamWhoseHostWaits) {
 TEST(Mismatch, OfSendAndReceive) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     static float x[8];
-    if (dist_rank_index(rank) == 0)
+    if (rank->index == 0)
       return dist_send(rank, 0, 0, -1, DIST_F32, 1, 4, x) * 0;
     return dist_recv(rank, 0, 0, -1, DIST_F32, 0, 8, x) * 0;
   });
@@ -244,10 +315,8 @@ TEST(Arguments, OutOfRangeAreNamed) {
        "target 2 is not in a group of 2"},
       {[](dist_rank *r) { return dist_event_record(r, 4096, 0); },
        "event 4096 does not exist"},
-      {[](dist_rank *r) { return dist_axis_index(r, 3) < 0 ? 1 : 0; },
-       "mesh axis 3 does not exist: the mesh has 1"},
-      {[](dist_rank *r) { return dist_free(r, x); },
-       "dist_free of memory that dist_alloc did not give"}};
+      {[](dist_rank *r) { return dist_comm_index(r, 3) < 0 ? 1 : 0; },
+       "communicator 3 does not exist: the program has 1"}};
   for (const auto &[call, expected] : calls) {
     std::string message = runRanks(line(2), [&call = call](dist_rank *rank) {
       EXPECT_NE(call(rank), 0);

@@ -27,7 +27,8 @@ inline AxisRef part(const Mesh &mesh, int32_t axis, int64_t pre, int64_t size) {
 
 inline Topology makeTopology(const Mesh &mesh,
                              const std::vector<std::vector<AxisRef>> &comms) {
-  Topology topology{mesh, {}, {}};
+  Topology topology;
+  topology.mesh = mesh;
   for (const std::vector<AxisRef> &refs : comms)
     topology.comms.emplace_back(mesh, refs);
   return topology;
@@ -46,6 +47,16 @@ std::string runRanks(const Topology &topology, Body body) {
   ThreadsRun run(topology);
   bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
   return ok ? "" : run.message();
+}
+
+/// Fails the run, as the host side of the runtime does; returns a status.
+inline int32_t fail(dist_rank *rank, const char *message) {
+  return rank->backend.fail(message) ? 0 : 1;
+}
+
+/// Waits for the work of a stream; returns a status.
+inline int32_t sync(dist_rank *rank, int32_t stream) {
+  return rank->backend.streamSync(stream) ? 0 : 1;
 }
 
 /// Whether `message` contains all of `parts`.

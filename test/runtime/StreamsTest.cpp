@@ -53,15 +53,15 @@ TEST(Streams, CollectivesRunBesideEachOther) {
       return dist_all_reduce(rank, 1, 2, -1, DIST_I32, DIST_SUM, 1, &b,
                              &sums[1]);
     };
-    if (dist_rank_index(rank) % 2) {
+    if (rank->index % 2) {
       EXPECT_EQ(first(), 0);
       EXPECT_EQ(second(), 0);
     } else {
       EXPECT_EQ(second(), 0);
       EXPECT_EQ(first(), 0);
     }
-    EXPECT_EQ(dist_stream_sync(rank, 1), 0);
-    EXPECT_EQ(dist_stream_sync(rank, 2), 0);
+    EXPECT_EQ(sync(rank, 1), 0);
+    EXPECT_EQ(sync(rank, 2), 0);
     EXPECT_EQ(sums[0], 2);
     EXPECT_EQ(sums[1], 3);
     return 0;
@@ -73,8 +73,8 @@ TEST(Streams, EventNeverRecordedIsNoObstacle) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     EXPECT_EQ(dist_stream_wait(rank, 0, 17), 0);
     EXPECT_EQ(dist_stream_wait(rank, 2, 17), 0);
-    EXPECT_EQ(dist_stream_sync(rank, 2), 0);
-    EXPECT_EQ(dist_stream_sync(rank, 9), 0);
+    EXPECT_EQ(sync(rank, 2), 0);
+    EXPECT_EQ(sync(rank, 9), 0);
     return 0;
   });
   EXPECT_EQ(message, "");
@@ -85,7 +85,7 @@ TEST(Streams, UnfinishedWorkIsDoneBeforeTheRunEnds) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     static const int32_t one = 1;
     return dist_all_reduce(rank, 0, 1, -1, DIST_I32, DIST_SUM, 1, &one,
-                           &out[dist_rank_index(rank)]);
+                           &out[rank->index]);
   });
   EXPECT_EQ(message, "");
   EXPECT_EQ(out, (std::vector<int32_t>{2, 2}));
@@ -97,7 +97,7 @@ TEST(Streams, WakeForEveryTask) {
     for (int32_t i = 0; i < 20000; ++i) {
       int32_t out = -1;
       EXPECT_EQ(dist_copy(rank, 1, sizeof out, &i, &out), 0);
-      EXPECT_EQ(dist_stream_sync(rank, 1), 0);
+      EXPECT_EQ(sync(rank, 1), 0);
       EXPECT_EQ(out, i);
     }
     return 0;
@@ -108,7 +108,7 @@ TEST(Streams, WakeForEveryTask) {
 TEST(Streams, EmulatedLinkChangesNoResult) {
   ThreadsRun run(line(3), {1e-5, 1e9});
   EXPECT_TRUE(run.run([](dist_rank &rank) -> int32_t {
-    int64_t x = dist_rank_index(&rank), y = -1;
+    int64_t x = rank.index, y = -1;
     EXPECT_EQ(dist_all_reduce(&rank, 0, rank.index % 1, -1, DIST_I64, DIST_SUM,
                               1, &x, &y),
               0);
@@ -119,16 +119,18 @@ TEST(Streams, EmulatedLinkChangesNoResult) {
 
 TEST(Memory, IsAlignedAndCopiedInOrder) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    auto *a = static_cast<int32_t *>(dist_alloc(rank, 4000));
-    auto *b = static_cast<int32_t *>(dist_alloc(rank, 4000));
+    std::shared_ptr<void> from = rank->backend.allocate(4000);
+    std::shared_ptr<void> to = rank->backend.allocate(4000);
+    auto *a = static_cast<int32_t *>(from.get());
+    auto *b = static_cast<int32_t *>(to.get());
     EXPECT_EQ(reinterpret_cast<uintptr_t>(a) % 64, 0u);
+    EXPECT_EQ(b[999], 0);
     std::iota(a, a + 1000, 0);
     EXPECT_EQ(dist_copy(rank, 1, 4000, a, b), 0);
-    EXPECT_EQ(dist_stream_sync(rank, 1), 0);
+    EXPECT_EQ(sync(rank, 1), 0);
     EXPECT_EQ(std::memcmp(a, b, 4000), 0);
-    EXPECT_EQ(dist_free(rank, a), 0);
-    EXPECT_NE(dist_alloc(rank, 0), nullptr);
-    return 0; // b is released with the run
+    EXPECT_NE(rank->backend.allocate(0), nullptr);
+    return 0;
   });
   EXPECT_EQ(message, "");
 }
@@ -136,7 +138,7 @@ TEST(Memory, IsAlignedAndCopiedInOrder) {
 // Messages between two ranks arrive in order, also several of a sender.
 TEST(PointToPoint, KeepsOrder) {
   std::string message = runRanks(line(3), [&](dist_rank *rank) {
-    int64_t me = dist_rank_index(rank);
+    int64_t me = rank->index;
     for (int32_t i = 0; i < 50; ++i) {
       int32_t x = i;
       if (me == 0) {
@@ -157,7 +159,7 @@ TEST(Ranks, ManyMoreThanCores) {
   Topology topology = line(64);
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     for (int i = 0; i < 20; ++i) {
-      int64_t x = dist_rank_index(rank), y;
+      int64_t x = rank->index, y;
       EXPECT_EQ(dist_all_reduce(rank, 0, 0, -1, DIST_I64, DIST_SUM, 1, &x, &y),
                 0);
       EXPECT_EQ(y, 64 * 63 / 2);

@@ -70,8 +70,7 @@ public:
   RankResult takeResult() { return std::move(result); }
 
 private:
-  void prepare(int64_t rank);
-  void *allocate(int64_t bytes);
+  void prepare(dist_rank &rank);
 
   const Program &program;
   const Arguments &arguments;
@@ -79,6 +78,7 @@ private:
   std::vector<std::shared_ptr<void>> owners;
   std::vector<void *> args, results;
   void *arena = nullptr;
+  int64_t *status = nullptr;
 };
 
 } // namespace dist

@@ -49,6 +49,13 @@ struct CollectiveDesc {
   std::string scope, cause, location;
 };
 
+/// What the program asks of its data, for the message where it does not hold.
+struct CheckDesc {
+  std::string message;
+  /// Whether the value that was judged belongs to the message.
+  bool hasValue = false;
+};
+
 struct Manifest {
   std::string target = "cpu";
   std::string program = "program.so";
@@ -61,6 +68,8 @@ struct Manifest {
   /// there are none.
   std::string constants;
   std::vector<CollectiveDesc> collectives;
+  /// In the order of dist_main's status words.
+  std::vector<CheckDesc> checks;
 
   /// Parses and checks `text`; `source` is named in errors. Throws Error.
   static Manifest parse(const std::string &text, const std::string &source);

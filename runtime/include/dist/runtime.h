@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define DIST_ABI_VERSION 1
+#define DIST_ABI_VERSION 2
 #define DIST_API __attribute__((visibility("default")))
 
 /// One rank of a running program: its place in the mesh, its streams, events
@@ -88,46 +88,36 @@ typedef enum dist_op {
 /// tensors in the order of the manifest, aligned to 64 bytes, except for an arg
 /// that lies in the mapped weights file, which has the alignment of its element
 /// type only. args are never written. `arena` is scratch of the manifest's
-/// `arena_bytes`, aligned to 64 bytes, undefined on entry. Returns 0, or
-/// non-zero on failure after dist_fail.
-typedef int32_t (*dist_main_fn)(dist_rank *rank, void *const *args,
-                                void *const *results, void *arena);
+/// `arena_bytes`, aligned to 64 bytes, undefined on entry.
+///
+/// `status` holds 1 + the number of the manifest's `checks` words, zero on
+/// entry. Where check i does not hold (an index is out of range, an assertion
+/// fails) and status[0] is zero, the program writes the value that it judged to
+/// status[1 + i] and then 1 + i to status[0]; it goes on with values that are
+/// safe and wrong. These are plain stores: a kernel on a device needs no call.
+/// The runtime reads status[0] at each dist_check, before each collective and
+/// when dist_main returns, and ends the run on all ranks with the check's
+/// message: no result leaves that a failed check has touched.
+typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
+                             void *const *results, void *arena,
+                             int64_t *status);
 
 //===----------------------------------------------------------------------===//
 // Place in the mesh, failure
 //===----------------------------------------------------------------------===//
 
-/// This rank's linear index in the mesh, row-major over its axes.
-DIST_API int64_t dist_rank_index(dist_rank *rank);
-
-/// Coordinate of this rank along mesh axis `axis` (index in the manifest's
-/// mesh.axes), 0 to its size - 1. -1 and a failed run if there is no such axis.
-DIST_API int64_t dist_axis_index(dist_rank *rank, int32_t axis);
-
-/// Number of members of the group that this rank belongs to in communicator
-/// `comm` (index in the manifest's communicators), and this rank's place in it:
-/// row-major over the communicator's axes in the order in which they are
-/// listed. Members differ in these axes only. An empty list of axes is a group
-/// of one.
-DIST_API int64_t dist_comm_size(dist_rank *rank, int32_t comm);
+/// This rank's place in its group of communicator `comm` (index in the
+/// manifest's communicators): row-major over the communicator's axes in the
+/// order in which they are listed. Members differ in these axes only. An empty
+/// list of axes is a group of one.
 DIST_API int64_t dist_comm_index(dist_rank *rank, int32_t comm);
 
-/// First row, and number of rows that are no padding, of the block which place
-/// `index` of `comm` holds of a dimension of `whole` rows (docs/conventions.md:
-/// nested cuts, each ceil(rows / axis size)). All blocks are stored with
-/// dist_block_rows rows, the rest is padding.
-DIST_API int64_t dist_block_start(dist_rank *rank, int32_t comm, int64_t whole,
-                                  int64_t index);
-DIST_API int64_t dist_block_valid(dist_rank *rank, int32_t comm, int64_t whole,
-                                  int64_t index);
-DIST_API int64_t dist_block_rows(dist_rank *rank, int32_t comm, int64_t whole);
-
-/// Ends the run on all ranks with `message` (copied), e.g. for an index out of
-/// range. Below dist_main it does not return.
-DIST_API int32_t dist_fail(dist_rank *rank, const char *message);
+/// Ends the run on all ranks if a check has failed; where control flow hangs on
+/// values that a failed check has made wrong. Does not return then.
+DIST_API int32_t dist_check(dist_rank *rank);
 
 //===----------------------------------------------------------------------===//
-// Streams, events, memory
+// Streams, events
 //===----------------------------------------------------------------------===//
 // Stream 0 is the rank's compute stream, 1 to 15 are communication streams;
 // events are 0 to 4095. Both exist from first use. To run a collective beside
@@ -149,15 +139,6 @@ DIST_API int32_t dist_event_record(dist_rank *rank, int32_t event,
 DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
                                   int32_t event);
 
-/// Blocks the host until all work of `stream` is done.
-DIST_API int32_t dist_stream_sync(dist_rank *rank, int32_t stream);
-
-/// Memory aligned to 64 bytes, released at the end of the run if not before.
-/// Null and a failed run if there is none. Programs whose sizes are static
-/// need only the arena.
-DIST_API void *dist_alloc(dist_rank *rank, int64_t bytes);
-DIST_API int32_t dist_free(dist_rank *rank, void *memory);
-
 /// Stream-ordered copy.
 DIST_API int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
                            const void *in, void *out);
@@ -169,8 +150,9 @@ DIST_API int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
 // messages and traces; -1 if it has none. `p` is the communicator's size.
 //
 // Uneven dimensions: where a whole dimension meets its blocks, the runtime cuts
-// it as dist_block_* say. Blocks are stored with dist_block_rows rows; padding
-// is dropped on gathering and zero after scattering.
+// it as docs/conventions.md says ("Layout of a sharded dimension": nested cuts,
+// each ceil(rows / axis size)). All blocks are stored with the same number of
+// rows, block_rows; padding is dropped on gathering and zero after scattering.
 
 /// out = reduction of the members' in. `in` may be `out`.
 DIST_API int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,

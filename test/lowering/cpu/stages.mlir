@@ -55,7 +55,7 @@
 // MEMORY: memref.view
 
 // LLVM: llvm.func @dist_contract
-// LLVM: llvm.func @dist_main(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: !llvm.ptr) -> i32
+// LLVM: llvm.func @dist_main(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr, %arg3: !llvm.ptr, %arg4: !llvm.ptr) {
 
 func.func @main(%x: tensor<8x64xf32> {dist.input = "x"}, %w: tensor<64x32xf32> {dist.input = "w"})
     -> (tensor<8x32xf32> {dist.output = "y"}) {

@@ -1,8 +1,10 @@
 // Each op is one call of the C function of its name, with the parameters in the order of runtime.h.
 // RUN: dist-opt %s --dist-cpu-convert-to-llvm | FileCheck %s
 
-// CHECK-LABEL: llvm.func internal @dist_program
-func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %arena: memref<0xi8>) {
+// CHECK: module attributes {
+// CHECK-SAME: rt.checks = [{message = "the sky is up", value = false}, {message = "the index is in [0, 5)", value = true}]
+// CHECK-LABEL: llvm.func @dist_main
+func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %arena: memref<0xi8>, %status: !llvm.ptr) {
   // Rank, communicator, stream, site, dtype, reduction, count, pointers.
   // CHECK: llvm.call @dist_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.all_reduce comm 2 site 7 stream 1 <min> ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
@@ -35,5 +37,27 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   rt.copy stream 3 ins(%c : memref<2x4x64xbf16>) outs(%c : memref<2x4x64xbf16>)
   // CHECK: llvm.call @dist_contract({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   rt.contract ins(%c, %c : memref<2x4x64xbf16>, memref<2x4x64xbf16>) outs(%a : memref<2x4x64xf32>) loops [#rt.loop<m 2 a 1 b 0 c 1>]
+  // CHECK: llvm.call @dist_comm_index(%{{.*}}, %{{.*}}) : (!llvm.ptr, i32) -> i64
+  %index = rt.comm_index 2
+  %c5 = arith.constant 5 : index
+  %bad = arith.cmpi uge, %index, %c5 : index
+  // A failed check is stored, if it is the first: its value in its own word, its number in the first.
+  // CHECK: llvm.call @dist_check(%{{.*}}) : (!llvm.ptr) -> i32
+  rt.check
+  // CHECK-NOT: llvm.call
+  // CHECK: llvm.load %{{.*}} : !llvm.ptr -> i64
+  // CHECK: %[[KNOWN:.*]] = llvm.load %[[STATUS:.*]] : !llvm.ptr -> i64
+  // CHECK: %[[FIRST:.*]] = llvm.icmp "eq" %[[KNOWN]]
+  // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[STATUS]][2]
+  // CHECK: %[[VALUE:.*]] = llvm.select %[[FIRST]]
+  // CHECK: llvm.store %[[VALUE]], %[[SLOT]]
+  // CHECK: %[[NUMBER:.*]] = llvm.select %[[FIRST]]
+  // CHECK: llvm.store %[[NUMBER]], %[[STATUS]]
+  cf.cond_br %bad, ^fails, ^done
+^fails:
+  rt.fail %status, "the sky is up" : !llvm.ptr
+  rt.fail %status, "the index is in [0, 5)" value %index : !llvm.ptr
+  cf.br ^done
+^done:
   return
 }

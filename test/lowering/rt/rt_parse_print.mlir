@@ -58,7 +58,15 @@ func.func @compute(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>
   // CHECK: rt.contract ins({{.*}}) outs({{.*}}) loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>, #rt.loop<k 8 a 1 b 2 c 0>] accumulate
   rt.contract ins(%a, %b : memref<4x8xf32>, memref<8x2xf32>) outs(%c : memref<4x2xf32>)
       loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>, #rt.loop<k 8 a 1 b 2 c 0>] accumulate
-  // CHECK: rt.comm_index 3
+  // CHECK: %[[STATUS:.*]] = rt.status : !llvm.ptr
+  %status = rt.status : !llvm.ptr
+  // CHECK: rt.fail %[[STATUS]], "the sky is up" : !llvm.ptr
+  rt.fail %status, "the sky is up" : !llvm.ptr
+  // CHECK: rt.check
+  rt.check
+  // CHECK: %[[INDEX:.*]] = rt.comm_index 3
   %i = rt.comm_index 3
+  // CHECK: rt.fail %[[STATUS]], "the index is in [0, 5)" value %[[INDEX]] : !llvm.ptr
+  rt.fail %status, "the index is in [0, 5)" value %i : !llvm.ptr
   return %i : index
 }

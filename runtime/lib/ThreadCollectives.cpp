@@ -1,0 +1,161 @@
+//===- ThreadCollectives.cpp - Calls among ranks that are threads ---------===//
+//
+// A collective is: publish the call, meet, compare the calls, do one's part,
+// meet again (nobody may touch an operand that others still read).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadRank.h"
+
+#include <cstring>
+
+using namespace dist;
+
+Channel &ThreadRank::channelOf(const CollectiveCall &call) {
+  Channel *&known = channels[call.comm * numStreams + call.stream];
+  if (!known)
+    known = &run.channel(call.comm, topology.comms[call.comm].group[index],
+                         call.stream);
+  return *known;
+}
+
+std::string ThreadRank::waitsIn(const CollectiveCall &call) const {
+  std::string text =
+      topology.describe(index) + " waits in " + toString(call, topology.sites);
+  return call.stream ? text + " on stream " + std::to_string(call.stream)
+                     : text;
+}
+
+bool ThreadRank::meet(Channel &channel,
+                      const std::function<std::string()> &what) {
+  uint32_t seen = channel.turn.load();
+  if (channel.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+      channel.slots.size()) {
+    channel.arrived.store(0, std::memory_order_relaxed);
+    if (run.link.enabled())
+      channel.lastArrival = nowNanos();
+    channel.turn.advance();
+    return !failed();
+  }
+  return run.waiting.wait(channel.turn, seen, what);
+}
+
+/// Every member checks all calls before it touches anybody's memory.
+bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
+  uint64_t print = channel.slots[0].print;
+  for (size_t i = 1; i < channel.slots.size(); ++i) {
+    if (channel.slots[i].print == print)
+      continue;
+    const Communicator &comm = topology.comms[call.comm];
+    const std::vector<int64_t> &members = comm.members[comm.group[index]];
+    return run.waiting.fail(
+        "ranks of one group call different collectives:\n  " +
+        topology.describe(members[0]) + " calls " +
+        toString(channel.slots[0].call, topology.sites) + "\n  " +
+        topology.describe(members[i]) + " calls " +
+        toString(channel.slots[i].call, topology.sites));
+  }
+  return true;
+}
+
+void ThreadRank::emulateLink(const CollectiveCall &call, int64_t start) {
+  if (!run.link.enabled())
+    return;
+  double seconds = run.link.latencySeconds;
+  if (run.link.bytesPerSecond > 0)
+    seconds +=
+        bytesSent(call, topology.comms[call.comm]) / run.link.bytesPerSecond;
+  std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
+      std::chrono::nanoseconds(start + static_cast<int64_t>(seconds * 1e9))));
+}
+
+bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
+  const Communicator &comm = topology.comms[call.comm];
+  int64_t me = comm.place[index];
+  GroupBuffers &buffers = work[call.stream].buffers;
+  buffers.ins.resize(comm.size);
+  buffers.outs.resize(comm.size);
+  std::function<std::string()> what = [this, &call] { return waitsIn(call); };
+
+  if (comm.size > 1) {
+    Channel::Slot &slot = channel.slots[me];
+    slot.call = call;
+    slot.print = fingerprint(call);
+    if (!meet(channel, what) || !agree(channel, call) ||
+        !channel.visitors.enter(run.waiting))
+      return channel.visitors.outlast();
+    for (int64_t i = 0; i < comm.size; ++i) {
+      buffers.ins[i] = static_cast<const char *>(channel.slots[i].call.in);
+      buffers.outs[i] = static_cast<char *>(channel.slots[i].call.out);
+    }
+  } else {
+    buffers.ins[0] = static_cast<const char *>(call.in);
+    buffers.outs[0] = static_cast<char *>(call.out);
+  }
+  transfer(call, comm, buffers, me);
+  if (comm.size == 1)
+    return true;
+  channel.visitors.leave();
+  emulateLink(call, channel.lastArrival);
+  return meet(channel, what) || channel.visitors.outlast();
+}
+
+bool ThreadRank::pointToPoint(Channel &channel, const CollectiveCall &call) {
+  const Communicator &comm = topology.comms[call.comm];
+  int64_t me = comm.place[index];
+  std::function<std::string()> what = [this, &call] { return waitsIn(call); };
+  if (call.kind == CollectiveKind::Send) {
+    Mailbox &box = channel.mailbox(me, call.peer);
+    uint32_t seen = box.taken.load();
+    box.call = call;
+    box.posted.advance();
+    return run.waiting.wait(box.taken, seen, what) || box.visitors.outlast();
+  }
+  Mailbox &box = channel.mailbox(call.peer, me);
+  if (!run.waiting.wait(box.posted, box.taken.load(), what))
+    return false;
+  if (box.call.dtype != call.dtype || box.call.whole != call.whole) {
+    const std::vector<int64_t> &members = comm.members[comm.group[index]];
+    return fail("receives " + toString(call, topology.sites) + ", but " +
+                topology.describe(members[call.peer]) + " sends " +
+                toString(box.call, topology.sites));
+  }
+  if (!box.visitors.enter(run.waiting))
+    return false;
+  std::memcpy(call.out, box.call.in, call.whole * dtypeBytes(call.dtype));
+  box.visitors.leave();
+  emulateLink(box.call, nowNanos());
+  box.taken.advance();
+  return true;
+}
+
+/// On the thread of the call's stream.
+bool ThreadRank::perform(const CollectiveCall &call) {
+  int64_t start = rank.tracing ? nowNanos() : 0;
+  Channel &channel = channelOf(call);
+  bool ok =
+      call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Recv
+          ? pointToPoint(channel, call)
+          : together(channel, call);
+  if (rank.tracing)
+    work[call.stream].trace.push_back(
+        {collectiveName(call.kind), index, call.stream, call.site, start,
+         nowNanos(), bytesSent(call, topology.comms[call.comm]), 0});
+  return ok;
+}
+
+bool ThreadRank::collective(const CollectiveCall &call) {
+  if (call.stream == 0)
+    return perform(call);
+  submit(call.stream, [this, call] { return perform(call); });
+  return true;
+}
+
+bool ThreadRank::contract(const ContractCall &call) {
+  int64_t start = rank.tracing ? nowNanos() : 0;
+  double flops = contractions.run(call);
+  if (rank.tracing)
+    work[0].trace.push_back(
+        {"contract", index, 0, -1, start, nowNanos(), 0, flops});
+  return true;
+}

@@ -1,0 +1,165 @@
+//===- ThreadRank.h - A rank that is a thread -------------------*- C++ -*-===//
+//
+// The backend of one rank, and where ranks meet. The members of a group meet in
+// a Channel, one per communicator, group and stream.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LIB_THREADRANK_H
+#define DIST_LIB_THREADRANK_H
+
+#include "Contract.h"
+#include "ThreadsBackend.h"
+#include "Transfer.h"
+#include "dist/Tensor.h"
+
+#include <chrono>
+#include <deque>
+#include <sched.h>
+#include <thread>
+
+namespace dist {
+
+inline int64_t nowNanos() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+/// Keeps the calling thread on one core.
+void pinTo(int cpu);
+
+/// Counts the threads that touch memory of others. When a run fails, a thread
+/// whose memory they touch must not leave before they have noticed.
+class Visitors {
+public:
+  /// False, and no visit, if the run has failed.
+  bool enter(const Waiting &waiting) {
+    count.fetch_add(1, std::memory_order_seq_cst);
+    if (!waiting.failed())
+      return true;
+    leave();
+    return false;
+  }
+  void leave() { count.fetch_sub(1, std::memory_order_seq_cst); }
+  /// After a failure: waits for the visits to end, which are short; returns
+  /// false.
+  bool outlast() const {
+    while (count.load(std::memory_order_seq_cst) != 0)
+      sched_yield();
+    return false;
+  }
+
+private:
+  std::atomic<int> count{0};
+};
+
+/// A message on its way: the sender waits until it is taken.
+struct Mailbox {
+  Word posted, taken;
+  Visitors visitors;
+  CollectiveCall call;
+};
+
+/// Where a group meets on one stream.
+struct Channel {
+  explicit Channel(int64_t members)
+      : slots(members), mailboxes(members * members) {}
+
+  struct alignas(64) Slot {
+    uint64_t print = 0;
+    CollectiveCall call;
+  };
+
+  Mailbox &mailbox(int64_t from, int64_t to) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_ptr<Mailbox> &box = mailboxes[from * slots.size() + to];
+    if (!box)
+      box = std::make_unique<Mailbox>();
+    return *box;
+  }
+
+  Word turn;
+  std::atomic<uint32_t> arrived{0};
+  Visitors visitors;
+  /// When the last member arrived.
+  int64_t lastArrival = 0;
+  std::vector<Slot> slots;
+
+private:
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Mailbox>> mailboxes;
+};
+
+/// A communication stream: a thread that does tasks in order.
+struct Stream {
+  std::thread thread;
+  std::mutex mutex;
+  std::deque<std::function<bool()>> tasks;
+  bool busy = false, closing = false;
+  Word submitted, completed;
+};
+
+class ThreadRank final : public Backend {
+public:
+  ThreadRank(ThreadsRun &run, int64_t index)
+      : run(run), topology(run.topology()), index(index),
+        rank(topology, index, *this), streams(numStreams), events(numEvents),
+        channels(topology.comms.size() * numStreams), work(numStreams) {}
+
+  bool collective(const CollectiveCall &call) override;
+  bool contract(const ContractCall &call) override;
+  bool copy(int32_t stream, int64_t bytes, const void *in, void *out) override;
+  bool eventRecord(int32_t event, int32_t stream) override;
+  bool streamWait(int32_t stream, int32_t event) override;
+  bool streamSync(int32_t stream) override;
+  std::shared_ptr<void> allocate(int64_t bytes) override {
+    return dist::allocate(bytes);
+  }
+  bool meet() override;
+  bool fail(const std::string &message) override {
+    return run.waiting.fail(topology.describe(index) + ": " + message);
+  }
+  bool failed() const override { return run.waiting.failed(); }
+
+  /// Lets the streams finish and ends their threads.
+  void closeStreams();
+
+private:
+  friend class ThreadsRun;
+  /// State of a stream that only its own thread uses.
+  struct Work {
+    GroupBuffers buffers;
+    std::vector<TraceEvent> trace;
+  };
+  struct Event {
+    int32_t stream = 0;
+    uint32_t at = 0; // completed count of the stream
+  };
+
+  bool meet(Channel &channel, const std::function<std::string()> &what);
+  bool perform(const CollectiveCall &call);
+  bool together(Channel &channel, const CollectiveCall &call);
+  bool pointToPoint(Channel &channel, const CollectiveCall &call);
+  bool agree(const Channel &channel, const CollectiveCall &call);
+  void emulateLink(const CollectiveCall &call, int64_t start);
+  Channel &channelOf(const CollectiveCall &call);
+  std::string waitsIn(const CollectiveCall &call) const;
+  Stream &open(int32_t stream);
+  void submit(int32_t stream, std::function<bool()> task);
+  void serve(Stream &stream);
+  bool waitFor(int32_t stream, uint32_t at);
+
+  ThreadsRun &run;
+  const Topology &topology;
+  const int64_t index;
+  /// What the program knows this rank by.
+  dist_rank rank;
+  Contractions contractions;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<Event> events;
+  std::vector<Channel *> channels;
+  std::vector<Work> work;
+};
+
+} // namespace dist
+
+#endif // DIST_LIB_THREADRANK_H

@@ -1,0 +1,141 @@
+//===- ThreadStreams.cpp - Streams and events of a thread -----------------===//
+//
+// Stream 0 is the rank's own thread; each other is a thread that does its tasks
+// in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadRank.h"
+
+#include <cstring>
+#include <exception>
+
+using namespace dist;
+
+Stream &ThreadRank::open(int32_t index) {
+  std::unique_ptr<Stream> &stream = streams[index];
+  if (!stream) {
+    stream = std::make_unique<Stream>();
+    run.waiting.setSpinning(run.threads.fetch_add(1) + 1 <= run.cores);
+    stream->thread = std::thread([this, &stream] { serve(*stream); });
+  }
+  return *stream;
+}
+
+void ThreadRank::submit(int32_t index, std::function<bool()> task) {
+  Stream &stream = open(index);
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    stream.tasks.push_back(std::move(task));
+    if (!stream.busy) {
+      stream.busy = true;
+      run.waiting.enter();
+    }
+  }
+  stream.submitted.advance();
+}
+
+void ThreadRank::serve(Stream &stream) {
+  // On its rank's core, which the thread inherits, unless every rank can have
+  // a second one.
+  if (2 * topology.mesh.size() <= run.cores)
+    pinTo(run.cpus[topology.mesh.size() + index]);
+  while (true) {
+    uint32_t seen = stream.submitted.load();
+    std::function<bool()> task;
+    {
+      std::lock_guard<std::mutex> lock(stream.mutex);
+      if (!stream.tasks.empty()) {
+        task = std::move(stream.tasks.front());
+        stream.tasks.pop_front();
+      } else if (stream.closing) {
+        return;
+      }
+    }
+    if (!task) {
+      Waiting::idle(stream.submitted, seen);
+      continue;
+    }
+    // After a failure the tasks are counted off undone, so that nobody waits
+    // for them.
+    if (!failed()) {
+      try {
+        task();
+      } catch (const std::exception &e) {
+        fail(e.what());
+      }
+    }
+    stream.completed.advance();
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    if (stream.tasks.empty()) {
+      stream.busy = false;
+      run.waiting.leave();
+    }
+  }
+}
+
+/// Waits until `stream` has completed as much as an event recorded.
+bool ThreadRank::waitFor(int32_t index, uint32_t at) {
+  Stream &stream = *streams[index];
+  while (true) {
+    uint32_t seen = stream.completed.load();
+    if (static_cast<int32_t>(at - seen) <= 0)
+      return !failed();
+    if (!run.waiting.wait(stream.completed, seen, [this, index] {
+          return topology.describe(this->index) + " waits for stream " +
+                 std::to_string(index);
+        }))
+      return false;
+  }
+}
+
+bool ThreadRank::eventRecord(int32_t event, int32_t stream) {
+  // Stream 0 has always done all that was issued.
+  uint32_t at =
+      stream && streams[stream] ? streams[stream]->submitted.load() : 0;
+  events[event] = {streams[stream] ? stream : 0, at};
+  return true;
+}
+
+bool ThreadRank::streamWait(int32_t stream, int32_t event) {
+  Event source = events[event];
+  if (source.stream == 0 || source.stream == stream)
+    return true;
+  if (stream == 0)
+    return waitFor(source.stream, source.at);
+  submit(stream, [this, source] { return waitFor(source.stream, source.at); });
+  return true;
+}
+
+bool ThreadRank::streamSync(int32_t stream) {
+  if (stream == 0 || !streams[stream])
+    return true;
+  return waitFor(stream, streams[stream]->submitted.load());
+}
+
+bool ThreadRank::copy(int32_t stream, int64_t bytes, const void *in,
+                      void *out) {
+  if (stream == 0) {
+    std::memcpy(out, in, bytes);
+    return true;
+  }
+  submit(stream, [=] {
+    std::memcpy(out, in, bytes);
+    return true;
+  });
+  return true;
+}
+
+void ThreadRank::closeStreams() {
+  for (int32_t i = 1; i < numStreams; ++i) {
+    if (!streams[i])
+      continue;
+    streamSync(i);
+    {
+      std::lock_guard<std::mutex> lock(streams[i]->mutex);
+      streams[i]->closing = true;
+    }
+    streams[i]->submitted.advance();
+    streams[i]->thread.join();
+  }
+}
