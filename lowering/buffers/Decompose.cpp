@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -98,6 +99,50 @@ struct LowerUnPack : OpRewritePattern<linalg::UnPackOp> {
   }
 };
 
+/// A switch is a branch in a branch. (Upstream's one-shot analysis does not see
+/// that a value yielded out of a switch is a result of it, and computes ops in
+/// place that must not be.)
+struct SwitchToBranches : OpRewritePattern<scf::IndexSwitchOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(scf::IndexSwitchOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto take = [&](Region &region, Block *to) {
+      rewriter.mergeBlocks(&region.front(), to);
+    };
+    SmallVector<Value> results;
+    Block *otherwise = nullptr;
+    for (auto [value, region] :
+         llvm::zip_equal(op.getCases(), op.getCaseRegions())) {
+      if (otherwise)
+        rewriter.setInsertionPointToEnd(otherwise);
+      Value wanted = arith::ConstantIndexOp::create(rewriter, loc, value);
+      Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                       op.getArg(), wanted);
+      auto branch = scf::IfOp::create(rewriter, loc, op.getResultTypes(), is,
+                                      /*addThenBlock=*/true,
+                                      /*addElseBlock=*/true);
+      take(region, branch.thenBlock());
+      if (otherwise)
+        scf::YieldOp::create(rewriter, loc, branch.getResults());
+      else
+        llvm::append_range(results, branch.getResults());
+      otherwise = branch.elseBlock();
+    }
+    if (!otherwise) {
+      Operation *yield = op.getDefaultBlock().getTerminator();
+      llvm::append_range(results, yield->getOperands());
+      rewriter.inlineBlockBefore(&op.getDefaultBlock(), op);
+      rewriter.replaceOp(op, results);
+      rewriter.eraseOp(yield);
+      return success();
+    }
+    take(op.getDefaultRegion(), otherwise);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
 struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
   void runOnOperation() override {
     // What is called was inlined, as far as that goes.
@@ -111,9 +156,9 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);
-    patterns.add<DecomposeAggregate, Generalize, SplatToFill, BitcastElements,
-                 LowerPack, LowerUnPack, linalg::DecomposePadOpPattern>(
-        context);
+    patterns.add<DecomposeAggregate, Generalize, SwitchToBranches, SplatToFill,
+                 BitcastElements, LowerPack, LowerUnPack,
+                 linalg::DecomposePadOpPattern>(context);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     linalg::populateDecomposeWinogradOpsPatterns(patterns);

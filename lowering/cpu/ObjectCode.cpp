@@ -119,18 +119,28 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
 }
 
 /// Writes object code or assembly.
-static LogicalResult emitFile(ModuleOp source, llvm::Module &module,
-                              llvm::TargetMachine &machine, StringRef path,
+static LogicalResult emitCode(ModuleOp source, llvm::Module &module,
+                              llvm::TargetMachine &machine,
+                              llvm::raw_pwrite_stream &out,
                               llvm::CodeGenFileType type) {
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type))
+    return source.emitError("the code generator for ")
+           << machine.getTargetTriple().str() << " writes no such file";
+  passes.run(module);
+  return success();
+}
+
+/// Writes a file with what `write` puts out.
+static LogicalResult
+writeFile(ModuleOp source, StringRef path,
+          function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {
   std::error_code error;
   llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
   if (error)
     return source.emitError("cannot write ") << path << ": " << error.message();
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, file.os(), nullptr, type))
-    return source.emitError("the code generator for ")
-           << machine.getTargetTriple().str() << " writes no such file";
-  passes.run(module);
+  if (failed(write(file.os())))
+    return failure();
   file.os().flush();
   if (file.os().has_error()) {
     InFlightDiagnostic diagnostic = source.emitError("cannot write ")
@@ -202,8 +212,9 @@ static LogicalResult link(ModuleOp source, StringRef object, StringRef path) {
          << "): " << message;
 }
 
-LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
-                                           const CodegenOptions &options) {
+LogicalResult mlir::dist::emitObject(ModuleOp module,
+                                     llvm::raw_pwrite_stream &out,
+                                     const CodegenOptions &options) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(module, context, "dist");
@@ -225,16 +236,24 @@ LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
     code->print(file, nullptr);
   }
   if (!options.dumpAssembly.empty() &&
-      failed(emitFile(module, *llvm::CloneModule(*code), *machine,
-                      options.dumpAssembly,
-                      llvm::CodeGenFileType::AssemblyFile)))
+      failed(writeFile(
+          module, options.dumpAssembly, [&](llvm::raw_pwrite_stream &file) {
+            return emitCode(module, *llvm::CloneModule(*code), *machine, file,
+                            llvm::CodeGenFileType::AssemblyFile);
+          })))
     return failure();
+  return emitCode(module, *code, *machine, out,
+                  llvm::CodeGenFileType::ObjectFile);
+}
 
+LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
+                                           const CodegenOptions &options) {
   std::string object = (path + ".o").str();
   llvm::sys::RemoveFileOnSignal(object);
   llvm::scope_exit removeObject([&] { llvm::sys::fs::remove(object); });
-  if (failed(emitFile(module, *code, *machine, object,
-                      llvm::CodeGenFileType::ObjectFile)))
+  if (failed(writeFile(module, object, [&](llvm::raw_pwrite_stream &file) {
+        return emitObject(module, file, options);
+      })))
     return failure();
   return link(module, object, path);
 }

@@ -8,6 +8,7 @@
 #define DIST_LOWERING_CPU_OBJECTCODE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
 #include <string>
 
 namespace mlir::dist {
@@ -25,6 +26,10 @@ struct CodegenOptions {
 /// and links the shared object `path`. Errors are reported at the module.
 LogicalResult emitSharedObject(ModuleOp module, StringRef path,
                                const CodegenOptions &options);
+
+/// The object code that emitSharedObject links, for who loads it himself.
+LogicalResult emitObject(ModuleOp module, llvm::raw_pwrite_stream &out,
+                         const CodegenOptions &options);
 
 /// Registers the translations that emitSharedObject needs.
 void registerCodegenTranslations(DialectRegistry &registry);

@@ -8,11 +8,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "test/generator/Arguments.h"
+#include "test/generator/Diagnostics.h"
 #include "test/generator/ForgetSizes.h"
 #include "test/generator/Interpreter.h"
 #include <poll.h>
@@ -88,40 +88,6 @@ std::unique_ptr<MLIRContext> mlir::dist::test::makeContext() {
 //===----------------------------------------------------------------------===//
 // The pipeline
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Tells which pass runs.
-struct PassWatcher : PassInstrumentation {
-  explicit PassWatcher(std::function<void(StringRef)> onPass)
-      : onPass(std::move(onPass)) {}
-  void runBeforePass(Pass *pass, Operation *) override {
-    if (!pass->getArgument().empty())
-      onPass(pass->getArgument());
-  }
-  std::function<void(StringRef)> onPass;
-};
-
-/// Gathers errors; those that have a place count.
-struct Diagnostics : ScopedDiagnosticHandler {
-  explicit Diagnostics(MLIRContext *context)
-      : ScopedDiagnosticHandler(context) {
-    setHandler([this](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-          message.empty()) {
-        message = diagnostic.str();
-        isLocated = false;
-        diagnostic.getLocation()->walk([&](Location part) {
-          isLocated |= isa<FileLineColLoc>(part);
-          return WalkResult::advance();
-        });
-      }
-      return success();
-    });
-  }
-  std::string message;
-  bool isLocated = false;
-};
-} // namespace
 
 static OwningOpRef<ModuleOp> parse(StringRef text, MLIRContext *context) {
   return parseSourceString<ModuleOp>(text, ParserConfig(context), "case.mlir");
@@ -315,7 +281,7 @@ void Child::work(size_t first, size_t count,
     say('p', "make");
     CheckCase one = make(i);
     one.options.onPass = [&](StringRef pass) { say('p', pass); };
-    Verdict verdict = check(one.text, one.options);
+    Verdict verdict = one.options.run(one.text, one.options);
     say('d', verdict.detail);
     say('o', StringRef(std::string(1, static_cast<char>(verdict.outcome))));
   }

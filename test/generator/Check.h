@@ -44,7 +44,15 @@ struct Verdict {
   std::string getKind() const;
 };
 
+struct CheckOptions;
+/// Checks the module that the text is.
+using CheckFunction =
+    std::function<Verdict(llvm::StringRef, const CheckOptions &)>;
+Verdict check(llvm::StringRef text, const CheckOptions &options);
+
 struct CheckOptions {
+  /// What is checked: by default, what the passes of placement make.
+  CheckFunction run = check;
   /// Random values of arguments, and the kind of garbage.
   uint64_t seed = 0;
   /// Whether every pass reads what the one before it printed.
@@ -53,6 +61,8 @@ struct CheckOptions {
   bool fromLevel2 = false;
   /// Hides sizes from the program, which become known again at level 3.
   bool forgetsSizes = false;
+  /// Floats must agree bit by bit: all that the program computes is exact.
+  bool isExact = false;
   /// Told before each pass runs.
   std::function<void(llvm::StringRef)> onPass;
 };
@@ -60,9 +70,6 @@ struct CheckOptions {
 void registerDialects(DialectRegistry &registry);
 /// A context without threads, so that the process can fork.
 std::unique_ptr<MLIRContext> makeContext();
-
-/// Checks the module that `text` is.
-Verdict check(llvm::StringRef text, const CheckOptions &options);
 
 struct CheckCase {
   std::string text;

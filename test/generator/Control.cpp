@@ -84,17 +84,30 @@ LogicalResult Interpreter::runWhile(scf::WhileOp op) {
   return success();
 }
 
+/// The block's results are those of `op`.
+LogicalResult Interpreter::runRegion(Operation *op, Block &block) {
+  auto results = runBlock(block, {});
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(op->getResults(), *results))
+    (*values)[value] = std::move(result);
+  return success();
+}
+
 LogicalResult Interpreter::runIf(scf::IfOp op) {
   auto condition = getCommon(op, op.getCondition());
   if (failed(condition))
     return failure();
   Block *block = *condition ? op.thenBlock() : op.elseBlock();
-  if (!block)
-    return success();
-  auto results = runBlock(*block, {});
-  if (failed(results))
+  return block ? runRegion(op, *block) : success();
+}
+
+LogicalResult Interpreter::runSwitch(scf::IndexSwitchOp op) {
+  auto value = getCommon(op, op.getArg());
+  if (failed(value))
     return failure();
-  for (auto [value, result] : llvm::zip_equal(op.getResults(), *results))
-    (*values)[value] = std::move(result);
-  return success();
+  for (auto [number, wanted] : llvm::enumerate(op.getCases()))
+    if (wanted == *value)
+      return runRegion(op, op.getCaseBlock(number));
+  return runRegion(op, op.getDefaultBlock());
 }

@@ -183,7 +183,8 @@ bool mlir::dist::test::makePad(RandomProgram &p) {
   Bounds range = p.rangeOf(x);
   range.bound = std::max(range.bound, 16.0);
   // The value may depend on the place.
-  if (p.c.chance(20) && !type.getElementType().isInteger(1)) {
+  if (p.c.chance(20) && !type.getElementType().isInteger(1) &&
+      !type.getElementType().isIndex()) {
     auto pad = tensor::PadOp::create(p.b, p.loc, out, x, lows, highs);
     OpBuilder::InsertionGuard guard(p.b);
     SmallVector<Type> types(shape.size(), p.b.getIndexType());

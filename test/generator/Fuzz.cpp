@@ -12,7 +12,9 @@ using namespace mlir::dist::test;
 
 static std::string makeText(Choices &choices, const FuzzCase &made) {
   std::unique_ptr<MLIRContext> context = makeContext();
-  RandomProgram program(context.get(), choices, made.scale);
+  RandomProgram program(context.get(), choices, made.scale,
+                        made.isForBuffers ? RandomProgram::Style::Buffers
+                                          : RandomProgram::Style::Placed);
   OwningOpRef<ModuleOp> module;
   if (made.program.empty()) {
     module = program.make(made.only, made.maxSteps);
@@ -48,6 +50,18 @@ FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,
   out.only = only.str();
   out.maxSteps = maxSteps;
   fill(out, seed);
+  return out;
+}
+
+FuzzCase mlir::dist::test::makeBufferCase(uint64_t seed, StringRef only,
+                                          unsigned maxSteps) {
+  FuzzCase out;
+  out.only = only.str();
+  out.maxSteps = maxSteps;
+  out.isForBuffers = true;
+  fill(out, seed);
+  out.options.isExact = true;
+  out.options.forgetsSizes = false;
   return out;
 }
 

@@ -13,6 +13,8 @@ struct FuzzCase {
   std::string only;
   unsigned maxSteps;
   int64_t scale = 1;
+  /// Not placed, and hard on buffers (FamiliesBuffers.cpp).
+  bool isForBuffers = false;
   /// The program that was placed, if it is not random.
   std::string program;
   std::string text;
@@ -26,6 +28,10 @@ struct FuzzCase {
 /// of them, or is empty.
 FuzzCase makeCase(uint64_t seed, llvm::StringRef only = "",
                   unsigned maxSteps = 9);
+
+/// A program that is hard on buffers, for one rank, and exact.
+FuzzCase makeBufferCase(uint64_t seed, llvm::StringRef only = "",
+                        unsigned maxSteps = 12);
 
 /// A random program of some families (their names, with commas between), all
 /// sizes of which are multiples of `scale`: too large to be run.

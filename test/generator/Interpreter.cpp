@@ -85,6 +85,8 @@ LogicalResult Interpreter::runOp(Operation &op) {
     done = runWhile(loop);
   else if (auto branch = dyn_cast<scf::IfOp>(op))
     done = runIf(branch);
+  else if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
+    done = runSwitch(branch);
   else if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     done = runLinalg(structured);
   else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
@@ -147,20 +149,21 @@ static ShardingAttr orReplicated(ShardingAttr sharding, MLIRContext *context,
                         FlatSymbolRefAttr::get(context, "m"), rank);
 }
 
-FailureOr<std::vector<Tensor>>
-mlir::dist::test::runOnDevices(ModuleOp module, ArrayRef<Tensor> arguments,
-                               Garbage garbage, std::string &error) {
-  MLIRContext *context = module.getContext();
-  auto entry = cast<func::FuncOp>(getEntryFunction(module));
+Devices mlir::dist::test::getDevices(ModuleOp module) {
   auto meshes = module.getOps<MeshOp>();
-  Devices devices =
-      meshes.empty() ? Devices() : Devices((*meshes.begin()).getAxes());
+  return meshes.empty() ? Devices() : Devices((*meshes.begin()).getAxes());
+}
+
+FailureOr<std::vector<PerDevice>>
+mlir::dist::test::cutArguments(func::FuncOp entry, const Devices &devices,
+                               ArrayRef<Tensor> arguments, Garbage &garbage,
+                               std::string &error) {
   std::vector<PerDevice> inputs;
   for (auto [number, whole] : llvm::enumerate(arguments)) {
     auto type = dyn_cast<RankedTensorType>(entry.getArgument(number).getType());
     ShardingAttr sharding = orReplicated(
-        entry.getArgAttrOfType<ShardingAttr>(number, kShardingAttr), context,
-        whole.getRank());
+        entry.getArgAttrOfType<ShardingAttr>(number, kShardingAttr),
+        entry.getContext(), whole.getRank());
     PerDevice parts;
     for (int64_t device = 0; device < devices.getCount(); ++device) {
       parts.push_back(devices.cut(whole, sharding, device, garbage));
@@ -176,14 +179,14 @@ mlir::dist::test::runOnDevices(ModuleOp module, ArrayRef<Tensor> arguments,
     }
     inputs.push_back(std::move(parts));
   }
-  Interpreter interpreter(module, devices, garbage);
-  auto results = interpreter.run(entry, std::move(inputs));
-  if (failed(results)) {
-    error = interpreter.getError();
-    return failure();
-  }
+  return inputs;
+}
+
+FailureOr<std::vector<Tensor>>
+mlir::dist::test::joinResults(func::FuncOp entry, const Devices &devices,
+                              ArrayRef<PerDevice> results, std::string &error) {
   std::vector<Tensor> out;
-  for (auto [number, parts] : llvm::enumerate(*results)) {
+  for (auto [number, parts] : llvm::enumerate(results)) {
     auto sharding =
         entry.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
     if (sharding && sharding.isPartial()) {
@@ -203,13 +206,30 @@ mlir::dist::test::runOnDevices(ModuleOp module, ArrayRef<Tensor> arguments,
                       devices.getSize(sharding.getDims()[dim].getAllAxes())
                 : shape[dim];
     std::string problem;
-    out.push_back(devices.join(parts, parts[0].getElementType(), shape,
-                               orReplicated(sharding, context, shape.size()),
-                               problem));
+    out.push_back(devices.join(
+        parts, parts[0].getElementType(), shape,
+        orReplicated(sharding, entry.getContext(), shape.size()), problem));
     if (!problem.empty()) {
       error = "result " + std::to_string(number) + ": " + problem;
       return failure();
     }
   }
   return out;
+}
+
+FailureOr<std::vector<Tensor>>
+mlir::dist::test::runOnDevices(ModuleOp module, ArrayRef<Tensor> arguments,
+                               Garbage garbage, std::string &error) {
+  auto entry = cast<func::FuncOp>(getEntryFunction(module));
+  Devices devices = getDevices(module);
+  auto inputs = cutArguments(entry, devices, arguments, garbage, error);
+  if (failed(inputs))
+    return failure();
+  Interpreter interpreter(module, devices, garbage);
+  auto results = interpreter.run(entry, std::move(*inputs));
+  if (failed(results)) {
+    error = interpreter.getError();
+    return failure();
+  }
+  return joinResults(entry, devices, *results, error);
 }

@@ -72,6 +72,8 @@ private:
   LogicalResult runFor(scf::ForOp op);
   LogicalResult runWhile(scf::WhileOp op);
   LogicalResult runIf(scf::IfOp op);
+  LogicalResult runSwitch(scf::IndexSwitchOp op);
+  LogicalResult runRegion(Operation *op, Block &block);
   // Structured.cpp
   LogicalResult runLinalg(linalg::LinalgOp op);
   LogicalResult runSoftmax(linalg::SoftmaxOp op);
@@ -108,6 +110,19 @@ private:
 FailureOr<std::vector<Tensor>> runWhole(ModuleOp module,
                                         ArrayRef<Tensor> arguments,
                                         Garbage garbage, std::string &error);
+
+/// What each device of a level-3 module gets of whole arguments, as
+/// dist.sharding says, and the whole results that its parts are, as
+/// dist.global_type says.
+FailureOr<std::vector<PerDevice>>
+cutArguments(func::FuncOp entry, const Devices &devices,
+             ArrayRef<Tensor> arguments, Garbage &garbage, std::string &error);
+FailureOr<std::vector<Tensor>> joinResults(func::FuncOp entry,
+                                           const Devices &devices,
+                                           ArrayRef<PerDevice> results,
+                                           std::string &error);
+/// The devices of the module's mesh, or one.
+Devices getDevices(ModuleOp module);
 
 /// The result of a level-3 module on all devices of its mesh: arguments are cut
 /// and results joined as dist.sharding and dist.global_type say.

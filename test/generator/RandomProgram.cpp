@@ -17,18 +17,52 @@ bool Bounds::isExact(Type elementType) const {
 }
 
 RandomProgram::RandomProgram(MLIRContext *context, Choices &choices,
-                             int64_t scale)
-    : c(choices), b(context), loc(b.getUnknownLoc()), scale(scale) {
+                             int64_t scale, Style style)
+    : c(choices), b(context), loc(b.getUnknownLoc()), scale(scale),
+      style(style) {
   // Few sizes a module, so that shapes meet.
   static const int64_t kSizes[] = {4,  2, 3,  6,  8, 5,  1,
                                    12, 7, 13, 16, 9, 10, 0};
-  int64_t wanted = 2 + c.below(3);
+  int64_t wanted = (style == Style::Buffers ? 1 : 2) + c.below(3);
   for (int64_t i = 0; i < wanted; ++i) {
     // Empty dimensions are rare.
     int64_t size = kSizes[c.below(c.chance(4) ? 14 : 13)];
     sizes.push_back(size);
   }
-  Type f64 = b.getF64Type(), i64 = b.getI64Type();
+  // Beyond a vector, and enough for products that the runtime makes.
+  if (style == Style::Buffers && c.chance(15))
+    sizes.push_back(c.pick({32, 17, 40}));
+  pickTypes();
+}
+
+void RandomProgram::pickTypes() {
+  Type f64 = b.getF64Type(), i64 = b.getI64Type(), f32 = b.getF32Type();
+  if (style == Style::Buffers) {
+    switch (c.below(8)) {
+    case 0:
+    case 1:
+      types = {f32};
+      return;
+    case 2:
+      types = {f64};
+      return;
+    case 3:
+      types = {f32, b.getI32Type()};
+      return;
+    case 4:
+      types = {b.getBF16Type(), f32};
+      return;
+    case 5:
+      types = {b.getI32Type(), b.getI1Type()};
+      return;
+    case 6:
+      types = {b.getIndexType(), f64};
+      return;
+    default:
+      types = {i64, f32, f64};
+      return;
+    }
+  }
   switch (c.below(6)) {
   case 0:
   case 1:
@@ -129,6 +163,8 @@ Value RandomProgram::getTensor(ArrayRef<int64_t> shape, Type elementType) {
 Value RandomProgram::argument(ArrayRef<int64_t> shape, Type elementType,
                               Bounds range,
                               ArrayRef<NamedAttribute> attributes) {
+  if (isClosed)
+    return constant(shape, elementType);
   // Bodies of loops and branches take new arguments from the function.
   Block &body = function.getBody().front();
   Value value =
@@ -220,7 +256,8 @@ linalg::GenericOp RandomProgram::generic(
 
 void RandomProgram::grow(unsigned steps) {
   SmallVector<const NamedFamily *> table;
-  for (const NamedFamily &family : getFamilies())
+  for (const NamedFamily &family :
+       style == Style::Placed ? getFamilies() : getBufferFamilies())
     if (only.empty() || llvm::is_contained(only, family.name))
       for (unsigned i = 0; i < family.weight; ++i)
         table.push_back(&family);
@@ -233,11 +270,12 @@ void RandomProgram::grow(unsigned steps) {
 }
 
 void RandomProgram::scope(function_ref<void()> build) {
-  size_t visible = values.size();
+  size_t visible = values.size(), visibleIndices = indices.size();
   OpBuilder::InsertionGuard guard(b);
   ++depth;
   build();
   --depth;
+  indices.truncate(visibleIndices);
   // Arguments of the function stay.
   SmallVector<Value> kept(values.begin(), values.begin() + visible);
   for (Value value : ArrayRef(values).drop_front(visible))
@@ -263,7 +301,8 @@ OwningOpRef<ModuleOp> RandomProgram::make(StringRef onlyFamily,
     onlyFamily.split(only, ',');
   OwningOpRef<ModuleOp> owner = ModuleOp::create(loc);
   module = *owner;
-  makeMesh(*this);
+  if (style == Style::Placed)
+    makeMesh(*this);
   function = makeFunction("main", false);
   b.setInsertionPointToStart(&function.getBody().front());
   grow(1 + c.below(maxSteps));
@@ -276,12 +315,21 @@ OwningOpRef<ModuleOp> RandomProgram::make(StringRef onlyFamily,
       results.push_back(value);
   if (results.empty())
     results.push_back(values.back());
+  // One value twice, and what was given.
+  if (style == Style::Buffers) {
+    if (c.chance(25))
+      results.push_back(results[c.below(results.size())]);
+    if (c.chance(20))
+      if (Value given = find([](Value v) { return isa<BlockArgument>(v); }))
+        results.push_back(given);
+  }
   SmallVector<Type> types;
   for (Value result : results)
     types.push_back(result.getType());
   func::ReturnOp::create(b, loc, results);
   function.setType(
       b.getFunctionType(function.getBody().front().getArgumentTypes(), types));
-  placeBoundary(*this);
+  if (style == Style::Placed)
+    placeBoundary(*this);
   return owner;
 }

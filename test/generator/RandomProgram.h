@@ -41,8 +41,15 @@ struct NamedFamily {
 
 class RandomProgram {
 public:
+  enum class Style {
+    /// Ops of all families, placed at random.
+    Placed,
+    /// One device, and what is hard on buffers.
+    Buffers
+  };
   /// All sizes are multiples of `scale`; a program to be run has scale 1.
-  RandomProgram(MLIRContext *context, Choices &choices, int64_t scale = 1);
+  RandomProgram(MLIRContext *context, Choices &choices, int64_t scale = 1,
+                Style style = Style::Placed);
 
   /// Makes the module of up to `maxSteps` families; `only` names some of them,
   /// with commas between, or is empty.
@@ -111,14 +118,25 @@ public:
   unsigned functions = 0;
 
 private:
+  void pickTypes();
+
   int64_t scale;
   SmallVector<int64_t> sizes;
   SmallVector<Type> types;
   SmallVector<StringRef> only;
+  Style style;
+
+public:
+  //===--- What FamiliesBuffers.cpp knows besides ---===//
+  /// Index scalars, each with what it is below.
+  SmallVector<std::pair<Value, int64_t>> indices;
+  /// The function takes no further arguments: what is missing is a constant.
+  bool isClosed = false;
 };
 
 /// The families of ops, each in a file of its own.
 ArrayRef<NamedFamily> getFamilies();
+ArrayRef<NamedFamily> getBufferFamilies();
 bool makeElementwise(RandomProgram &);
 bool makeWholeTensor(RandomProgram &);
 bool makeContraction(RandomProgram &);
@@ -146,6 +164,18 @@ bool makeWhile(RandomProgram &);
 bool makeCall(RandomProgram &);
 bool makeConstraint(RandomProgram &);
 bool makeSync(RandomProgram &);
+bool makeExactWork(RandomProgram &);
+bool makeAccumulation(RandomProgram &);
+bool makeShiftedRead(RandomProgram &);
+bool makeRowReduction(RandomProgram &);
+bool makeExactProduct(RandomProgram &);
+bool makeSliceChain(RandomProgram &);
+bool makeMovingSlice(RandomProgram &);
+bool makeSharingBranch(RandomProgram &);
+bool makeSelection(RandomProgram &);
+bool makeSharingLoop(RandomProgram &);
+bool makeSharingWhile(RandomProgram &);
+bool makeSharingCall(RandomProgram &);
 
 /// A random mesh, put at the front of the module.
 MeshOp makeMesh(RandomProgram &);

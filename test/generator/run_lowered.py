@@ -4,8 +4,8 @@
     run_lowered.py FIRST_SEED COUNT [OPTION OF DIST-FUZZ …]
 
 The generator's programs (dist-fuzz --print) are run by `dist-run --verify=f64`: every result must be what the same
-program computes on one rank, within 1e-10, or placement must have refused the program with a place in it. The interpreter
-checks what the passes say; this checks what the lowering and the runtime make of it.
+program computes on one rank, within 1e-10, or placement must have refused the program with a place in it. What the
+lowering makes of programs is compared with the interpreter in test/lowering/oracle; this checks the way from file to file.
 """
 
 import os
@@ -20,7 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
 
-FUZZ = os.path.abspath("test/generator/dist-fuzz")
+FUZZ = os.path.abspath("test/generator/fuzz/dist-fuzz")
 RUN = os.path.abspath("tools/dist-run")
 SECONDS = 60
 # Most programs must go through.

@@ -1,4 +1,4 @@
-// Ops that the tests' interpreter does not know: compiled and run only (lowered_programs_test).
+// Ops that the tests' interpreter does not know: compiled and run only (dist_run_programs_test).
 
 // pack and unpack; tiles that divide, that do not, in another order
 func.func @main(%a: tensor<8x6xf64>, %b: tensor<8x6xf64>, %c: tensor<7x6xf64>) -> (tensor<2x3x4x2xf64>, tensor<8x6xf64>, tensor<3x2x2x4xf64>, tensor<7x6xf64>) {

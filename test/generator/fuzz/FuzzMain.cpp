@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/generator/Fuzz.h"
+#include "test/lowering/oracle/CheckLowered.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -53,6 +54,16 @@ static cl::opt<bool>
     forgetFlag("forget-sizes",
                cl::desc("Hide sizes from every program, not from some"),
                cl::cat(category));
+static cl::opt<bool>
+    loweredFlag("lowered",
+                cl::desc("Compile and run what is placed, instead of "
+                         "interpreting it"),
+                cl::cat(category));
+static cl::opt<bool>
+    buffersFlag("buffers",
+                cl::desc("Programs that are hard on buffers, compiled for one "
+                         "rank and run"),
+                cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
                                       cl::desc("[modules to check instead]"),
                                       cl::cat(category));
@@ -68,6 +79,8 @@ static int checkFile() {
       options.seed = seedFlag + i;
       options.throughText = i == 7;
       options.forgetsSizes = forgetFlag;
+      if (loweredFlag || buffersFlag)
+        options.run = checkLowered;
       verdict = checkApart(text, options, timeFlag);
       if (verdict.outcome != Outcome::Agrees)
         break;
@@ -110,10 +123,13 @@ static FuzzCase make(uint64_t seed) {
       llvm::append_range(out, readPrograms(path));
     return out;
   }();
-  FuzzCase out = programs.empty()
-                     ? makeCase(seed, onlyFlag, stepsFlag)
-                     : makePlacedCase(seed, programs[seed % programs.size()]);
+  FuzzCase out = !programs.empty()
+                     ? makePlacedCase(seed, programs[seed % programs.size()])
+                 : buffersFlag ? makeBufferCase(seed, onlyFlag, stepsFlag)
+                               : makeCase(seed, onlyFlag, stepsFlag);
   out.options.forgetsSizes |= forgetFlag;
+  if (loweredFlag || buffersFlag)
+    out.options.run = checkLowered;
   return out;
 }
 

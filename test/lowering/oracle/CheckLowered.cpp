@@ -1,0 +1,108 @@
+//===- CheckLowered.cpp - Compiled programs and the interpreter -----------===//
+
+#include "test/lowering/oracle/CheckLowered.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "test/generator/Arguments.h"
+#include "test/generator/Diagnostics.h"
+#include "test/generator/Interpreter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::test;
+
+std::unique_ptr<Expectation> Expectation::make(ModuleOp module, uint64_t seed,
+                                               unsigned count,
+                                               std::string &error) {
+  auto out = std::make_unique<Expectation>();
+  out->seed = seed;
+  auto entry = cast<func::FuncOp>(getEntryFunction(module));
+  for (unsigned i = 0; i < count; ++i) {
+    out->inputs.push_back(makeArguments(entry, seed + i));
+    Garbage garbage(static_cast<Garbage::Kind>((seed + i) % Garbage::kKinds),
+                    seed);
+    auto results = runWhole(module, out->inputs.back(), garbage, error);
+    if (failed(results))
+      return nullptr;
+    out->results.push_back(std::move(*results));
+  }
+  return out;
+}
+
+std::optional<std::string> Expectation::findMistake(JitProgram &program,
+                                                    bool isExact) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string error;
+    auto got = program.run(inputs[i], seed + i, error);
+    if (failed(got))
+      return error;
+    if (got->size() != results[i].size())
+      return "another number of results";
+    for (size_t number = 0; number < got->size(); ++number) {
+      const Tensor &expected = results[i][number];
+      auto difference = isExact ? findBitDifference(expected, (*got)[number])
+                                : findDifference(expected, (*got)[number]);
+      if (difference)
+        return "result " + std::to_string(number) + ": " + *difference;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Most programs are compiled fast; some as users' are.
+static unsigned pickOptLevel(uint64_t seed) { return seed % 4 == 1 ? 3 : 0; }
+
+Verdict mlir::dist::test::checkLowered(StringRef text,
+                                       const CheckOptions &options) {
+  Verdict verdict;
+  auto enter = [&](StringRef pass) {
+    verdict.pass = pass.str();
+    if (options.onPass)
+      options.onPass(pass);
+  };
+  auto finish = [&](Outcome outcome, const Twine &detail) {
+    verdict.outcome = outcome;
+    verdict.detail = detail.str();
+    return verdict;
+  };
+  enter("parse");
+  MLIRContext *context = getLoweringContext();
+  Diagnostics diagnostics(context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, ParserConfig(context), "case.mlir");
+  if (!module)
+    return finish(Outcome::Invalid, diagnostics.message);
+  if (!isa_and_present<func::FuncOp>(getEntryFunction(*module)))
+    return finish(Outcome::Invalid, "has no entry function");
+
+  enter("one-device");
+  std::string error;
+  bool isPlaced = !module->getOps<MeshOp>().empty();
+  auto expected = Expectation::make(
+      *module, options.seed,
+      isPlaced ? Expectation::kPlacedInputs : Expectation::kInputs, error);
+  if (!expected)
+    return finish(Outcome::Invalid, error);
+
+  if (isPlaced) {
+    PassManager pm(context, ModuleOp::getOperationName());
+    pm.addInstrumentation(std::make_unique<PassWatcher>(enter));
+    buildSpmdPipeline(pm);
+    if (failed(pm.run(*module)))
+      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
+                    diagnostics.message);
+  }
+
+  JitOptions jit;
+  jit.optLevel = pickOptLevel(options.seed);
+  jit.beforePass = [&](StringRef pass, Operation *) { enter(pass); };
+  std::unique_ptr<JitProgram> program = JitProgram::make(*module, jit, error);
+  if (!program)
+    return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
+                  diagnostics.message + error);
+  enter("run");
+  if (auto mistake = expected->findMistake(*program, options.isExact))
+    return finish(Outcome::Wrong, *mistake);
+  return finish(Outcome::Agrees, "");
+}

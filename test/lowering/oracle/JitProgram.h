@@ -1,0 +1,70 @@
+//===- JitProgram.h - A lowered program in this process ---------*- C++ -*-===//
+//
+// Lowers a module, loads its object code and runs it on the threads backend.
+// Arguments are cut and results joined by the generator's Devices, not by the
+// manifest and the executor, so that the two are checked against each other.
+//
+// What a program must not do shows: results and arena hold garbage before the
+// run, arguments must be as they were after it, words around every buffer too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TEST_LOWERING_ORACLE_JITPROGRAM_H
+#define DIST_TEST_LOWERING_ORACLE_JITPROGRAM_H
+
+#include "dist/runtime.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "test/generator/Tensor.h"
+#include "llvm/ADT/SmallString.h"
+#include <functional>
+#include <memory>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace mlir::dist::test {
+
+/// A context with all that the lowering needs, for the whole process.
+MLIRContext *getLoweringContext();
+
+struct JitOptions {
+  unsigned optLevel = 0;
+  /// Told of every pass, and what it is about to run on, which may be changed.
+  std::function<void(StringRef pass, Operation *op)> beforePass;
+};
+
+class JitProgram {
+public:
+  /// Lowers a clone of `module` (level 3, or level 0 for one rank) and loads
+  /// its code. Null after an error, which is a diagnostic or in `error`.
+  static std::unique_ptr<JitProgram>
+  make(ModuleOp module, const JitOptions &options, std::string &error);
+  ~JitProgram();
+
+  /// Runs it twice on whole arguments, and gives the whole results. `seed` says
+  /// what memory holds before.
+  FailureOr<std::vector<Tensor>> run(ArrayRef<Tensor> arguments, uint64_t seed,
+                                     std::string &error);
+
+  /// Equal code computes equal results.
+  StringRef getObjectCode() const { return code; }
+
+private:
+  JitProgram() = default;
+  FailureOr<std::vector<std::vector<Tensor>>>
+  runOnce(ArrayRef<std::vector<Tensor>> inputs, unsigned char fill,
+          std::string &error);
+
+  /// The program as it was before, and as the LLVM dialect.
+  ModuleOp source;
+  OwningOpRef<ModuleOp> lowered;
+  llvm::SmallString<0> code;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  dist_main_fn entry = nullptr;
+};
+
+} // namespace mlir::dist::test
+
+#endif // DIST_TEST_LOWERING_ORACLE_JITPROGRAM_H
