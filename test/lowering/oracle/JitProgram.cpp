@@ -138,7 +138,7 @@ std::unique_ptr<JitProgram> JitProgram::make(ModuleOp module,
   out->lowered = module.clone();
   PassManager passes(module.getContext());
   passes.addInstrumentation(std::make_unique<PassHooks>(options));
-  buildLowerCpuPipeline(passes);
+  buildLowerCpuPipeline(passes, LowerCpuOptions());
   CodegenOptions codegen;
   codegen.optLevel = options.optLevel;
   llvm::raw_svector_ostream stream(out->code);
