@@ -69,6 +69,30 @@ def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
+  let summary = "linalg.softmax as its parts: any level before 2";
+  let description = [{
+    The largest element of each row, the powers of the differences to it, their
+    sum, the quotients. So devices that share out a row combine one element of
+    it for the maximum, and one for the sum.
+
+    ```mlir
+    %1 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %m = linalg.generic … ins(%x : tensor<4x8xf32>) outs(… : tensor<4xf32>)    // maximumf
+    %p = linalg.generic … ins(%x, %m : …) outs(… : tensor<4x8xf32>)            // exp(x - m)
+    %s = linalg.generic … ins(%p : tensor<4x8xf32>) outs(… : tensor<4xf32>)    // addf
+    %1 = linalg.generic … ins(%p, %s : …) outs(%0 : tensor<4x8xf32>)           // divf
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def PropagatePass : Pass<"dist-propagate", "ModuleOp"> {
   let summary = "Spreads the user's placements over the program: level 1 to 2";
   let description = [{
@@ -113,6 +137,61 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "ModuleOp"> {
     %1 = linalg.matmul … {dist.shardings = [#dist.sharding<@m, [{}, {} ], partial = sum {"tp"}>]}
     %r = dist.reshard %1 <@m, [{}, {} ], partial = sum {"tp"}> to <@m, [{}, {} ]> cause "…"
     %2 = linalg.generic … %r, %bias
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def VerifyPlacedPass : Pass<"dist-verify-placed", "ModuleOp"> {
+  let summary = "Checks a module of level 2";
+  let description = [{
+    Run by --dist-spmd after --dist-insert-reshards; for modules changed by hand
+    and for new passes. A module without placements passes. Each failure is an
+    error at the op, with the placements that were judged:
+
+    - (C1) every tensor has a placement: arguments and results of functions
+      `dist.sharding`, results of ops an entry of `dist.shardings`; all on one
+      mesh. No `dist.sharding_constraint` and no `dist.sync` is left.
+    - (C2) the placements of an op's operands and results are those of one
+      sharding of its factors; an axis shards one factor at most, and none that
+      the op needs whole, nor one whose padding the op does not keep apart.
+    - (C3) a reduction is pending in a result where a sharded factor is combined
+      into it, or where one is pending in operands and the op commutes with it,
+      and nowhere else. What a result with a pending reduction is accumulated
+      onto is pending as well, or neutral.
+    - (C4) what flows to one place (into, around and out of loops and branches,
+      into and out of functions) is placed alike, and complete. What a region
+      reads at any index, and what unknown functions take, is whole.
+    - (C5) a `dist.reshard` starts from its operand's placement and ends at its
+      result's.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def VerifySpmdPass : Pass<"dist-verify-spmd", "ModuleOp"> {
+  let summary = "Checks a module of level 3";
+  let description = [{
+    Run by --dist-spmd after --dist-partition. Each failure is an error at the op:
+
+    - (C1) no `dist.reshard`, `dist.sharding_constraint`, `dist.sync` and no
+      `dist.shardings` is left; one mesh is in use.
+    - (C2) tensors that a function takes and returns have both `dist.sharding` and
+      `dist.global_type`, are complete, and have the type of a device's part.
+    - (C3) all devices of a group issue the same collectives in the same order:
+      none runs under a condition, a number of iterations or in a call that the
+      group's devices may see differently. A value may differ along the axes that
+      shard it, that its device's coordinates (`dist.axis_index`) or part of a
+      constant are of, and where it is computed from such values; all_reduce,
+      all_gather and broadcast make it the same again along their axes.
+
+    Groups, dimensions and sizes of collectives are checked by the collectives.
+
+    ```mlir
+    %i = dist.axis_index "tp" on @m
+    %c = arith.cmpi eq, %i, %c0 : index
+    %1 = scf.if %c -> tensor<4xf32> {
+      // error: runs under a condition that differs between devices along "tp"
+      %2 = dist.all_reduce %0 sum over "tp" on @m : tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];

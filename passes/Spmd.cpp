@@ -12,11 +12,14 @@
 using namespace mlir;
 
 void dist::buildSpmdPipeline(OpPassManager &pm) {
+  pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  pm.addPass(createVerifyPlacedPass());
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
+  pm.addPass(createVerifySpmdPass());
 }
 
 void dist::registerSpmdPipeline() {

@@ -47,7 +47,7 @@ void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
     os << "  dimension " << dim << " " << printDim(state.sharding) << ":\n";
     // Follow the nodes back to the user's word.
     unsigned at = index, atDim = dim;
-    for (unsigned steps = 0; steps < 1000; ++steps) {
+    while (true) { // each step is of an earlier round
       const DimState &here = getDims(at)[atDim];
       if (here.node == kNone) {
         os << "    asked for by "

@@ -11,6 +11,10 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+/// Choices are tried one by one. How many are legal grows with the number of
+/// axes, not of candidates, so that this many occur in no program known.
+static constexpr unsigned kMaxChoices = 1 << 14;
+
 bool ReshardInserter::joinDims(const ShardingRule &rule,
                                const TensorRule &tensor,
                                ArrayRef<DimShardingAttr> factors,
@@ -88,10 +92,6 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
                     dims),
         operand);
   }
-  SmallVector<AxisRefAttr, 2> partial;
-  for (auto [factor, sharding] : llvm::zip_equal(rule.factors, factors))
-    if (factor.kind == FactorKind::Reduction)
-      llvm::append_range(partial, sharding.getAllAxes());
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule.results)) {
     ShardingAttr to = getTarget(result);
@@ -101,8 +101,8 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
       continue;
     int64_t bytes = getTensorBytes(result.getType());
     add(getMoveCost(bytes, dims, {}, to.getDims()), result);
-    cost.second += getMoveCost(0, dims, {}, to.getDims());
-    for (AxisRefAttr axis : partial) {
+    for (AxisRefAttr axis :
+         getReduced(layout, rule, factors, result.getResultNumber()).axes) {
       SmallVector<AxisRefAttr, 4> goal;
       for (DimShardingAttr dim : to.getDims())
         llvm::append_range(goal, dim.getAllAxes());
@@ -202,6 +202,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   for (size_t i = 0; i < candidates.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (candidates[i].factor == candidates[j].factor ||
+          areKindsApart(rule, candidates[i].factor, candidates[j].factor) ||
           anyOverlap(candidates[i].sharding.getAllAxes(),
                      candidates[j].sharding.getAllAxes()))
         candidates[i].isContested = candidates[j].isContested = true;
@@ -244,46 +245,28 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   if (!isContested)
     return;
 
-  // Try every choice among the contested ones.
+  // Try every choice among the contested ones: those that share no axis, no
+  // factor, and reduce each result in one way.
   SmallVector<Candidate, 8> open;
   for (const Candidate &candidate : candidates)
     if (candidate.isContested) {
       factors[candidate.factor] = none;
       causes[candidate.factor] = kNone;
-      if (open.size() < 10)
-        open.push_back(candidate);
+      open.push_back(candidate);
     }
+  SmallVector<AxisRefAttr, 4> used;
+  for (DimShardingAttr sharding : factors)
+    llvm::append_range(used, sharding.getAllAxes());
   SmallVector<DimShardingAttr, 8> best;
-  SmallVector<unsigned, 8> bestCauses;
+  SmallVector<unsigned, 8> bestCauses, chosen;
   Cost bestCost{INT64_MAX, INT64_MAX};
-  unsigned bestCount = 0;
-  SmallVector<DimShardingAttr, 8> base(factors.begin(), factors.end());
-  SmallVector<unsigned, 8> baseCauses(causes.begin(), causes.end());
-  for (unsigned subset = 0; subset < (1u << open.size()); ++subset) {
-    factors.assign(base.begin(), base.end());
-    causes.assign(baseCauses.begin(), baseCauses.end());
-    SmallVector<AxisRefAttr, 4> used;
-    for (DimShardingAttr sharding : factors)
-      llvm::append_range(used, sharding.getAllAxes());
-    bool isLegal = true;
-    for (auto [i, candidate] : llvm::enumerate(open)) {
-      if (!(subset >> i & 1))
-        continue;
-      SmallVector<AxisRefAttr> axes = candidate.sharding.getAllAxes();
-      if (factors[candidate.factor] != none || anyOverlap(axes, used)) {
-        isLegal = false;
-        break;
-      }
-      used.append(axes.begin(), axes.end());
-      take(candidate);
-    }
-    if (!isLegal)
-      continue;
+  unsigned bestCount = 0, choices = 0;
+  auto judge = [&] {
     Cost cost = getCost(op, rule, factors);
     if (cost.first == INT64_MAX)
-      continue;
+      return;
     // Work done twice is no gain: of equal costs the more sharded.
-    unsigned count = llvm::popcount(subset);
+    unsigned count = chosen.size();
     if (best.empty() || cost < bestCost ||
         (cost == bestCost && count > bestCount)) {
       best.assign(factors.begin(), factors.end());
@@ -291,7 +274,38 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       bestCost = cost;
       bestCount = count;
     }
-  }
+  };
+  auto choose = [&](auto &&self, size_t left) -> void {
+    if (choices == kMaxChoices)
+      return;
+    if (left == 0) {
+      ++choices;
+      return judge();
+    }
+    const Candidate &candidate = open[left - 1];
+    self(self, left - 1);
+    SmallVector<AxisRefAttr> axes = candidate.sharding.getAllAxes();
+    if (factors[candidate.factor] != none || anyOverlap(axes, used) ||
+        llvm::any_of(chosen, [&](unsigned factor) {
+          return areKindsApart(rule, factor, candidate.factor);
+        }))
+      return;
+    size_t before = used.size();
+    used.append(axes.begin(), axes.end());
+    chosen.push_back(candidate.factor);
+    take(candidate);
+    self(self, left - 1);
+    factors[candidate.factor] = none;
+    causes[candidate.factor] = kNone;
+    chosen.pop_back();
+    used.truncate(before);
+  };
+  choose(choose, open.size());
+  if (choices == kMaxChoices)
+    op->emitRemark() << open.size()
+                     << " shardings compete here; of the ways to "
+                     << "choose among them the first " << kMaxChoices
+                     << " were compared, and there may be a cheaper one";
   if (best.empty()) {
     factors.assign(rule.factors.size(), none);
     causes.assign(rule.factors.size(), kNone);

@@ -9,11 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/spmd/ReshardInserter.h"
@@ -24,51 +21,6 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 // Ops in general
 //===----------------------------------------------------------------------===//
-
-/// Whether accumulating onto `value` under `kind` adds nothing.
-static bool isNeutral(Value value, ReductionKind kind) {
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    value = fill.getInputs()[0];
-  if (value.getDefiningOp<tensor::EmptyOp>())
-    return false;
-  TypedAttr attr;
-  if (!matchPattern(value, m_Constant(&attr)))
-    return false;
-  if (auto elements = dyn_cast<SplatElementsAttr>(attr))
-    attr = cast<TypedAttr>(elements.getSplatValue<Attribute>());
-  if (auto number = dyn_cast<FloatAttr>(attr)) {
-    APFloat x = number.getValue();
-    switch (kind) {
-    case ReductionKind::Sum:
-      return x.isZero();
-    case ReductionKind::Prod:
-      return x.isExactlyValue(1.0);
-    case ReductionKind::Max:
-      return x.isInfinity() && x.isNegative();
-    case ReductionKind::Min:
-      return x.isInfinity() && !x.isNegative();
-    default:
-      return false;
-    }
-  }
-  if (auto number = dyn_cast<IntegerAttr>(attr)) {
-    APInt x = number.getValue();
-    switch (kind) {
-    case ReductionKind::Sum:
-    case ReductionKind::Or:
-      return x.isZero();
-    case ReductionKind::Prod:
-      return x.isOne();
-    case ReductionKind::Max:
-      return x.isMinSignedValue();
-    case ReductionKind::Min:
-      return x.isMaxSignedValue();
-    case ReductionKind::And:
-      return x.isAllOnes();
-    }
-  }
-  return false;
-}
 
 bool ReshardInserter::settleResult(Value result, ShardingAttr natural,
                                    function_ref<std::string()> text) {
@@ -100,23 +52,26 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   SmallVector<unsigned, 8> causes;
   chooseFactors(op, rule, factors, causes);
 
-  SmallVector<AxisRefAttr, 4> used, reduced;
-  ReductionKind kind = ReductionKind::Sum;
-  unsigned reducedCause = kNone;
-  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
-    SmallVector<AxisRefAttr> axes = factors[index].getAllAxes();
-    used.append(axes.begin(), axes.end());
-    if (factor.kind != FactorKind::Reduction || axes.empty())
+  SmallVector<AxisRefAttr, 4> used;
+  for (DimShardingAttr sharding : factors)
+    llvm::append_range(used, sharding.getAllAxes());
+  // What each result is left to be reduced by: each in its own way.
+  SmallVector<Reduced, 2> pending;
+  std::optional<ReductionKind> reducedKind;
+  bool isOfOneKind = true;
+  for (unsigned result = 0; result < op->getNumResults(); ++result) {
+    pending.push_back(getReduced(layout, rule, factors, result));
+    if (pending.back().axes.empty())
       continue;
-    reduced.append(axes.begin(), axes.end());
-    kind = factor.reduction;
-    reducedCause = causes[index];
+    isOfOneKind &= !reducedKind || reducedKind == pending.back().kind;
+    reducedKind = pending.back().kind;
   }
 
   // Do the reductions that operands still owe pass through?
   SmallVector<AxisRefAttr, 4> passed;
   SmallVector<bool, 8> isPassed(op->getNumOperands(), false);
   unsigned passedCause = kNone;
+  ReductionKind kind = reducedKind.value_or(ReductionKind::Sum);
   bool anyPartial = false;
   int64_t partialBytes = 0, resultBytes = 0;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -127,7 +82,7 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       continue;
     if (!anyPartial) {
       passed.assign(now.getPartialAxes().begin(), now.getPartialAxes().end());
-      if (reduced.empty())
+      if (!reducedKind)
         kind = now.getPartialKind();
       auto found = partialCauses.find(operand.get());
       passedCause = found == partialCauses.end() ? kNone : found->second;
@@ -147,8 +102,8 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       resultBytes += getTensorBytes(result.getType());
   if (anyPartial) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-    bool ok = iface && op->getNumResults() && !anyOverlap(passed, used) &&
-              llvm::is_contained(isPassed, true) &&
+    bool ok = iface && op->getNumResults() && isOfOneKind &&
+              !anyOverlap(passed, used) && llvm::is_contained(isPassed, true) &&
               resultBytes <= partialBytes &&
               iface.getPartialResult(isPassed, kind) == PartialResult::Partial;
     if (!ok) {
@@ -157,13 +112,11 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       passedCause = kNone;
     }
   }
-  SmallVector<AxisRefAttr, 4> partial(passed);
-  partial.append(reduced.begin(), reduced.end());
-  llvm::sort(partial, [](AxisRefAttr a, AxisRefAttr b) {
-    return std::make_tuple(a.getName(), a.getPre()) <
-           std::make_tuple(b.getName(), b.getPre());
-  });
-  layout.coalesce(partial);
+  for (Reduced &result : pending) {
+    if (result.axes.empty())
+      result.kind = kind;
+    addPending(layout, result.axes, passed);
+  }
 
   // Bring the operands into place.
   SmallVector<DimShardingAttr, 4> dims;
@@ -175,12 +128,18 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (!joinDims(rule, rule.operands[number], factors, dims))
       return op->emitOpError() << "cannot be sharded as its operands are";
     bool isInit = llvm::is_contained(rule.inits, number);
+    ReductionKind wantedKind = kind;
     ArrayRef<AxisRefAttr> wantedPartial;
-    if (isInit && !partial.empty() && !isNeutral(value, kind))
-      wantedPartial = partial;
-    else if (isPassed[number])
+    if (isPassed[number])
       wantedPartial = passed;
-    ShardingAttr wanted = place(dims, kind, wantedPartial);
+    if (isInit) {
+      const Reduced &result = pending[rule.getResultOfInit(op, number)];
+      if (!result.axes.empty() && !isNeutral(value, result.kind)) {
+        wantedKind = result.kind;
+        wantedPartial = result.axes;
+      }
+    }
+    ShardingAttr wanted = place(dims, wantedKind, wantedPartial);
     ShardingAttr now = getPlacement(value);
     Value ready = getAs(value, wanted, op, [&]() -> std::string {
       unsigned cause = kNone;
@@ -255,15 +214,19 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     }
     if (!joinDims(rule, tensor, factors, dims))
       return op->emitOpError() << "cannot be sharded as its results are";
-    ShardingAttr natural = place(dims, kind, partial);
+    const Reduced &left = pending[result.getResultNumber()];
+    ShardingAttr natural = place(dims, left.kind, left.axes);
     shardings.push_back(natural);
-    if (natural.isPartial())
+    if (natural.isPartial()) {
+      unsigned reducedCause =
+          left.factor == kNone ? kNone : causes[left.factor];
       partialCauses[result] =
           reducedCause != kNone ? reducedCause : passedCause;
+    }
     changed |= settleResult(result, natural, [&] {
       return natural.isPartial()
-                 ? "completes the " + stringifyReductionKind(kind).str() +
-                       " over " + printAxes(partial) + " of " + describeOp(op)
+                 ? "completes the " + stringifyReductionKind(left.kind).str() +
+                       " over " + printAxes(left.axes) + " of " + describeOp(op)
                  : "moves the result of " + describeOp(op);
     });
   }
@@ -364,10 +327,6 @@ LogicalResult ReshardInserter::run(Operation *module) {
       functions.push_back(function);
   for (Operation *op : functions) {
     auto function = cast<FunctionOpInterface>(op);
-    if (!function.getFunctionBody().hasOneBlock())
-      return op->emitOpError()
-             << "has " << function.getFunctionBody().getBlocks().size()
-             << " blocks; use scf for control flow";
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
   }

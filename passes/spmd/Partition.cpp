@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/spmd/PlacementMesh.h"
 #include "passes/spmd/ReshardLowering.h"
 
 using namespace mlir;
@@ -50,6 +51,8 @@ private:
   OpBuilder builder;
   StringAttr shardingsName;
   llvm::DenseMap<Value, Whole> wholes;
+  /// Ways of which it was said that there may be cheaper ones.
+  llvm::SmallPtrSet<const ReshardRoute *, 4> reported;
 };
 } // namespace
 
@@ -62,6 +65,12 @@ LogicalResult Partitioner::visitReshard(ReshardOp reshard) {
       reshard->getAttr(kScopeAttr));
   if (failed(local))
     return reshard.emitOpError() << "has no sequence of collectives";
+  const ReshardRoute *route =
+      planner.get(global, reshard.getSource(), reshard.getSharding());
+  if (route && !route->isCheapest && reported.insert(route).second)
+    reshard.emitRemark()
+        << "from " << reshard.getSource() << " to " << reshard.getSharding()
+        << " too many axes move to try all ways; there may be a cheaper one";
   reshard.getResult().replaceAllUsesWith(*local);
   if (*local != reshard.getOperand() || !wholes.count(*local))
     wholes[*local] = {global, reshard.getSharding()};
@@ -237,29 +246,12 @@ namespace mlir::dist {
 namespace {
 struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
-    // The mesh is that of the placements.
-    FlatSymbolRefAttr mesh;
-    getOperation()->walk<WalkOrder::PreOrder>(
-        [&](FunctionOpInterface function) {
-          for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-            if (auto s =
-                    function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr))
-              mesh = s.getMesh();
-          for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-            if (auto s = function.getResultAttrOfType<ShardingAttr>(
-                    i, kShardingAttr))
-              mesh = s.getMesh();
-          return mesh ? WalkResult::interrupt() : WalkResult::skip();
-        });
-    if (!mesh)
-      return;
-    MeshOp meshOp =
-        lookupMesh(&getOperation().getBodyRegion().front().front(), mesh);
-    if (!meshOp) {
-      getOperation()->emitError() << "has no mesh " << mesh;
+    FailureOr<MeshOp> mesh = getPlacementMesh(getOperation());
+    if (failed(mesh))
       return signalPassFailure();
-    }
-    MeshLayout layout(meshOp);
+    if (!*mesh)
+      return;
+    MeshLayout layout(*mesh);
     Partitioner partitioner(layout);
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (!function.isExternal() && failed(partitioner.visitFunction(function)))

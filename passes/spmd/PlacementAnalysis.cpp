@@ -4,10 +4,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/PlacementMesh.h"
+#include "passes/spmd/PlacementText.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -23,84 +23,6 @@ bool mlir::dist::isFreeValue(Value value) {
     return isa_and_nonnull<tensor::EmptyOp>(
         fill.getDpsInitOperand(0)->get().getDefiningOp());
   return false;
-}
-
-std::string mlir::dist::printDim(DimShardingAttr dim) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << dim;
-  // Alone it is an attribute of the dialect: #dist.dim<{"tp"}>.
-  StringRef inner = text;
-  inner.consume_front("#dist.dim<");
-  inner.consume_back(">");
-  return inner.trim().str();
-}
-
-static std::string describe(Location loc) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  // The innermost file position says it best.
-  FileLineColLoc file;
-  loc->walk([&](Location part) {
-    file = dyn_cast<FileLineColLoc>(part);
-    return file ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (file)
-    os << file.getFilename().getValue() << ":" << file.getLine();
-  return text;
-}
-
-//===----------------------------------------------------------------------===//
-// Rules
-//===----------------------------------------------------------------------===//
-
-/// Whether two ops have the same rule because all that rules read is the same.
-static bool lookAlike(Operation *a, Operation *b) {
-  if (a->getName() != b->getName() ||
-      llvm::any_of(a->getOperandTypes(), llvm::IsaPred<IndexType>) ||
-      a->getOperandTypes() != b->getOperandTypes() ||
-      a->getResultTypes() != b->getResultTypes() ||
-      a->getNumRegions() != b->getNumRegions())
-    return false;
-  if (a->getPropertiesStorageSize() != b->getPropertiesStorageSize() ||
-      (a->getPropertiesStorageSize() &&
-       !a->getName().compareOpProperties(a->getPropertiesStorage(),
-                                         b->getPropertiesStorage())))
-    return false;
-  if (a->getPropertiesStorageSize() == 0 && a->getAttrs() != b->getAttrs())
-    return false;
-  for (auto [left, right] : llvm::zip_equal(a->getRegions(), b->getRegions()))
-    if (!OperationEquivalence::isRegionEquivalentTo(
-            &left, &right, OperationEquivalence::IgnoreLocations))
-      return false;
-  return true;
-}
-
-const ShardingRule *PlacementAnalysis::getRule(Operation *op) {
-  llvm::hash_code hash =
-      llvm::hash_combine(op->getName(), op->hashProperties(),
-                         llvm::hash_combine_range(op->getOperandTypes().begin(),
-                                                  op->getOperandTypes().end()),
-                         llvm::hash_combine_range(op->getResultTypes().begin(),
-                                                  op->getResultTypes().end()));
-  // Through an index a rule may see what it is.
-  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<IndexType>))
-    hash = llvm::hash_combine(hash, op);
-  auto &bucket = rulesByHash[static_cast<size_t>(hash)];
-  for (auto [other, rule] : bucket)
-    if (other == op || lookAlike(op, other))
-      return rule;
-  bool isFallback = false;
-  rules.push_back(
-      std::make_unique<ShardingRule>(getShardingRule(op, &isFallback)));
-  bool isStructure =
-      op->hasTrait<OpTrait::IsTerminator>() ||
-      isa<RegionBranchOpInterface, CallOpInterface>(op) ||
-      op->getDialect() == layout->getContext()->getLoadedDialect<DistDialect>();
-  if (isFallback && !isStructure)
-    unruled.push_back(op);
-  bucket.push_back({op, rules.back().get()});
-  return rules.back().get();
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,41 +53,77 @@ void PlacementAnalysis::addEdge(Operation *op, ArrayRef<Value> group) {
   for (Value value : group)
     tensors.push_back(getIndex(value));
   auto type = cast<RankedTensorType>(group.front().getType());
-  const ShardingRule *&rule = edgeRules[{type, group.size()}];
+  std::unique_ptr<ShardingRule> &rule = edgeRules[{type, group.size()}];
   if (!rule) {
-    rules.push_back(std::make_unique<ShardingRule>());
+    rule = std::make_unique<ShardingRule>();
     TensorRule tensor;
     for (int64_t size : type.getShape())
-      tensor.dims.push_back({rules.back()->addFactor(size)});
-    rules.back()->operands.assign(group.size(), tensor);
-    rule = rules.back().get();
+      tensor.dims.push_back({rule->addFactor(size)});
+    rule->operands.assign(group.size(), tensor);
   }
-  addNode(op, rule, tensors, 0);
+  addNode(op, rule.get(), tensors, 0);
+}
+
+/// Whether the op has regions that are no part of the program, but compute an
+/// element of its result.
+static bool hasScalarBody(Operation *op) {
+  return isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp>(op);
+}
+
+/// Blocks that branch to each other would each need placements of their own,
+/// and reshards where they meet.
+static LogicalResult refuseBlocks(Operation *op) {
+  for (Region &region : op->getRegions()) {
+    if (region.empty() || region.hasOneBlock())
+      continue;
+    bool hasTensors =
+        isa<FunctionOpInterface>(op) ||
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+    for (Block &block : region) {
+      hasTensors |=
+          llvm::any_of(block.getArgumentTypes(), llvm::IsaPred<TensorType>);
+      block.walk([&](Operation *nested) {
+        hasTensors |=
+            llvm::any_of(nested->getOperandTypes(),
+                         llvm::IsaPred<TensorType>) ||
+            llvm::any_of(nested->getResultTypes(), llvm::IsaPred<TensorType>);
+      });
+    }
+    if (hasTensors)
+      return op->emitOpError()
+             << "has " << region.getBlocks().size()
+             << " blocks, between which tensors cannot be placed; use scf for "
+             << "control flow (--lift-cf-to-scf makes it)";
+  }
+  return success();
 }
 
 /// Visits ops outermost first, without the bodies of linalg ops.
 static void walkOps(Operation *root, function_ref<void(Operation *)> visit) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     visit(op);
-    return isa<linalg::LinalgOp, ScheduleOp, tensor::GenerateOp, tensor::PadOp>(
-               op)
-               ? WalkResult::skip()
-               : WalkResult::advance();
+    return hasScalarBody(op) || isa<ScheduleOp>(op) ? WalkResult::skip()
+                                                    : WalkResult::advance();
   });
 }
 
-void PlacementAnalysis::addOps(Operation *module) {
+LogicalResult PlacementAnalysis::addOps(Operation *module) {
+  bool isRefused = false;
   walkOps(module, [&](Operation *op) {
+    if (!isRefused && !hasScalarBody(op))
+      isRefused = failed(refuseBlocks(op));
     for (Value result : op->getResults())
       addValue(result);
     for (Region &region : op->getRegions()) {
-      if (isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp>(op))
+      if (hasScalarBody(op))
         break;
       for (Block &block : region)
         for (Value argument : block.getArguments())
           addValue(argument);
     }
   });
+  if (isRefused)
+    return failure();
   SymbolTableCollection symbols;
   SmallVector<unsigned, 8> tensors;
   walkOps(module, [&](Operation *op) {
@@ -236,6 +194,8 @@ void PlacementAnalysis::addOps(Operation *module) {
     });
     addNode(op, rule, tensors, rule->isContraction ? 1 : hasReduction ? 2 : 0);
   });
+  rules.forgetSizes();
+  return success();
 }
 
 void PlacementAnalysis::buildUses() {
@@ -311,7 +271,7 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
           if (auto given = function.getArgAttrOfType<StringAttr>(number, attr))
             name = (attr == kParameterAttr ? "parameter '" : "input '") +
                    given.str() + "'";
-        std::string at = describe(argument.getLoc());
+        std::string at = describeLocation(argument.getLoc());
         std::string text =
             "the sharding of " + name + (at.empty() ? "" : " (" + at + ")");
         if (auto cause =
@@ -341,9 +301,10 @@ LogicalResult PlacementAnalysis::seed(Operation *module) {
           state.sharding = layout->canonical(dim, size);
       }
     if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
-      std::string text = constraint.getCause()
-                             ? constraint.getCause()->str()
-                             : "the constraint at " + describe(op->getLoc());
+      std::string text =
+          constraint.getCause()
+              ? constraint.getCause()->str()
+              : "the constraint at " + describeLocation(op->getLoc());
       unsigned cause = addCause(std::move(text));
       unsigned value = getIndex(constraint.getResult());
       if (failed(seedValue(value, constraint.getSharding(), cause, op)))
@@ -373,17 +334,6 @@ ShardingAttr PlacementAnalysis::getSharding(unsigned value) const {
   if (value < settled.size())
     settled[value] = sharding;
   return sharding;
-}
-
-/// Whether the function is what one device runs, made by --dist-partition.
-static bool isOfOneDevice(FunctionOpInterface function) {
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-    if (function.getArgAttr(i, kGlobalTypeAttr))
-      return true;
-  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-    if (function.getResultAttr(i, kGlobalTypeAttr))
-      return true;
-  return false;
 }
 
 PlacementAnalysis::PlacementAnalysis(Operation *module) {
@@ -437,7 +387,9 @@ PlacementAnalysis::PlacementAnalysis(Operation *module) {
     return;
   }
   layout = std::make_unique<MeshLayout>(meshOp);
-  addOps(module);
+  status = addOps(module);
+  if (failed(status))
+    return;
   buildUses();
   isPending.assign(nodes.size(), false);
   status = seed(module);

@@ -11,14 +11,10 @@
 #ifndef DIST_PASSES_SPMD_PLACEMENTANALYSIS_H
 #define DIST_PASSES_SPMD_PLACEMENTANALYSIS_H
 
-#include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Pass/AnalysisManager.h"
-#include <memory>
+#include "passes/spmd/RuleCache.h"
 
 namespace mlir::dist {
-
-/// A dimension's sharding as assembly has it: `{"tp"}`.
-std::string printDim(DimShardingAttr dim);
 
 /// Whether a value can be made on any device at no cost: constants,
 /// tensor.empty and what fills it. Such values tell nothing about placements,
@@ -94,7 +90,7 @@ public:
   DimShardingAttr getSpoken(unsigned value, unsigned dim) const;
 
   /// The rule of an op with tensors; ops that look alike share one.
-  const ShardingRule *getRule(Operation *op);
+  const ShardingRule *getRule(Operation *op) { return rules.get(op); }
   /// Values tied by a node, operands before results.
   ArrayRef<unsigned> getLinks(const Node &node) const {
     return ArrayRef(links).slice(node.firstLink, node.rule->operands.size() +
@@ -102,7 +98,7 @@ public:
   }
   ArrayRef<Node> getNodes() const { return nodes; }
   /// Ops without a sharding rule, one of each look: they run replicated.
-  ArrayRef<Operation *> getUnruledOps() const { return unruled; }
+  ArrayRef<Operation *> getUnruledOps() const { return rules.getUnruledOps(); }
   ArrayRef<std::string> getCauses() const { return causes; }
   ArrayRef<Value> getValues() const { return values; }
 
@@ -115,7 +111,7 @@ public:
 
 private:
   void addValue(Value value);
-  void addOps(Operation *module);
+  LogicalResult addOps(Operation *module);
   void addEdge(Operation *op, ArrayRef<Value> group);
   void addNode(Operation *op, const ShardingRule *rule,
                ArrayRef<unsigned> tensors, uint8_t level);
@@ -150,19 +146,15 @@ private:
   mutable std::vector<ShardingAttr> settled;
   std::vector<Node> nodes;
   std::vector<unsigned> links;
-  std::vector<Operation *> unruled;
   bool remembersLosers = false;
   llvm::DenseMap<std::pair<unsigned, unsigned>, SmallVector<Proposal, 1>>
       losers;
   std::vector<std::string> causes;
   // Nodes of every value, in one array.
   std::vector<unsigned> firstUse, uses;
-  // Shared rules, by hash of what they depend on.
-  llvm::DenseMap<size_t,
-                 SmallVector<std::pair<Operation *, const ShardingRule *>, 1>>
-      rulesByHash;
-  std::vector<std::unique_ptr<ShardingRule>> rules;
-  llvm::DenseMap<std::pair<Type, unsigned>, const ShardingRule *> edgeRules;
+  RuleCache rules;
+  llvm::DenseMap<std::pair<Type, unsigned>, std::unique_ptr<ShardingRule>>
+      edgeRules;
   // Nodes to visit next, by level.
   std::vector<unsigned> pending[3];
   std::vector<bool> isPending;

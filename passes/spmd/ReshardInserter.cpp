@@ -8,24 +8,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-std::string mlir::dist::describeOp(Operation *op) {
-  std::string text = op->getName().getStringRef().str();
-  if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
-    text += " (" + scope.str() + ")";
-  return text;
-}
-
-std::string mlir::dist::printAxes(ArrayRef<AxisRefAttr> axes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(axes, os, [&](AxisRefAttr axis) {
-    os << "\"" << axis.getName() << "\"";
-    if (axis.isSubAxis())
-      os << "(" << axis.getPre() << ")" << axis.getSize();
-  });
-  return text;
-}
-
 std::string ReshardInserter::getCauseText(unsigned cause) const {
   return cause < analysis.getCauses().size() ? analysis.getCauses()[cause]
                                              : std::string();

@@ -14,15 +14,11 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/PendingReductions.h"
 #include "passes/spmd/PlacementAnalysis.h"
+#include "passes/spmd/PlacementText.h"
 
 namespace mlir::dist {
-
-/// An op's name and scope, for messages.
-std::string describeOp(Operation *op);
-
-/// `"tp", "dp"(1)2`.
-std::string printAxes(ArrayRef<AxisRefAttr> axes);
 
 /// A factor with a sharding that some tensor of the op has.
 struct Candidate {

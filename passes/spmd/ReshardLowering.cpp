@@ -259,7 +259,7 @@ FailureOr<Value> mlir::dist::lowerReshard(OpBuilder &builder, Location loc,
   if (!route)
     return failure();
   Lowering lowering(builder, loc, layout, cause, scope);
-  for (const ReshardLeg &leg : *route)
+  for (const ReshardLeg &leg : route->legs)
     local = lowering.run(local, leg.problem, leg.steps);
   return local;
 }

@@ -61,6 +61,9 @@ public:
   }
 
   ReshardPlan run();
+  /// Whether the plan found is the cheapest of all, not only of those in which
+  /// every move but a gather leads towards the goal.
+  bool isExhaustive() const { return !isCut; }
 
 private:
   /// The number of states grows faster than the power of the number of atoms.
@@ -154,6 +157,7 @@ private:
   Axes atoms;
   /// Whether moves need not lead to the goal, and what they may cost together.
   bool isDirected = true;
+  bool isCut = false;
   int64_t bound = INT64_MAX;
   std::vector<Node> nodes;
   llvm::StringMap<int> known;
@@ -423,10 +427,13 @@ int Search::findGoal() {
 ReshardPlan Search::run() {
   int found = findGoal();
   // Slices alone cannot be bettered.
-  if (found >= 0 && nodes[found].cost > 0 && atoms.size() <= kFewAtoms) {
-    isDirected = false;
-    bound = nodes[found].cost;
-    found = findGoal();
+  if (found >= 0 && nodes[found].cost > 0) {
+    isCut = atoms.size() > kFewAtoms;
+    if (!isCut) {
+      isDirected = false;
+      bound = nodes[found].cost;
+      found = findGoal();
+    }
   }
   ReshardPlan plan;
   for (int node = found; node >= 0 && nodes[node].parent >= 0;
@@ -451,11 +458,12 @@ bool ReshardPlanner::addLegs(RankedTensorType type, ShardingAttr from,
     return waypoint != from && waypoint != to &&
            addLegs(type, from, waypoint, route) &&
            addLegs(type, waypoint, to, route);
-  ReshardPlan plan =
-      Search(layout, problem, getElementBytes(type.getElementType())).run();
+  Search search(layout, problem, getElementBytes(type.getElementType()));
+  ReshardPlan plan = search.run();
+  route.isCheapest &= search.isExhaustive();
   if (plan.empty() && from != to && !problem.isSolved())
     return false;
-  route.push_back({std::move(problem), std::move(plan)});
+  route.legs.push_back({std::move(problem), std::move(plan)});
   return true;
 }
 
@@ -476,7 +484,7 @@ int64_t ReshardPlanner::getCost(RankedTensorType type, ShardingAttr from,
   if (!route)
     return -1;
   int64_t cost = 0;
-  for (const ReshardLeg &leg : *route)
+  for (const ReshardLeg &leg : route->legs)
     for (const ReshardStep &step : leg.steps)
       cost += step.getCost();
   return cost;

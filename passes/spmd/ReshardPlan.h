@@ -72,7 +72,11 @@ struct ReshardLeg {
   ReshardProblem problem;
   ReshardPlan steps;
 };
-using ReshardRoute = SmallVector<ReshardLeg, 1>;
+struct ReshardRoute {
+  SmallVector<ReshardLeg, 1> legs;
+  /// False where the axes concerned were too many to try all ways.
+  bool isCheapest = true;
+};
 
 class ReshardPlanner {
 public:

@@ -114,14 +114,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     if (sync.getDim())
       os << " dim " << *sync.getDim();
     os << " over " << printAxes(axes);
-    FileLineColLoc file;
-    sync.getLoc()->walk([&](Location part) {
-      file = dyn_cast<FileLineColLoc>(part);
-      return file ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (file)
-      os << " (" << file.getFilename().getValue() << ":" << file.getLine()
-         << ")";
+    if (std::string at = describeLocation(sync.getLoc()); !at.empty())
+      os << " (" << at << ")";
     return text;
   });
   // Who uses a sync's result uses that, not what the sync was made from.

@@ -61,3 +61,29 @@ func.func @blocks_too_small(%x: tensor<4x8xf64> {dist.sharding = #dist.sharding<
   %1 = dist.sync %0 fwd_post reduce_scatter dim 1 over "x" : tensor<4x9xf64>
   return %1 : tensor<4x9xf64>
 }
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @blocks_in_a_region(%c: i1, %x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
+  // expected-error @below {{has 3 blocks, between which tensors cannot be placed; use scf for control flow (--lift-cf-to-scf makes it)}}
+  %0 = scf.execute_region -> tensor<8x16xf32> {
+    cf.cond_br %c, ^bb1, ^bb2(%x : tensor<8x16xf32>)
+  ^bb1:
+    %1 = arith.negf %x : tensor<8x16xf32>
+    cf.br ^bb2(%1 : tensor<8x16xf32>)
+  ^bb2(%2: tensor<8x16xf32>):
+    scf.yield %2 : tensor<8x16xf32>
+  }
+  return %0 : tensor<8x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+// expected-error @below {{has 2 blocks, between which tensors cannot be placed}}
+func.func @blocks_in_a_function(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<8x16xf32>
+}

@@ -14,15 +14,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-namespace {
-/// What a size is traced back to: a number, an index, or the dimension of a
-/// tensor.
-struct Origin {
-  OpFoldResult size;
-  Value tensor;
-  int64_t dim = -1;
-};
-} // namespace
+using Origin = SizeOrigins::Origin;
 
 /// The size of dimension `dim` of the result where the op itself gives it.
 static OpFoldResult getGivenSize(Operation *op, int64_t dim) {
@@ -85,17 +77,38 @@ static bool traceBack(Origin &origin) {
   return true;
 }
 
-static Origin getOrigin(Origin origin) {
-  // What lies further back is not looked for: each op would cost the depth of
-  // the program.
-  constexpr unsigned kLimit = 256;
-  for (unsigned step = 0; step < kLimit && traceBack(origin); ++step)
-    ;
+Origin SizeOrigins::trace(Origin origin) {
+  // All that is passed on the way has the same origin: every chain is walked
+  // once, however many sizes are traced through it.
+  SmallVector<std::pair<Value, int64_t>> passed;
+  while (true) {
+    auto index = dyn_cast_or_null<Value>(origin.size);
+    if (origin.tensor || index) {
+      std::pair<Value, int64_t> key = origin.tensor
+                                          ? std::pair(origin.tensor, origin.dim)
+                                          : std::pair(index, int64_t(-1));
+      if (auto found = known.find(key); found != known.end()) {
+        origin = found->second;
+        break;
+      }
+      passed.push_back(key);
+    }
+    if (!traceBack(origin))
+      break;
+  }
+  for (auto key : passed)
+    known[key] = origin;
   return origin;
 }
 
-bool mlir::dist::isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
-  Origin a = getOrigin({size, {}, -1}), b = getOrigin({{}, tensor, dim});
+Origin SizeOrigins::get(OpFoldResult size) { return trace({size, {}, -1}); }
+
+Origin SizeOrigins::get(Value tensor, int64_t dim) {
+  return trace({{}, tensor, dim});
+}
+
+bool SizeOrigins::isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
+  Origin a = get(size), b = get(tensor, dim);
   if (a.tensor || b.tensor)
     return a.tensor == b.tensor && a.dim == b.dim;
   return isEqualConstantIntOrValue(a.size, b.size);

@@ -336,6 +336,25 @@ struct LinalgModel
   }
 };
 
+/// Its rows are needed whole: shared out they can be in the parts that
+/// --dist-decompose-softmax makes of it.
+struct SoftmaxModel
+    : ShardingRuleOpInterface::ExternalModel<SoftmaxModel, linalg::SoftmaxOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto softmax = cast<linalg::SoftmaxOp>(op);
+    ShardingRule rule;
+    TensorRule tensor;
+    for (auto [dim, size] :
+         llvm::enumerate(softmax.getInputOperandType().getShape()))
+      tensor.dims.push_back({rule.addFactor(size, dim == softmax.getDimension()
+                                                      ? FactorKind::Replicated
+                                                      : FactorKind::Parallel)});
+    rule.operands.assign(op->getNumOperands(), tensor);
+    rule.results.assign(op->getNumResults(), tensor);
+    return rule;
+  }
+};
+
 template <typename... Ops> struct Models {
   static void attach(MLIRContext *context) {
     (attachIfLinalg<Ops>(context), ...);
@@ -353,7 +372,7 @@ void mlir::dist::registerLinalgRules(DialectRegistry &registry) {
 #define GET_OP_LIST
 #include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
         >::attach(context);
-    attachSoftmaxModel(context);
+    linalg::SoftmaxOp::attachInterface<SoftmaxModel>(*context);
     attachPackModels(context);
   });
 }

@@ -14,11 +14,19 @@ namespace mlir::dist {
 void registerLinalgRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 void registerElementwiseRules(DialectRegistry &registry);
-/// Part of registerTensorRules.
+/// Parts of registerTensorRules.
+void attachSliceModels(MLIRContext *context);
 void attachLookupModels(MLIRContext *context);
-/// Parts of registerLinalgRules.
+/// Part of registerLinalgRules.
 void attachPackModels(MLIRContext *context);
-void attachSoftmaxModel(MLIRContext *context);
+
+/// What becomes of pending reductions in ops that only move data, which commute
+/// with every one.
+inline PartialResult movesData(ArrayRef<bool> partial) {
+  return llvm::all_of(partial, [](bool p) { return p; })
+             ? PartialResult::Partial
+             : PartialResult::Illegal;
+}
 
 /// How a scalar depends on values that are partial of some kind.
 enum class Dependence : uint8_t {
@@ -79,10 +87,6 @@ Value fillPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
                   Value tensor, ShardingAttr sharding,
                   ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims,
                   int64_t number = 0);
-
-/// Whether `size` is surely that of dimension `dim` of `tensor`: equal numbers,
-/// or both traced back to the same origin.
-bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim);
 
 /// The size of a device's part of a dimension whose whole size is `size`, which
 /// its devices divide.

@@ -3,11 +3,34 @@
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 #include "dialects/dist/Interfaces/ShardingRuleOpInterface.cpp.inc"
 
 using namespace mlir;
 using namespace mlir::dist;
+
+std::optional<ReductionKind> ShardingRule::getReduction(unsigned factor,
+                                                        unsigned result) const {
+  const Factor &known = factors[factor];
+  if (known.kind != FactorKind::Reduction)
+    return std::nullopt;
+  if (!known.reductions.empty())
+    return known.reductions[result];
+  for (const auto &list : results[result].dims)
+    if (llvm::is_contained(list, factor))
+      return std::nullopt;
+  return known.reduction;
+}
+
+unsigned ShardingRule::getResultOfInit(Operation *op, unsigned operand) const {
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+    if (destination.isDpsInit(&op->getOpOperand(operand)))
+      return destination.getTiedOpResult(&op->getOpOperand(operand))
+          .getResultNumber();
+  size_t position = llvm::find(inits, operand) - inits.begin();
+  return std::min(position, results.size() - 1);
+}
 
 /// Everything replicated: correct for any op.
 static ShardingRule replicatedRule(Operation *op) {
@@ -54,10 +77,16 @@ static void keepHalfKnownEven(Operation *op, ShardingRule &rule) {
 }
 
 ShardingRule mlir::dist::getShardingRule(Operation *op, bool *isFallback) {
+  SizeOrigins sizes;
+  return getShardingRule(op, sizes, isFallback);
+}
+
+ShardingRule mlir::dist::getShardingRule(Operation *op, SizeOrigins &sizes,
+                                         bool *isFallback) {
   if (isFallback)
     *isFallback = false;
   if (auto iface = dyn_cast<ShardingRuleOpInterface>(op)) {
-    ShardingRule rule = iface.getShardingRule();
+    ShardingRule rule = iface.getShardingRuleFromSizes(sizes);
     keepHalfKnownEven(op, rule);
     return rule;
   }

@@ -14,6 +14,7 @@
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+#include <optional>
 
 namespace mlir::dist {
 
@@ -29,8 +30,12 @@ enum class FactorKind : uint8_t {
 struct Factor {
   int64_t size;
   FactorKind kind;
-  /// Combiner of a reduction factor.
+  /// Combiner of a reduction factor, in all results that have no dimension of
+  /// the factor.
   ReductionKind reduction = ReductionKind::Sum;
+  /// Where results differ: the combiner in each result, none in one that does
+  /// not depend on the factor. Empty where they do not.
+  SmallVector<std::optional<ReductionKind>, 0> reductions = {};
   /// Sharded only where it divides evenly: one tensor knows its size, another
   /// does not and could not be padded.
   bool evenOnly = false;
@@ -62,9 +67,44 @@ struct ShardingRule {
   /// Appends a factor and returns its number.
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::Parallel,
                      ReductionKind reduction = ReductionKind::Sum) {
-    factors.push_back({size, kind, reduction, /*evenOnly=*/false});
+    Factor factor{size, kind};
+    factor.reduction = reduction;
+    factors.push_back(std::move(factor));
     return factors.size() - 1;
   }
+
+  /// The combiner of a factor in a result; none where sharding the factor does
+  /// not make the result partial.
+  std::optional<ReductionKind> getReduction(unsigned factor,
+                                            unsigned result) const;
+
+  /// The result that an operand of `inits` is accumulated into: in destination
+  /// style the one it is tied to, else the i-th init belongs to the i-th
+  /// result.
+  unsigned getResultOfInit(Operation *op, unsigned operand) const;
+};
+
+/// Where sizes of dimensions come from, remembered, so that a chain of ops is
+/// traced back once. Valid as long as the ops do not change.
+class SizeOrigins {
+public:
+  /// A number, an index, or the dimension of a tensor.
+  struct Origin {
+    OpFoldResult size;
+    Value tensor;
+    int64_t dim = -1;
+  };
+  Origin get(OpFoldResult size);
+  Origin get(Value tensor, int64_t dim);
+  void clear() { known.clear(); }
+
+  /// Whether `size` is surely that of dimension `dim` of `tensor`: equal
+  /// numbers, or both traced back to the same origin.
+  bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim);
+
+private:
+  Origin trace(Origin origin);
+  llvm::DenseMap<std::pair<Value, int64_t>, Origin> known;
 };
 
 /// What becomes of the results of an op whose operands flagged in `partial` are
@@ -98,6 +138,9 @@ namespace mlir::dist {
 /// The op's rule: its own, that of its interface, or, for ops without one, the
 /// rule in which everything is replicated (`isFallback` then says so).
 ShardingRule getShardingRule(Operation *op, bool *isFallback = nullptr);
+/// The same for one op of many: `sizes` keeps what was found of their sizes.
+ShardingRule getShardingRule(Operation *op, SizeOrigins &sizes,
+                             bool *isFallback = nullptr);
 
 /// Registers the interface on the ops of linalg, tensor, arith, math, scf,
 /// func.

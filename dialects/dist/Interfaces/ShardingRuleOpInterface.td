@@ -16,6 +16,14 @@ def Dist_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     InterfaceMethod<"The factors of the op's iteration space.",
                     "::mlir::dist::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
+        The same for ops whose rule depends on sizes that only running tells:
+        `sizes` says which of them are equal, and remembers what it found.
+      }], "::mlir::dist::ShardingRule", "getShardingRuleFromSizes",
+      (ins "::mlir::dist::SizeOrigins &":$sizes), "", [{
+        return ::llvm::cast<::mlir::dist::ShardingRuleOpInterface>(
+            $_op.getOperation()).getShardingRule();
+      }]>,
+    InterfaceMethod<[{
         What becomes of the results where the flagged operands are partial of
         `kind` and the others are not. An accumulator (an init of the rule)
         counts as flagged: it is made partial with the others.

@@ -50,6 +50,27 @@ def User_IotaOp : User_RuledOp<"iota", ["makeLocal"]> {
   let assemblyFormat = "$operand `from` $start attr-dict `:` type($operand) `->` type($result)";
 }
 
+def User_SumAndPeakOp : User_RuledOp<"sum_and_peak", []> {
+  let summary = "[n, k], [n, j] to [n], [n]: sums over k of the one, the largest over j of the other";
+  let arguments = (ins AnyRankedTensor:$left, AnyRankedTensor:$right);
+  let results = (outs AnyRankedTensor:$sums, AnyRankedTensor:$peaks);
+  let assemblyFormat = "$left `,` $right attr-dict `:` type($left) `,` type($right) `->` type($sums) `,` type($peaks)";
+}
+
+def User_RangesOp : User_RuledOp<"ranges", []> {
+  let summary = "[n, k] to [n], [n]: the smallest and the largest over k";
+  let arguments = (ins AnyRankedTensor:$operand);
+  let results = (outs AnyRankedTensor:$least, AnyRankedTensor:$most);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($least) `,` type($most)";
+}
+
+def User_AnyAndMostOp : User_RuledOp<"any_and_most", []> {
+  let summary = "[n, k], [n, j] to [n]: combines k in one way, j in another";
+  let arguments = (ins AnyRankedTensor:$left, AnyRankedTensor:$right);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$left `,` $right attr-dict `:` type($left) `,` type($right) `->` type($result)";
+}
+
 def User_OpaqueOp : User_Op<"opaque"> {
   let summary = "Says nothing about its dimensions";
   let arguments = (ins AnyRankedTensor:$operand);

@@ -71,6 +71,56 @@ ShardingRule user::PairSumsOp::getShardingRule() {
   return rule;
 }
 
+ShardingRule user::SumAndPeakOp::getShardingRule() {
+  auto left = cast<RankedTensorType>(getLeft().getType());
+  auto right = cast<RankedTensorType>(getRight().getType());
+  ShardingRule rule;
+  unsigned n = rule.addFactor(left.getDimSize(0));
+  unsigned k = rule.addFactor(left.getDimSize(1), FactorKind::Reduction);
+  unsigned j = rule.addFactor(right.getDimSize(1), FactorKind::Reduction);
+  rule.factors[k].reductions = {dist::ReductionKind::Sum, std::nullopt};
+  rule.factors[j].reductions = {std::nullopt, dist::ReductionKind::Max};
+  rule.operands.resize(2);
+  rule.operands[0].dims = {{n}, {k}};
+  rule.operands[1].dims = {{n}, {j}};
+  rule.results.resize(2);
+  rule.results[0].dims = {{n}};
+  rule.results[1].dims = {{n}};
+  return rule;
+}
+
+ShardingRule user::RangesOp::getShardingRule() {
+  auto type = cast<RankedTensorType>(getOperand().getType());
+  ShardingRule rule;
+  unsigned n = rule.addFactor(type.getDimSize(0));
+  unsigned k = rule.addFactor(type.getDimSize(1), FactorKind::Reduction);
+  rule.factors[k].reductions = {dist::ReductionKind::Min,
+                                dist::ReductionKind::Max};
+  rule.operands.resize(1);
+  rule.operands[0].dims = {{n}, {k}};
+  rule.results.resize(2);
+  rule.results[0].dims = {{n}};
+  rule.results[1].dims = {{n}};
+  return rule;
+}
+
+ShardingRule user::AnyAndMostOp::getShardingRule() {
+  auto left = cast<RankedTensorType>(getLeft().getType());
+  auto right = cast<RankedTensorType>(getRight().getType());
+  ShardingRule rule;
+  unsigned n = rule.addFactor(left.getDimSize(0));
+  unsigned k = rule.addFactor(left.getDimSize(1), FactorKind::Reduction,
+                              dist::ReductionKind::Or);
+  unsigned j = rule.addFactor(right.getDimSize(1), FactorKind::Reduction,
+                              dist::ReductionKind::Max);
+  rule.operands.resize(2);
+  rule.operands[0].dims = {{n}, {k}};
+  rule.operands[1].dims = {{n}, {j}};
+  rule.results.resize(1);
+  rule.results[0].dims = {{n}};
+  return rule;
+}
+
 ShardingRule user::IotaOp::getShardingRule() {
   return getRowwiseRule(*this, false);
 }

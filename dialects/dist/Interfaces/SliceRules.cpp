@@ -1,0 +1,258 @@
+//===- SliceRules.cpp - Slices, joins and pads ----------------------------===//
+//
+// What is cut out, put in or joined are whole blocks of the dimension, so that
+// blocks can be shared out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Interfaces/RuleModels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// The part [offset, offset + size) of a dimension of `whole` elements.
+struct Cut {
+  int64_t whole, offset, size, stride;
+  /// Whether the size is that of the whole dimension.
+  bool hasWholeSize;
+  bool isFull() const { return offset == 0 && hasWholeSize && stride == 1; }
+  /// Largest block that neither end of the range cuts.
+  int64_t block() const {
+    if (ShapedType::isDynamic(whole) || ShapedType::isDynamic(offset) ||
+        ShapedType::isDynamic(size) || stride != 1 || whole == 0)
+      return 1;
+    return std::gcd(std::gcd(whole, offset), size);
+  }
+};
+} // namespace
+
+/// Adds the factors of a range to the dimension of the whole tensor and to that
+/// of its part (null where the part has dropped it: then none, since every
+/// device needs the one index that is left).
+static void addRange(ShardingRule &rule, const Cut &range,
+                     SmallVectorImpl<unsigned> &whole,
+                     SmallVectorImpl<unsigned> *part) {
+  // A dropped dimension is one element, which every device needs.
+  if (!part)
+    return;
+  if (range.isFull()) {
+    unsigned factor = rule.addFactor(range.whole);
+    whole.push_back(factor);
+    part->push_back(factor);
+    return;
+  }
+  int64_t block = range.block();
+  if (block <= 1)
+    return;
+  unsigned inner = rule.addFactor(block);
+  whole.push_back(rule.addFactor(range.whole / block, FactorKind::Replicated));
+  whole.push_back(inner);
+  if (range.size != block)
+    part->push_back(rule.addFactor(range.size / block, FactorKind::Replicated));
+  part->push_back(inner);
+}
+
+static SmallVector<Cut> getRanges(OffsetSizeAndStrideOpInterface op,
+                                  Value whole, SizeOrigins &origins) {
+  SmallVector<Cut> ranges;
+  auto type = cast<RankedTensorType>(whole.getType());
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    ranges.push_back({type.getDimSize(dim), op.getStaticOffsets()[dim],
+                      op.getStaticSizes()[dim], op.getStaticStrides()[dim],
+                      origins.isSizeOf(sizes[dim], whole, dim)});
+  return ranges;
+}
+
+/// Offsets and sizes of a slice in the device's part of the whole tensor.
+template <typename SliceOp>
+static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
+                           ShardingAttr sharding, const MeshLayout &layout) {
+  SmallVector<int64_t> offsets(op.getStaticOffsets()),
+      sizes(op.getStaticSizes());
+  unsigned unknown = 0;
+  for (auto [dim, sharded] : llvm::enumerate(sharding.getDims())) {
+    bool isUnknown = ShapedType::isDynamic(sizes[dim]);
+    unsigned number = unknown;
+    unknown += isUnknown;
+    if (sharded == layout.none())
+      continue;
+    if (isUnknown) {
+      // Where it is sharded the rule knew it to be that of the whole.
+      OpOperand &size = op.getSizesMutable()[number];
+      size.set(divideSize(b, op.getLoc(), layout, sharded, size.get()));
+      continue;
+    }
+    int64_t size = whole.getDimSize(dim);
+    Cut range{size, offsets[dim], sizes[dim], 1, sizes[dim] == size};
+    int64_t local = layout.localSize(sharded, size);
+    if (range.isFull()) {
+      sizes[dim] = local;
+      continue;
+    }
+    // Blocks divide evenly: every block shrinks alike.
+    int64_t localBlock = local / (range.whole / range.block());
+    offsets[dim] = range.offset / range.block() * localBlock;
+    sizes[dim] = range.size / range.block() * localBlock;
+  }
+  op.setStaticOffsets(offsets);
+  op.setStaticSizes(sizes);
+}
+
+namespace {
+struct ExtractSliceModel
+    : ShardingRuleOpInterface::ExternalModel<ExtractSliceModel,
+                                             tensor::ExtractSliceOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    SizeOrigins sizes;
+    return getShardingRuleFromSizes(op, sizes);
+  }
+  ShardingRule getShardingRuleFromSizes(Operation *op,
+                                        SizeOrigins &sizes) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    rule.operands[0].dims.resize(slice.getSourceType().getRank());
+    rule.results[0].dims.resize(slice.getType().getRank());
+    unsigned resultDim = 0;
+    for (auto [dim, range] :
+         llvm::enumerate(getRanges(slice, slice.getSource(), sizes)))
+      addRange(rule, range, rule.operands[0].dims[dim],
+               dropped[dim] ? nullptr : &rule.results[0].dims[resultDim++]);
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind) const {
+    return movesData(partial.take_front(1));
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    setLocalRanges(b, cast<tensor::ExtractSliceOp>(op),
+                   cast<RankedTensorType>(view.operandTypes[0]),
+                   view.operands[0], view.layout);
+    return setLocalResultTypes(op, view);
+  }
+};
+
+struct InsertSliceModel
+    : ShardingRuleOpInterface::ExternalModel<InsertSliceModel,
+                                             tensor::InsertSliceOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    SizeOrigins sizes;
+    return getShardingRuleFromSizes(op, sizes);
+  }
+  ShardingRule getShardingRuleFromSizes(Operation *op,
+                                        SizeOrigins &sizes) const {
+    auto insert = cast<tensor::InsertSliceOp>(op);
+    llvm::SmallBitVector dropped = insert.getDroppedDims();
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.operands[0].dims.resize(insert.getSourceType().getRank());
+    rule.operands[1].dims.resize(insert.getDestType().getRank());
+    unsigned sourceDim = 0;
+    for (auto [dim, range] :
+         llvm::enumerate(getRanges(insert, insert.getDest(), sizes)))
+      addRange(rule, range, rule.operands[1].dims[dim],
+               dropped[dim] ? nullptr : &rule.operands[0].dims[sourceDim++]);
+    rule.results.push_back(rule.operands[1]);
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind) const {
+    return movesData(partial.take_front(2));
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    setLocalRanges(b, cast<tensor::InsertSliceOp>(op),
+                   cast<RankedTensorType>(view.operandTypes[1]),
+                   view.operands[1], view.layout);
+    return setLocalResultTypes(op, view);
+  }
+};
+
+struct ConcatModel
+    : ShardingRuleOpInterface::ExternalModel<ConcatModel, tensor::ConcatOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto concat = cast<tensor::ConcatOp>(op);
+    RankedTensorType type = concat.getResultType();
+    int64_t axis = concat.getDim();
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    for (TensorRule &operand : rule.operands)
+      operand.dims.resize(type.getRank());
+    rule.results.resize(1);
+    rule.results[0].dims.resize(type.getRank());
+    int64_t block = 0;
+    for (Value input : concat.getInputs()) {
+      int64_t size = cast<RankedTensorType>(input.getType()).getDimSize(axis);
+      block = ShapedType::isDynamic(size) ? 1 : std::gcd(block, size);
+    }
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      int64_t size = type.getDimSize(dim);
+      if (dim != axis) {
+        unsigned factor = rule.addFactor(size);
+        for (TensorRule &operand : rule.operands)
+          operand.dims[dim].push_back(factor);
+        rule.results[0].dims[dim].push_back(factor);
+        continue;
+      }
+      if (block <= 1)
+        continue;
+      unsigned inner = rule.addFactor(block);
+      auto add = [&](int64_t whole, TensorRule &tensor) {
+        if (whole != block)
+          tensor.dims[dim].push_back(
+              rule.addFactor(whole / block, FactorKind::Replicated));
+        tensor.dims[dim].push_back(inner);
+      };
+      for (auto [input, operand] :
+           llvm::zip_equal(concat.getInputs(), rule.operands))
+        add(cast<RankedTensorType>(input.getType()).getDimSize(dim), operand);
+      add(size, rule.results[0]);
+    }
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind) const {
+    return movesData(partial);
+  }
+};
+
+struct PadModel
+    : ShardingRuleOpInterface::ExternalModel<PadModel, tensor::PadOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto pad = cast<tensor::PadOp>(op);
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    rule.operands[0].dims.resize(pad.getSourceType().getRank());
+    rule.results[0].dims.resize(pad.getSourceType().getRank());
+    // A padding value that depends on the place would need global indices.
+    if (!pad.getConstantPaddingValue())
+      return rule;
+    for (int64_t dim = 0, e = pad.getSourceType().getRank(); dim < e; ++dim) {
+      if (pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0)
+        continue;
+      int64_t size = pad.getSourceType().getDimSize(dim);
+      unsigned factor = rule.addFactor(size);
+      rule.operands[0].dims[dim].push_back(factor);
+      rule.results[0].dims[dim].push_back(factor);
+    }
+    return rule;
+  }
+};
+} // namespace
+
+void mlir::dist::attachSliceModels(MLIRContext *context) {
+  tensor::ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
+  tensor::InsertSliceOp::attachInterface<InsertSliceModel>(*context);
+  tensor::ConcatOp::attachInterface<ConcatModel>(*context);
+  tensor::PadOp::attachInterface<PadModel>(*context);
+}

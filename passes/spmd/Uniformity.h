@@ -1,0 +1,20 @@
+//===- Uniformity.h - What all devices of a group agree on ------*- C++ -*-===//
+
+#ifndef DIST_PASSES_SPMD_UNIFORMITY_H
+#define DIST_PASSES_SPMD_UNIFORMITY_H
+
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dist {
+
+/// Checks that every collective of a module of level 3 runs under conditions,
+/// trip counts and calls on which all devices of its group agree; else they
+/// would wait for each other for ever, or talk past each other. Values may
+/// differ along the axes that shard them and that their coordinates are of;
+/// all_reduce, all_gather and broadcast make them agree again.
+LogicalResult verifyUniformControl(ModuleOp module, const MeshLayout &layout);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SPMD_UNIFORMITY_H

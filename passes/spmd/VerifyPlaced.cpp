@@ -1,0 +1,555 @@
+//===- VerifyPlaced.cpp - Checks a module of level 2 ----------------------===//
+//
+// Every value has a placement, every op's placements come from one sharding of
+// its factors, reductions are pending only where ops commute with them, and
+// what flows to one place is placed alike there. Reads the IR and the rules
+// alone: nothing of how placements were found. Linear in the number of ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Passes.h"
+#include "passes/spmd/PendingReductions.h"
+#include "passes/spmd/PlacementMesh.h"
+#include "passes/spmd/PlacementText.h"
+#include "passes/spmd/RuleCache.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+class PlacedVerifier {
+public:
+  explicit PlacedVerifier(const MeshLayout &layout)
+      : layout(layout),
+        shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)) {}
+
+  LogicalResult verify(FunctionOpInterface function);
+
+private:
+  LogicalResult verifyBlock(Block &block);
+  LogicalResult verifyOp(Operation *op);
+  LogicalResult verifyGeneral(Operation *op);
+  LogicalResult verifyFactors(Operation *op, const ShardingRule &rule,
+                              MutableArrayRef<DimShardingAttr> factors);
+  LogicalResult verifyPending(Operation *op, const ShardingRule &rule,
+                              ArrayRef<DimShardingAttr> factors);
+  LogicalResult verifyCaptures(Operation *op);
+  LogicalResult verifyReshard(ReshardOp reshard);
+  LogicalResult verifyReturn(Operation *op, FunctionOpInterface function);
+  LogicalResult verifyBranch(RegionBranchOpInterface branch);
+  LogicalResult verifyCall(CallOpInterface call);
+  LogicalResult verifyWhole(Operation *op, Value value, unsigned operand);
+
+  /// Null for what is no ranked tensor.
+  ShardingAttr get(Value value) const {
+    if (!isa<RankedTensorType>(value.getType()))
+      return {};
+    if (isa<BlockArgument>(value))
+      return arguments.lookup(value);
+    auto array = dyn_cast_or_null<ArrayAttr>(
+        value.getDefiningOp()->getDiscardableAttr(shardingsName));
+    return array ? dyn_cast<ShardingAttr>(
+                       array[cast<OpResult>(value).getResultNumber()])
+                 : ShardingAttr();
+  }
+  /// Operands before results.
+  static Value getTensor(Operation *op, unsigned index) {
+    return index < op->getNumOperands()
+               ? op->getOperand(index)
+               : Value(op->getResult(index - op->getNumOperands()));
+  }
+  static std::string getName(Operation *op, unsigned index) {
+    return index < op->getNumOperands()
+               ? "operand " + std::to_string(index)
+               : "result " + std::to_string(index - op->getNumOperands());
+  }
+
+  const MeshLayout &layout;
+  StringAttr shardingsName;
+  RuleCache rules;
+  SymbolTableCollection symbols;
+  /// Placements of block arguments: those of what flows into them.
+  llvm::DenseMap<Value, ShardingAttr> arguments;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Ops in general
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+PlacedVerifier::verifyFactors(Operation *op, const ShardingRule &rule,
+                              MutableArrayRef<DimShardingAttr> factors) {
+  constexpr unsigned kNone = ~0u;
+  // The tensor from which the sharding of each factor was read.
+  SmallVector<unsigned, 8> origins(rule.factors.size(), kNone);
+  unsigned count = op->getNumOperands() + op->getNumResults();
+  auto getRule = [&](unsigned index) -> const TensorRule & {
+    return index < rule.operands.size()
+               ? rule.operands[index]
+               : rule.results[index - rule.operands.size()];
+  };
+  auto getSizes = [&](ArrayRef<unsigned> list) {
+    SmallVector<int64_t, 2> sizes;
+    for (unsigned factor : list)
+      sizes.push_back(rule.factors[factor].size);
+    return sizes;
+  };
+  SmallVector<ShardingAttr, 6> shardings;
+  for (unsigned index = 0; index < count; ++index)
+    shardings.push_back(get(getTensor(op, index)));
+  // Dimensions of one factor say it outright, others where none does.
+  for (bool isProduct : {false, true})
+    for (auto [index, sharding] : llvm::enumerate(shardings)) {
+      if (!sharding)
+        continue;
+      for (auto [list, dim] :
+           llvm::zip_equal(getRule(index).dims, sharding.getDims())) {
+        if (list.empty() || isProduct != (list.size() > 1) ||
+            llvm::all_of(list, [&](unsigned f) { return origins[f] != kNone; }))
+          continue;
+        SmallVector<DimShardingAttr, 2> parts{dim};
+        if (isProduct)
+          layout.split(dim, getSizes(list), parts);
+        for (auto [factor, part] : llvm::zip_equal(list, parts))
+          if (origins[factor] == kNone) {
+            factors[factor] = part;
+            origins[factor] = index;
+          }
+      }
+    }
+
+  SmallVector<AxisRefAttr, 4> used;
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    if (factors[index] == layout.none())
+      continue;
+    unsigned origin = origins[index];
+    auto refuse = [&](const Twine &why) -> LogicalResult {
+      return op->emitOpError() << getName(op, origin) << " is placed as "
+                               << shardings[origin] << ", but " << why.str();
+    };
+    if (factor.kind == FactorKind::Replicated)
+      return refuse("the op needs the dimension that is sharded over " +
+                    printAxes(factors[index].getAllAxes()) + " whole");
+    bool isEvenOnly =
+        factor.evenOnly ||
+        (factor.kind == FactorKind::Reduction && !rule.masksPadding);
+    if (isEvenOnly && !layout.isEven(factors[index], factor.size))
+      return refuse("a dimension of " + Twine(factor.size) +
+                    " that is shared out over " +
+                    printAxes(factors[index].getAllAxes()) +
+                    " has padding, which the op does not keep apart");
+    SmallVector<AxisRefAttr> axes = factors[index].getAllAxes();
+    if (anyOverlap(axes, used))
+      return refuse(printAxes(axes) +
+                    " shards another dimension of the op as well");
+    used.append(axes.begin(), axes.end());
+  }
+
+  SmallVector<DimShardingAttr, 4> dims;
+  for (auto [index, sharding] : llvm::enumerate(shardings)) {
+    if (!sharding)
+      continue;
+    for (auto [dim, list] : llvm::enumerate(getRule(index).dims)) {
+      DimShardingAttr wanted = layout.none();
+      if (list.size() == 1) {
+        wanted = factors[list[0]];
+      } else if (!list.empty()) {
+        SmallVector<DimShardingAttr, 2> parts;
+        for (unsigned factor : list)
+          parts.push_back(factors[factor]);
+        wanted = layout.join(parts, getSizes(list));
+      }
+      if (wanted == sharding.getDims()[dim])
+        continue;
+      InFlightDiagnostic error = op->emitOpError()
+                                 << getName(op, index) << " is placed as "
+                                 << sharding;
+      for (unsigned factor : list)
+        if (origins[factor] != index) {
+          error << ", which does not agree with "
+                << getName(op, origins[factor]) << " placed as "
+                << shardings[origins[factor]];
+          break;
+        }
+      return error << ": dimension " << dim << " would have to be "
+                   << (wanted ? printDim(wanted) : "unsharded")
+                   << "; a dist.reshard is missing";
+    }
+  }
+  return success();
+}
+
+LogicalResult PlacedVerifier::verifyPending(Operation *op,
+                                            const ShardingRule &rule,
+                                            ArrayRef<DimShardingAttr> factors) {
+  SmallVector<AxisRefAttr, 2> passed;
+  SmallVector<bool, 8> isPassed(op->getNumOperands(), false);
+  ReductionKind kind = ReductionKind::Sum;
+  auto isInit = [&](unsigned operand) {
+    return llvm::is_contained(rule.inits, operand);
+  };
+  bool any = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    ShardingAttr now = get(operand.get());
+    if (!now || !now.isPartial())
+      continue;
+    isPassed[operand.getOperandNumber()] = true;
+    if (any || isInit(operand.getOperandNumber()))
+      continue;
+    any = true;
+    kind = now.getPartialKind();
+    passed.assign(now.getPartialAxes().begin(), now.getPartialAxes().end());
+  }
+  // An accumulator alone may be pending, too.
+  for (OpResult result : op->getResults()) {
+    ShardingAttr now = get(result);
+    if (any || !now || !now.isPartial())
+      continue;
+    Reduced reduced =
+        getReduced(layout, rule, factors, result.getResultNumber());
+    if (reduced.axes.empty()) {
+      kind = now.getPartialKind();
+      passed.assign(now.getPartialAxes().begin(), now.getPartialAxes().end());
+      any = true;
+    }
+  }
+  for (OpResult result : op->getResults()) {
+    ShardingAttr now = get(result);
+    if (!now)
+      continue;
+    Reduced reduced =
+        getReduced(layout, rule, factors, result.getResultNumber());
+    ReductionKind wantedKind = reduced.axes.empty() ? kind : reduced.kind;
+    addPending(layout, reduced.axes, passed);
+    if (now.getPartialAxes() == ArrayRef(reduced.axes) &&
+        (!now.isPartial() || now.getPartialKind() == wantedKind) &&
+        (passed.empty() || wantedKind == kind))
+      continue;
+    InFlightDiagnostic error = op->emitOpError()
+                               << "result " << result.getResultNumber()
+                               << " is placed as " << now << ", but ";
+    if (reduced.axes.empty())
+      return error << "nothing leaves a reduction pending in it";
+    return error << "a " << stringifyReductionKind(wantedKind) << " over "
+                 << printAxes(reduced.axes) << " is pending in it";
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    ShardingAttr now = get(operand.get());
+    if (!now)
+      continue;
+    if (isInit(number) && op->getNumResults() != 0) {
+      ShardingAttr result =
+          get(op->getResult(rule.getResultOfInit(op, number)));
+      bool isAlike =
+          result && now.getPartialAxes() == result.getPartialAxes() &&
+          (!now.isPartial() || now.getPartialKind() == result.getPartialKind());
+      bool isNothing =
+          result && isNeutral(operand.get(), result.getPartialKind()) &&
+          (!now.isPartial() || now.getPartialAxes() == ArrayRef(passed));
+      if (!isAlike && !isNothing)
+        return op->emitOpError()
+               << "accumulates onto operand " << number << " placed as " << now
+               << ", which every device adds to a result placed as " << result;
+      continue;
+    }
+    if (now.isPartial() && (now.getPartialKind() != kind ||
+                            now.getPartialAxes() != ArrayRef(passed)))
+      return op->emitOpError()
+             << "operand " << number << " is placed as " << now << ", but a "
+             << stringifyReductionKind(kind) << " over " << printAxes(passed)
+             << " is pending in another";
+  }
+  if (passed.empty())
+    return success();
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (iface && iface.getPartialResult(isPassed, kind) == PartialResult::Partial)
+    return success();
+  for (OpOperand &operand : op->getOpOperands())
+    if (isPassed[operand.getOperandNumber()])
+      return op->emitOpError()
+             << "operand " << operand.getOperandNumber() << " is placed as "
+             << get(operand.get()) << ", but the op does not commute with a "
+             << stringifyReductionKind(kind) << "; it must be completed before";
+  return success();
+}
+
+LogicalResult PlacedVerifier::verifyWhole(Operation *op, Value value,
+                                          unsigned operand) {
+  ShardingAttr now = get(value);
+  if (!now || now.isReplicated())
+    return success();
+  return op->emitOpError() << "operand " << operand << " is placed as " << now
+                           << ", but is needed whole here";
+}
+
+LogicalResult PlacedVerifier::verifyCaptures(Operation *op) {
+  for (Region &region : op->getRegions()) {
+    WalkResult result = region.walk([&](Operation *nested) {
+      for (OpOperand &operand : nested->getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()) &&
+            !op->isAncestor(operand.get().getParentBlock()->getParentOp()) &&
+            failed(
+                verifyWhole(nested, operand.get(), operand.getOperandNumber())))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult PlacedVerifier::verifyGeneral(Operation *op) {
+  const ShardingRule &rule = *rules.get(op);
+  SmallVector<DimShardingAttr, 8> factors(rule.factors.size(), layout.none());
+  if (failed(verifyFactors(op, rule, factors)) ||
+      failed(verifyPending(op, rule, factors)))
+    return failure();
+  return verifyCaptures(op);
+}
+
+LogicalResult PlacedVerifier::verifyReshard(ReshardOp reshard) {
+  ShardingAttr now = get(reshard.getOperand());
+  if (now != reshard.getSource())
+    return reshard.emitOpError() << "starts from " << reshard.getSource()
+                                 << ", but its operand is placed as " << now;
+  if (get(reshard.getResult()) != reshard.getSharding())
+    return reshard.emitOpError()
+           << "ends at " << reshard.getSharding() << ", but its result is "
+           << "placed as " << get(reshard.getResult());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What flows to one place
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlacedVerifier::verifyBranch(RegionBranchOpInterface branch) {
+  RegionBranchSuccessorMapping targets;
+  branch.getSuccessorOperandInputMapping(targets);
+  auto getInputs = [&](OpOperand &operand) -> ArrayRef<Value> {
+    auto found = targets.find(&operand);
+    return found == targets.end() ? ArrayRef<Value>() : found->second;
+  };
+  auto check = [&](OpOperand &operand) -> LogicalResult {
+    ShardingAttr now = get(operand.get());
+    if (!now)
+      return success();
+    ArrayRef<Value> inputs = getInputs(operand);
+    if (inputs.empty())
+      return verifyWhole(operand.getOwner(), operand.get(),
+                         operand.getOperandNumber());
+    for (Value input : inputs) {
+      ShardingAttr there = get(input);
+      if (there && there != now)
+        return operand.getOwner()->emitOpError()
+               << "operand " << operand.getOperandNumber() << " is placed as "
+               << now << ", but flows to where " << there << " is";
+    }
+    if (now.isPartial())
+      return operand.getOwner()->emitOpError()
+             << "operand " << operand.getOperandNumber() << " is placed as "
+             << now << ", but what flows into or out of a region must be "
+             << "complete";
+    return success();
+  };
+  // What is known on entry says how region arguments are placed.
+  SmallVector<OpOperand *> terminators;
+  for (Region &region : branch->getRegions())
+    for (Block &block : region)
+      if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+        for (OpOperand &operand : block.back().getOpOperands())
+          terminators.push_back(&operand);
+  auto note = [&](OpOperand &operand) {
+    for (Value input : getInputs(operand))
+      if (isa<BlockArgument>(input))
+        if (ShardingAttr now = get(operand.get()))
+          arguments.try_emplace(input, now);
+  };
+  for (OpOperand &operand : branch->getOpOperands())
+    note(operand);
+  for (Region &region : branch->getRegions()) {
+    for (Block &block : region)
+      if (failed(verifyBlock(block)))
+        return failure();
+    // What a region yields may enter the next one.
+    for (OpOperand *operand : terminators)
+      if (operand->getOwner()->getParentRegion() == &region)
+        note(*operand);
+  }
+  for (OpOperand &operand : branch->getOpOperands())
+    if (failed(check(operand)))
+      return failure();
+  for (OpOperand *operand : terminators)
+    if (failed(check(*operand)))
+      return failure();
+  return success();
+}
+
+LogicalResult PlacedVerifier::verifyCall(CallOpInterface call) {
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(
+      call.resolveCallableInTable(&symbols));
+  if (!callee || callee.isExternal()) {
+    for (OpOperand &operand : call->getOpOperands())
+      if (failed(verifyWhole(call, operand.get(), operand.getOperandNumber())))
+        return failure();
+    return success();
+  }
+  for (auto [index, operand] : llvm::enumerate(call.getArgOperands())) {
+    auto wanted = callee.getArgAttrOfType<ShardingAttr>(index, kShardingAttr);
+    if (ShardingAttr now = get(operand); now && now != wanted)
+      return call->emitOpError()
+             << "argument " << index << " is placed as " << now << ", but @"
+             << callee.getName() << " takes it as " << wanted;
+  }
+  for (OpResult result : call->getResults()) {
+    unsigned number = result.getResultNumber();
+    auto made = callee.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (ShardingAttr now = get(result); now && now != made)
+      return call->emitOpError()
+             << "result " << number << " is placed as " << now << ", but @"
+             << callee.getName() << " returns it as " << made;
+  }
+  return success();
+}
+
+LogicalResult PlacedVerifier::verifyReturn(Operation *op,
+                                           FunctionOpInterface function) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    ShardingAttr now = get(operand.get());
+    if (!now)
+      continue;
+    auto wanted =
+        function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (now != wanted)
+      return op->emitOpError()
+             << "operand " << number << " is placed as " << now
+             << ", but result " << number << " of the function as " << wanted;
+    if (now.isPartial())
+      return op->emitOpError()
+             << "operand " << number << " is placed as " << now
+             << ", but a function returns what is complete";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlacedVerifier::verifyOp(Operation *op) {
+  if (isa<ShardingConstraintOp, SyncOp>(op))
+    return op->emitOpError() << "is left over: --dist-insert-reshards puts "
+                             << "reshards in its place";
+  bool hasTensors =
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+  for (OpResult result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue;
+    hasTensors = true;
+    ShardingAttr sharding = get(result);
+    if (!sharding)
+      return op->emitOpError()
+             << "result " << result.getResultNumber() << " has no placement: '"
+             << kShardingsAttr << "' is missing";
+    if (sharding.getMesh() != layout.getName())
+      return op->emitOpError()
+             << "result " << result.getResultNumber() << " is placed as "
+             << sharding << ", but the module is on mesh " << layout.getName();
+  }
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return verifyReshard(reshard);
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp()))
+      return verifyReturn(op, function);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(verifyBlock(block)))
+          return failure();
+    return success();
+  }
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return verifyBranch(branch);
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return verifyCall(call);
+  // Data that is there on any device, as whatever part of it.
+  if (op->hasTrait<OpTrait::ConstantLike>()) {
+    ShardingAttr sharding = hasTensors ? get(op->getResult(0)) : ShardingAttr();
+    if (sharding && sharding.isPartial())
+      return op->emitOpError()
+             << "is placed as " << sharding << ", but a constant is complete";
+    return success();
+  }
+  return hasTensors ? verifyGeneral(op) : success();
+}
+
+LogicalResult PlacedVerifier::verifyBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(verifyOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult PlacedVerifier::verify(FunctionOpInterface function) {
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    unsigned number = argument.getArgNumber();
+    if (function.getArgAttr(number, kGlobalTypeAttr))
+      return function.emitOpError() << "is the program of one device ('"
+                                    << kGlobalTypeAttr << "'), level 3";
+    auto sharding =
+        function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (!sharding)
+      return function.emitOpError()
+             << "argument " << number << " has no placement: '" << kShardingAttr
+             << "' is missing";
+    if (sharding.isPartial() || sharding.getMesh() != layout.getName())
+      return function.emitOpError()
+             << "argument " << number << " is placed as " << sharding
+             << ", but must be complete and on mesh " << layout.getName();
+    arguments[argument] = sharding;
+  }
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
+    if (isa<RankedTensorType>(type) &&
+        !function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr))
+      return function.emitOpError()
+             << "result " << number << " has no placement: '" << kShardingAttr
+             << "' is missing";
+  for (Block &block : function.getFunctionBody())
+    if (failed(verifyBlock(block)))
+      return failure();
+  return success();
+}
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_VERIFYPLACEDPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+namespace {
+struct VerifyPlacedPass
+    : mlir::dist::impl::VerifyPlacedPassBase<VerifyPlacedPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    FailureOr<MeshOp> mesh = getPlacementMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return; // nothing is placed
+    MeshLayout layout(*mesh);
+    PlacedVerifier verifier(layout);
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal() && failed(verifier.verify(function)))
+        return signalPassFailure();
+  }
+};
+} // namespace
