@@ -3,7 +3,8 @@
 // propagate + insert-reshards + partition on residual MLPs of up to a million
 // ops, the programs that peers are measured on: 8 ops a layer,
 //   y = x + (relu(x W1 + c1) W2 + c2)
-// with one annotated weight. Prints microseconds an op and the peak of memory.
+// with one annotated weight; and on chains of generics whose bodies are alike,
+// or all differ. Prints microseconds an op and the peak of memory.
 // docs/compile-time.md says what the figures mean.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +39,11 @@ struct Program {
   Annotate annotate;
   bool fanOut = false;
   bool verify = false; ///< MLIR's verifier after each pass, as in the tools
+  bool spmd = false;   ///< all of --dist-spmd: with softmax, CSE and the checks
+                       ///< of levels 2 and 3
 };
+/// Of the generics' bodies: what differs from one to the next.
+enum class Bodies { Alike, Constant, Form };
 
 constexpr int64_t kBatch = 1 << 20, kHidden = 1 << 20, kInner = 1 << 21;
 
@@ -46,7 +51,7 @@ constexpr int64_t kBatch = 1 << 20, kHidden = 1 << 20, kInner = 1 << 21;
 /// inits.
 OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
                             int64_t devices, const Program &program) {
-  auto [name, weights, annotate, fanOut, verify] = program;
+  auto [name, weights, annotate, fanOut, verify, spmd] = program;
   OpBuilder b(&context);
   Location loc = b.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -120,8 +125,59 @@ OwningOpRef<ModuleOp> build(MLIRContext &context, int64_t layers,
   return module;
 }
 
-void run(benchmark::State &state, const Program &program) {
-  int64_t layers = state.range(0) / 8, devices = state.range(1);
+/// A chain of generics on one sharded tensor.
+OwningOpRef<ModuleOp> buildChain(MLIRContext &context, int64_t ops,
+                                 int64_t devices, Bodies bodies) {
+  OpBuilder b(&context);
+  Location loc = b.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToEnd(module->getBody());
+  auto axis = dist::MeshAxisAttr::get(&context, "x", devices);
+  dist::MeshOp::create(b, loc, "m", dist::MeshAxesAttr::get(&context, axis));
+  auto x = RankedTensorType::get({kBatch, kHidden}, b.getF32Type());
+  auto function = func::FuncOp::create(b, loc, "main", b.getFunctionType(x, x));
+  SmallVector<dist::DimShardingAttr> dims{
+      dist::DimShardingAttr::get(&context,
+                                 dist::AxisRefAttr::get(&context, "x", 1, 0)),
+      dist::DimShardingAttr::get(&context, ArrayRef<dist::AxisRefAttr>())};
+  function.setArgAttr(
+      0, dist::kShardingAttr,
+      dist::ShardingAttr::get(&context, FlatSymbolRefAttr::get(&context, "m"),
+                              dims, dist::ReductionKind::Sum, {}));
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  Value value = function.getArgument(0);
+  Value empty =
+      tensor::EmptyOp::create(b, loc, x.getShape(), x.getElementType());
+  AffineMap map = b.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  for (int64_t i = 0; i < ops; ++i) {
+    auto generic = linalg::GenericOp::create(
+        b, loc, x, value, empty, ArrayRef<AffineMap>{map, map}, loops,
+        [&](OpBuilder &, Location, ValueRange arguments) {
+          // Four ops in each body: which, by the bits of its number.
+          Value y = arguments[0];
+          Value c = arith::ConstantOp::create(
+              b, loc,
+              b.getF32FloatAttr(bodies == Bodies::Constant ? i + 1 : 1));
+          for (int64_t bit = 0; bit < 4; ++bit) {
+            int64_t which =
+                bodies == Bodies::Form ? i / (int64_t(1) << 5 * bit) % 32 : 0;
+            Value left = which & 1 ? c : y, right = which & 2 ? y : c;
+            auto flags = static_cast<arith::FastMathFlags>(which >> 2);
+            y = arith::SubFOp::create(b, loc, left, right, flags);
+          }
+          linalg::YieldOp::create(b, loc, y);
+        });
+    value = generic.getResult(0);
+  }
+  func::ReturnOp::create(b, loc, value);
+  return module;
+}
+
+using Build = llvm::function_ref<OwningOpRef<ModuleOp>(MLIRContext &)>;
+
+void measure(benchmark::State &state, int64_t ops, const Program &program,
+             Build build) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, dist::DistDialect, func::FuncDialect,
                   linalg::LinalgDialect, tensor::TensorDialect>();
@@ -129,33 +185,59 @@ void run(benchmark::State &state, const Program &program) {
   for (auto _ : state) {
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.loadAllAvailableDialects();
-    OwningOpRef<ModuleOp> module = build(context, layers, devices, program);
+    OwningOpRef<ModuleOp> module = build(context);
     PassManager pm(&context);
     pm.enableVerifier(program.verify);
-    pm.addPass(dist::createPropagatePass());
-    pm.addPass(dist::createInsertReshardsPass());
-    pm.addPass(dist::createPartitionPass());
+    if (program.spmd) {
+      dist::buildSpmdPipeline(pm);
+    } else {
+      pm.addPass(dist::createPropagatePass());
+      pm.addPass(dist::createInsertReshardsPass());
+      pm.addPass(dist::createPartitionPass());
+    }
     auto start = std::chrono::steady_clock::now();
     if (failed(pm.run(*module)))
       state.SkipWithError("the pipeline failed");
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
     state.SetIterationTime(seconds.count());
-    state.counters["us_per_op"] = seconds.count() * 1e6 / (layers * 8);
+    state.counters["us_per_op"] = seconds.count() * 1e6 / ops;
   }
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   state.counters["peak_MiB"] = usage.ru_maxrss / 1024.0;
+}
+
+void run(benchmark::State &state, const Program &program) {
+  int64_t layers = state.range(0) / 8, devices = state.range(1);
+  measure(state, layers * 8, program, [&](MLIRContext &context) {
+    return build(context, layers, devices, program);
+  });
+}
+
+void runChain(benchmark::State &state, Bodies bodies) {
+  int64_t ops = state.range(0), devices = state.range(1);
+  measure(state, ops, {"", Weights::Own, Annotate::Rows},
+          [&](MLIRContext &context) {
+            return buildChain(context, ops, devices, bodies);
+          });
 }
 } // namespace
 
 constexpr Program kPrograms[] = {
     {"own_rows", Weights::Own, Annotate::Rows},
     {"own_rows_verified", Weights::Own, Annotate::Rows, false, true},
+    {"own_rows_spmd", Weights::Own, Annotate::Rows, false, false, true},
     {"own_columns", Weights::Own, Annotate::Columns},
     {"shared_rows", Weights::Shared, Annotate::Rows},
     {"reaching_rows", Weights::Reaching, Annotate::Rows},
     {"fan_out", Weights::Shared, Annotate::Rows, true},
+};
+
+constexpr std::pair<const char *, Bodies> kChains[] = {
+    {"bodies_alike", Bodies::Alike},
+    {"bodies_differ_in_a_constant", Bodies::Constant},
+    {"bodies_differ", Bodies::Form},
 };
 
 int main(int argc, char **argv) {
@@ -170,6 +252,16 @@ int main(int argc, char **argv) {
             ->Args({ops, devices})
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
+  for (int64_t ops : {16'000, 160'000})
+    for (auto [name, bodies] : kChains)
+      benchmark::RegisterBenchmark(name,
+                                   [bodies = bodies](benchmark::State &state) {
+                                     runChain(state, bodies);
+                                   })
+          ->ArgNames({"ops", "devices"})
+          ->Args({ops, 8})
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;
