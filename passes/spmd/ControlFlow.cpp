@@ -86,24 +86,24 @@ static bool isParallelLoop(RegionBranchOpInterface branch) {
 LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
   FlowClasses flow(branch);
   bool isWhole = isParallelLoop(branch);
-  auto getTarget = [&](Value input) {
-    return isWhole ? replicated(input) : this->getTarget(input);
+  auto getWanted = [&](Value input) {
+    return isWhole ? values.replicated(input) : values.getTarget(input);
   };
   auto bring = [&](OpOperand &operand) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       return;
     Value leader = flow.getLeader(&operand);
-    operand.set(getAs(value, leader ? getTarget(leader) : replicated(value),
-                      operand.getOwner(),
-                      [&] { return "enters " + describeOp(branch); }));
+    operand.set(values.getAs(
+        value, leader ? getWanted(leader) : values.replicated(value),
+        operand.getOwner(), [&] { return "enters " + describeOp(branch); }));
   };
   for (OpOperand &operand : branch->getOpOperands())
     bring(operand);
   for (Region &region : branch->getRegions()) {
     for (Value argument : region.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
-        setPlacement(argument, getTarget(flow.getLeader(argument)));
+        values.setPlacement(argument, getWanted(flow.getLeader(argument)));
     for (Block &block : region)
       if (failed(visitBlock(block)))
         return failure();
@@ -111,13 +111,13 @@ LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
   for (OpOperand *operand : flow.getOperands())
     if (operand->getOwner() != branch)
       bring(*operand);
-  settleResults(branch, [&](OpResult result) {
-    return getTarget(flow.getLeader(result));
+  placeResults(branch, [&](OpResult result) {
+    return getWanted(flow.getLeader(result));
   });
   return success();
 }
 
-void ReshardInserter::settleResults(
+void ReshardInserter::placeResults(
     Operation *op, function_ref<ShardingAttr(OpResult)> getNatural) {
   SmallVector<Attribute, 2> shardings;
   for (OpResult result : op->getResults()) {
@@ -127,11 +127,11 @@ void ReshardInserter::settleResults(
     }
     ShardingAttr natural = getNatural(result);
     shardings.push_back(natural);
-    settleResult(result, natural,
-                 [&] { return "moves the result of " + describeOp(op); });
+    placeResult(result, natural,
+                [&] { return "moves the result of " + describeOp(op); });
   }
   if (!shardings.empty())
-    setShardings(op, shardings);
+    values.setShardings(op, shardings);
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,15 +147,16 @@ LogicalResult ReshardInserter::visitCall(CallOpInterface call) {
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       continue;
-    ShardingAttr wanted =
-        callee ? getTarget(callee.getArgument(index)) : replicated(value);
-    operand.set(getAs(value, wanted, call,
-                      [&] { return "is an argument of " + describeOp(call); }));
+    ShardingAttr wanted = callee ? values.getTarget(callee.getArgument(index))
+                                 : values.replicated(value);
+    operand.set(values.getAs(value, wanted, call, [&] {
+      return "is an argument of " + describeOp(call);
+    }));
   }
-  settleResults(call, [&](OpResult result) {
+  placeResults(call, [&](OpResult result) {
     return callee ? getReturnPlacement(callee, result.getResultNumber(),
                                        /*isNow=*/false)
-                  : replicated(result);
+                  : values.replicated(result);
   });
   return success();
 }
@@ -168,8 +169,9 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
   Value value =
       function.getFunctionBody().front().getTerminator()->getOperand(number);
   // A caller that is visited first goes by what the value is meant to have.
-  ShardingAttr now = isNow ? getPlacement(value) : getTarget(value);
-  now = now ? now.withoutPartial() : replicated(value);
+  ShardingAttr now =
+      isNow ? values.getPlacement(value) : values.getTarget(value);
+  now = now ? now.withoutPartial() : values.replicated(value);
   auto asked =
       function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
   if (!asked)
@@ -190,7 +192,7 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
     if (!isTaken)
       dims[index] = dim;
   }
-  return known = place(dims);
+  return known = values.place(dims);
 }
 
 LogicalResult ReshardInserter::visitReturn(Operation *op,
@@ -203,7 +205,7 @@ LogicalResult ReshardInserter::visitReturn(Operation *op,
     bool isAsked = function.getResultAttrOfType<ShardingAttr>(
                        number, kShardingAttr) != nullptr;
     ShardingAttr wanted = getReturnPlacement(function, number, /*isNow=*/true);
-    operand.set(getAs(value, wanted, op, [&] {
+    operand.set(values.getAs(value, wanted, op, [&] {
       std::string name = "result " + std::to_string(number);
       if (auto given =
               function.getResultAttrOfType<StringAttr>(number, kOutputAttr))

@@ -1,13 +1,14 @@
 //===- Explain.cpp - Where a value's sharding came from -------------------===//
 //
-// Follows what propagation remembers of each dimension back to the user's word,
+// Follows what propagation remembers of each dimension back to the annotation,
 // and tells what was proposed in vain.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
-#include "passes/spmd/ReshardInserter.h"
+#include "passes/spmd/PlacementAnalysis.h"
+#include "passes/spmd/PlacementText.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -25,15 +26,21 @@ static void printValue(Value value, raw_ostream &os) {
     os << " (" << scope.getValue() << ")";
 }
 
-void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
-  unsigned index = getIndex(value);
+/// Tells for a value where its sharding came from, step by step, and what lost.
+static void explain(Value value, const PlacementGraph &graph,
+                    const Placements &placements, const LostProposals &losers,
+                    DimShardingAttr none, raw_ostream &os) {
+  constexpr unsigned kNone = PlacementGraph::kNone;
+  ArrayRef<PlacementGraph::Node> nodes = graph.getNodes();
+  ArrayRef<std::string> causes = placements.getCauses();
+  unsigned index = graph.getIndex(value);
   printValue(value, os);
   if (index == kNone) {
     os << ": made where it is used\n";
     return;
   }
-  os << ": " << getSharding(index) << "\n";
-  for (auto [dim, state] : llvm::enumerate(getDims(index))) {
+  os << ": " << placements.getSharding(index) << "\n";
+  for (auto [dim, state] : llvm::enumerate(placements.getDims(index))) {
     if (auto lost = losers.find({index, static_cast<unsigned>(dim)});
         lost != losers.end())
       for (const Proposal &proposal : lost->second)
@@ -42,27 +49,27 @@ void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
            << (proposal.cause == kNone ? std::string()
                                        : ", after " + causes[proposal.cause])
            << "\n";
-    if (state.sharding == layout->none())
+    if (state.sharding == none)
       continue;
     os << "  dimension " << dim << " " << printDim(state.sharding) << ":\n";
-    // Follow the nodes back to the user's word.
+    // Follow the nodes back to the annotation.
     unsigned at = index, atDim = dim;
     while (true) { // each step is of an earlier round
-      const DimState &here = getDims(at)[atDim];
+      const Placements::DimState &here = placements.getDims(at)[atDim];
       if (here.node == kNone) {
         os << "    asked for by "
            << (here.cause == kNone ? "the program" : causes[here.cause])
            << "\n";
         break;
       }
-      const Node &node = nodes[here.node];
+      const PlacementGraph::Node &node = nodes[here.node];
       SmallVector<AxisRefAttr> axes = here.sharding.getAllAxes();
       unsigned next = kNone, nextDim = 0, nextRound = here.round;
-      for (unsigned other : getLinks(node)) {
+      for (unsigned other : graph.getLinks(node)) {
         if (other == kNone || other == at)
           continue;
-        for (auto [d, state] : llvm::enumerate(getDims(other)))
-          if (state.sharding != layout->none() && state.cause == here.cause &&
+        for (auto [d, state] : llvm::enumerate(placements.getDims(other)))
+          if (state.sharding != none && state.cause == here.cause &&
               state.round < nextRound &&
               anyOverlap(axes, state.sharding.getAllAxes())) {
             next = other;
@@ -78,7 +85,7 @@ void PlacementAnalysis::explain(Value value, raw_ostream &os) const {
         break;
       }
       os << " from ";
-      printValue(values[next], os);
+      printValue(graph.getValues()[next], os);
       os << ", dimension " << nextDim << "\n";
       at = next;
       atDim = nextDim;
@@ -104,17 +111,18 @@ struct ExplainPass : mlir::dist::impl::ExplainPassBase<ExplainPass> {
       return signalPassFailure();
     if (!analysis.getLayout())
       return;
-    analysis.rememberLosers();
-    analysis.propagate();
+    LostProposals lost;
+    analysis.propagate(&lost);
     bool found = false;
-    for (Value value : analysis.getValues()) {
+    for (Value value : analysis.getGraph().getValues()) {
       Operation *op = value.getDefiningOp();
       auto scopeAttr =
           op ? op->getAttrOfType<StringAttr>(kScopeAttr) : StringAttr();
       if (!scope.empty() && (!scopeAttr || scopeAttr.getValue() != scope))
         continue;
       found = true;
-      analysis.explain(value, llvm::outs());
+      explain(value, analysis.getGraph(), analysis.getPlacements(), lost,
+              analysis.getLayout()->none(), llvm::outs());
     }
     if (!found && !scope.empty()) {
       getOperation()->emitError()

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spmd/ReshardInserter.h"
+#include "passes/spmd/FactorChoice.h"
+#include "passes/spmd/PendingReductions.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -15,92 +16,79 @@ using namespace mlir::dist;
 /// axes, not of candidates, so that this many occur in no program known.
 static constexpr unsigned kMaxChoices = 1 << 14;
 
-bool ReshardInserter::joinDims(const ShardingRule &rule,
-                               const TensorRule &tensor,
-                               ArrayRef<DimShardingAttr> factors,
-                               SmallVectorImpl<DimShardingAttr> &out) const {
-  out.clear();
-  for (const auto &list : tensor.dims) {
-    if (list.empty()) {
-      out.push_back(layout.none());
-      continue;
-    }
-    if (list.size() == 1) {
-      out.push_back(factors[list[0]]);
-      continue;
-    }
-    SmallVector<DimShardingAttr, 2> parts;
-    SmallVector<int64_t, 2> sizes;
-    for (unsigned factor : list) {
-      parts.push_back(factors[factor]);
-      sizes.push_back(rule.factors[factor].size);
-    }
-    DimShardingAttr joined = layout.join(parts, sizes);
-    if (!joined)
-      return false;
-    out.push_back(joined);
-  }
-  return true;
-}
+namespace {
+/// A factor with a sharding that some tensor of the op has.
+struct Candidate {
+  unsigned factor;
+  DimShardingAttr sharding;
+  unsigned cause;
+  /// Number of operands that lie like this.
+  unsigned operands;
+  /// Whether leaving it unsharded may pay: another candidate wants its axes, or
+  /// some tensor lies otherwise.
+  bool isContested = false;
+};
 
-/// Bytes sent, in the limit of many devices: so that the choice does not depend
-/// on their number. Gathers and scatters send the tensor once, reductions
-/// twice, a moved axis next to nothing, and slices nothing.
-int64_t ReshardInserter::getMoveCost(int64_t bytes,
-                                     ArrayRef<DimShardingAttr> from,
-                                     ArrayRef<AxisRefAttr> partial,
-                                     ArrayRef<DimShardingAttr> to) const {
-  int64_t cost = 0;
-  SmallVector<AxisRefAttr, 4> goal;
-  for (DimShardingAttr dim : to)
-    if (dim != layout.none())
-      llvm::append_range(goal, dim.getAllAxes());
-  for (auto [before, after] : llvm::zip_equal(from, to)) {
-    if (before == after || layout.isPrefix(before, after))
-      continue;
-    SmallVector<AxisRefAttr> kept = after.getAllAxes();
-    for (AxisRefAttr axis : before.getAllAxes())
-      if (!llvm::is_contained(kept, axis))
-        cost += anyOverlap(axis, goal) ? bytes / 8 : bytes;
-      else if (before.getSubDims().size() != after.getSubDims().size())
-        cost += bytes;
-  }
-  for (AxisRefAttr axis : partial)
-    cost += anyOverlap(axis, goal) ? bytes : 2 * bytes;
-  return cost;
-}
+/// Bytes moved, after the user's fixed placements that are not kept.
+using Cost = std::pair<int64_t, int64_t>;
 
-Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
-                              ArrayRef<DimShardingAttr> factors) {
+class Chooser {
+public:
+  Chooser(Operation *op, const ShardingRule &rule, const MeshLayout &layout,
+          const PlacementGraph &graph, const Placements &targets,
+          const PlacedValues &values)
+      : op(op), rule(rule), layout(layout), graph(graph), targets(targets),
+        values(values), factors(choice.factors), causes(choice.causes) {}
+  void run();
+  FactorChoice take() { return std::move(choice); }
+
+private:
+  static constexpr unsigned kNone = PlacementGraph::kNone;
+
+  Cost getCost(ArrayRef<DimShardingAttr> factors) const;
+
+  Operation *op;
+  const ShardingRule &rule;
+  const MeshLayout &layout;
+  const PlacementGraph &graph;
+  const Placements &targets;
+  const PlacedValues &values;
+  FactorChoice choice;
+  SmallVector<DimShardingAttr, 8> &factors;
+  SmallVector<unsigned, 8> &causes;
+};
+} // namespace
+
+Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   Cost cost{0, 0};
   SmallVector<DimShardingAttr, 4> dims;
   auto add = [&](int64_t moved, Value value) {
     if (moved == 0)
       return;
-    unsigned index = analysis.getIndex(value);
-    cost.first += index != kNone && analysis.isPinned(index);
+    unsigned index = graph.getIndex(value);
+    cost.first += index != kNone && targets.isPinned(index);
     cost.second += moved;
   };
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands)) {
-    ShardingAttr from = getTie(operand);
-    if (!joinDims(rule, tensor, factors, dims))
+    ShardingAttr from = values.getTie(operand);
+    if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
       continue;
-    add(getMoveCost(getTensorBytes(operand.getType()), from.getDims(), {},
-                    dims),
+    add(getMoveCost(layout, getTensorBytes(operand.getType()), from.getDims(),
+                    {}, dims),
         operand);
   }
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule.results)) {
-    ShardingAttr to = getTarget(result);
-    if (!joinDims(rule, tensor, factors, dims))
+    ShardingAttr to = values.getTarget(result);
+    if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!to)
       continue;
     int64_t bytes = getTensorBytes(result.getType());
-    add(getMoveCost(bytes, dims, {}, to.getDims()), result);
+    add(getMoveCost(layout, bytes, dims, {}, to.getDims()), result);
     for (AxisRefAttr axis :
          getReduced(layout, rule, factors, result.getResultNumber()).axes) {
       SmallVector<AxisRefAttr, 4> goal;
@@ -112,9 +100,7 @@ Cost ReshardInserter::getCost(Operation *op, const ShardingRule &rule,
   return cost;
 }
 
-void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
-                                    SmallVectorImpl<DimShardingAttr> &factors,
-                                    SmallVectorImpl<unsigned> &causes) {
+void Chooser::run() {
   DimShardingAttr none = layout.none();
   factors.assign(rule.factors.size(), none);
   causes.assign(rule.factors.size(), kNone);
@@ -124,21 +110,15 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
                      ShardingAttr sharding, bool isOperand) {
     if (!sharding)
       return;
-    unsigned index = analysis.getIndex(value);
+    unsigned index = graph.getIndex(value);
     for (auto [dim, list] : llvm::enumerate(tensor.dims)) {
       DimShardingAttr whole = sharding.getDims()[dim];
-      if (isOperand && index != kNone && !analysis.getStoredAxes(index).empty())
-        whole = analysis.getSpoken(index, dim);
+      if (isOperand && index != kNone && !targets.getStoredAxes(index).empty())
+        whole = targets.getShardingForUse(index, dim);
       if (whole == none || list.empty())
         continue;
-      SmallVector<DimShardingAttr, 2> parts{whole};
-      if (list.size() > 1) {
-        SmallVector<int64_t, 2> sizes;
-        for (unsigned factor : list)
-          sizes.push_back(rule.factors[factor].size);
-        layout.split(whole, sizes, parts);
-      }
-      for (auto [factor, part] : llvm::zip_equal(list, parts)) {
+      for (auto [factor, part] :
+           llvm::zip_equal(list, rule.splitDim(layout, list, whole))) {
         if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
           continue;
         bool isEvenOnly = rule.factors[factor].evenOnly ||
@@ -147,14 +127,14 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
         if (isEvenOnly && !layout.isEven(part, rule.factors[factor].size))
           continue;
         unsigned cause =
-            index == kNone ? kNone : analysis.getDims(index)[dim].cause;
+            index == kNone ? kNone : targets.getDims(index)[dim].cause;
         bool isKnown = false;
         for (Candidate &known : candidates)
           if (known.factor == factor && known.sharding == part) {
             isKnown = true;
             known.operands += isOperand;
             // A directive says more than the parameter that it placed.
-            if (index != kNone && analysis.isPinned(index))
+            if (index != kNone && targets.isPinned(index))
               known.cause = cause;
           }
         if (isKnown)
@@ -165,10 +145,10 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   };
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands))
-    collect(operand, tensor, getTie(operand), true);
+    collect(operand, tensor, values.getTie(operand), true);
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
     if (isa<RankedTensorType>(result.getType()))
-      collect(result, tensor, getTarget(result), false);
+      collect(result, tensor, values.getTarget(result), false);
   if (candidates.empty())
     return;
 
@@ -183,7 +163,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         operands += llvm::is_contained(list, reduction.factor) &&
-                    getTie(operand) != nullptr;
+                    values.getTie(operand) != nullptr;
     if (reduction.operands < 2 || reduction.operands != operands)
       continue;
     SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();
@@ -215,8 +195,8 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       take(candidate);
   SmallVector<DimShardingAttr, 4> dims;
   auto disagrees = [&](Value value, const TensorRule &tensor, unsigned factor) {
-    ShardingAttr to = getTarget(value);
-    if (!to || !joinDims(rule, tensor, factors, dims))
+    ShardingAttr to = values.getTarget(value);
+    if (!to || !rule.joinDims(layout, tensor, factors, dims))
       return true;
     for (auto [dim, list] : llvm::enumerate(tensor.dims))
       if (llvm::is_contained(list, factor) && dims[dim] != to.getDims()[dim] &&
@@ -229,7 +209,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
       continue;
     for (auto [result, tensor] :
          llvm::zip_equal(op->getResults(), rule.results))
-      if (isa<RankedTensorType>(result.getType()) && getTarget(result) &&
+      if (isa<RankedTensorType>(result.getType()) && values.getTarget(result) &&
           disagrees(result, tensor, candidate.factor))
         candidate.isContested = true;
     // Factors of a merged dimension cannot always be joined.
@@ -237,7 +217,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         if (list.size() > 1 && llvm::is_contained(list, candidate.factor) &&
-            !joinDims(rule, tensor, factors, dims))
+            !rule.joinDims(layout, tensor, factors, dims))
           candidate.isContested = true;
   }
   for (const Candidate &candidate : candidates)
@@ -262,7 +242,7 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   Cost bestCost{INT64_MAX, INT64_MAX};
   unsigned bestCount = 0, choices = 0;
   auto judge = [&] {
-    Cost cost = getCost(op, rule, factors);
+    Cost cost = getCost(factors);
     if (cost.first == INT64_MAX)
       return;
     // Work done twice is no gain: of equal costs the more sharded.
@@ -313,4 +293,14 @@ void ReshardInserter::chooseFactors(Operation *op, const ShardingRule &rule,
   }
   factors.assign(best.begin(), best.end());
   causes.assign(bestCauses.begin(), bestCauses.end());
+}
+
+FactorChoice mlir::dist::chooseFactors(Operation *op, const ShardingRule &rule,
+                                       const MeshLayout &layout,
+                                       const PlacementGraph &graph,
+                                       const Placements &targets,
+                                       const PlacedValues &values) {
+  Chooser chooser(op, rule, layout, graph, targets, values);
+  chooser.run();
+  return chooser.take();
 }

@@ -8,12 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Iterators.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/spmd/ReshardInserter.h"
+#include "passes/spmd/TidyReshards.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -22,188 +20,131 @@ using namespace mlir::dist;
 // Ops in general
 //===----------------------------------------------------------------------===//
 
-bool ReshardInserter::settleResult(Value result, ShardingAttr natural,
-                                   function_ref<std::string()> text) {
-  ShardingAttr target = getTarget(result);
+bool ReshardInserter::placeResult(Value result, ShardingAttr natural,
+                                  function_ref<std::string()> text) {
+  ShardingAttr target = values.getTarget(result);
   if (!target || natural == target)
     return false;
-  setPlacement(result, natural);
+  values.setPlacement(result, natural);
   if (natural.withoutPartial() == target)
     return true; // pending: whoever needs it whole completes it
   Operation *op = result.getDefiningOp();
   OpBuilder builder(context);
   builder.setInsertionPointAfter(op);
-  unsigned cause = natural.isPartial() ? partialCauses.lookup(result) : kNone;
-  for (const auto &state : analysis.getDims(analysis.getIndex(result)))
+  unsigned cause = natural.isPartial() ? values.getPendingCause(result) : kNone;
+  for (const auto &state : targets.getDims(graph.getIndex(result)))
     if (cause == kNone && state.sharding != layout.none())
       cause = state.cause;
-  std::string because = getCauseText(cause);
+  std::string because = values.getCauseText(cause);
   Value reshard =
-      makeReshard(builder, op->getLoc(), result, natural, target,
-                  because.empty() ? text() : because + ": " + text(),
-                  op->getAttr(kScopeAttr));
+      values.makeReshard(builder, op->getLoc(), result, natural, target,
+                         because.empty() ? text() : because + ": " + text(),
+                         op->getAttr(kScopeAttr));
   result.replaceAllUsesExcept(reshard, reshard.getDefiningOp());
   return true;
 }
 
-LogicalResult ReshardInserter::visitGeneral(Operation *op) {
-  const ShardingRule &rule = *analysis.getRule(op);
-  SmallVector<DimShardingAttr, 8> factors;
-  SmallVector<unsigned, 8> causes;
-  chooseFactors(op, rule, factors, causes);
-
-  SmallVector<AxisRefAttr, 4> used;
-  for (DimShardingAttr sharding : factors)
-    llvm::append_range(used, sharding.getAllAxes());
-  // What each result is left to be reduced by: each in its own way.
-  SmallVector<Reduced, 2> pending;
-  std::optional<ReductionKind> reducedKind;
-  bool isOfOneKind = true;
-  for (unsigned result = 0; result < op->getNumResults(); ++result) {
-    pending.push_back(getReduced(layout, rule, factors, result));
-    if (pending.back().axes.empty())
-      continue;
-    isOfOneKind &= !reducedKind || reducedKind == pending.back().kind;
-    reducedKind = pending.back().kind;
-  }
-
-  // Do the reductions that operands still owe pass through?
-  SmallVector<AxisRefAttr, 4> passed;
-  SmallVector<bool, 8> isPassed(op->getNumOperands(), false);
-  unsigned passedCause = kNone;
-  ReductionKind kind = reducedKind.value_or(ReductionKind::Sum);
-  bool anyPartial = false;
-  int64_t partialBytes = 0, resultBytes = 0;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<RankedTensorType>(operand.get().getType()))
-      continue;
-    ShardingAttr now = getPlacement(operand.get());
-    if (!now || !now.isPartial())
-      continue;
-    if (!anyPartial) {
-      passed.assign(now.getPartialAxes().begin(), now.getPartialAxes().end());
-      if (!reducedKind)
-        kind = now.getPartialKind();
-      auto found = partialCauses.find(operand.get());
-      passedCause = found == partialCauses.end() ? kNone : found->second;
+std::string ReshardInserter::getCause(OpOperand &operand, ShardingAttr now,
+                                      ShardingAttr wanted,
+                                      const ShardingRule &rule,
+                                      const FactorChoice &choice,
+                                      const PendingPlan &plan) const {
+  unsigned number = operand.getOperandNumber();
+  Value value = operand.get();
+  Operation *op = operand.getOwner();
+  unsigned index = graph.getIndex(value), cause = kNone;
+  std::string text;
+  if (now && now.isPartial() && !plan.isPassed[number]) {
+    cause = values.getPendingCause(value);
+    Operation *source = value.getDefiningOp();
+    text = "completes the " +
+           stringifyReductionKind(now.getPartialKind()).str() + " over " +
+           printAxes(now.getPartialAxes()) + " that " +
+           (source ? describeOp(source) : "an argument") +
+           " left pending, for " + describeOp(op);
+  } else if (index != kNone && !targets.getStoredAxes(index).empty()) {
+    ArrayRef<AxisRefAttr> stored = targets.getStoredAxes(index);
+    for (const auto &state : targets.getDims(index))
+      if (cause == kNone && anyOverlap(stored, state.sharding.getAllAxes()))
+        cause = state.cause;
+    text = "gathers operand " + std::to_string(number) +
+           ", a parameter only stored over " + printAxes(stored) + ", for " +
+           describeOp(op);
+  } else {
+    // Who moves the axes that move; else who had put them there.
+    SmallVector<AxisRefAttr> axes;
+    unsigned origin = kNone;
+    for (auto [dim, after] : llvm::enumerate(wanted.getDims())) {
+      DimShardingAttr before = now ? now.getDims()[dim] : layout.none();
+      if (now && before == after)
+        continue;
+      llvm::append_range(axes, before.getAllAxes());
+      llvm::append_range(axes, after.getAllAxes());
+      if (origin == kNone && index != kNone && before != layout.none())
+        origin = targets.getDims(index)[dim].cause;
     }
-    anyPartial = true;
-    // What several ops use is completed once for all of them.
-    bool isOnlyUser = llvm::all_of(operand.get().getUsers(),
-                                   [&](Operation *user) { return user == op; });
-    if (isOnlyUser && now.getPartialKind() == kind &&
-        now.getPartialAxes() == ArrayRef(passed)) {
-      isPassed[operand.getOperandNumber()] = true;
-      partialBytes += getTensorBytes(operand.get().getType());
-    }
+    for (auto [factor, sharding] : llvm::enumerate(choice.factors))
+      if (cause == kNone && sharding != layout.none() &&
+          anyOverlap(axes, sharding.getAllAxes()))
+        cause = choice.causes[factor];
+    if (cause == kNone)
+      cause = origin;
+    // What keeps the operand from staying where it is.
+    std::string whole;
+    if (now)
+      for (auto [dim, list] : llvm::enumerate(rule.operands[number].dims))
+        if (now.getDims()[dim] != layout.none() &&
+            llvm::all_of(list, [&](unsigned factor) {
+              return rule.factors[factor].kind == FactorKind::Replicated;
+            }))
+          whole += (whole.empty() ? "" : ", ") + std::to_string(dim);
+    text = "moves operand " + std::to_string(number) + " for " + describeOp(op);
+    if (!whole.empty())
+      text += ", which needs dimension " + whole + " whole";
+    else if (SmallVector<AxisRefAttr, 4> used = choice.getAxes(); !used.empty())
+      text += ", which is sharded over " + printAxes(used);
   }
-  for (Value result : op->getResults())
-    if (isa<RankedTensorType>(result.getType()))
-      resultBytes += getTensorBytes(result.getType());
-  if (anyPartial) {
-    auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-    bool ok = iface && op->getNumResults() && isOfOneKind &&
-              !anyOverlap(passed, used) && llvm::is_contained(isPassed, true) &&
-              resultBytes <= partialBytes &&
-              iface.getPartialResult(isPassed, kind) == PartialResult::Partial;
-    if (!ok) {
-      passed.clear();
-      isPassed.assign(isPassed.size(), false);
-      passedCause = kNone;
-    }
-  }
-  for (Reduced &result : pending) {
-    if (result.axes.empty())
-      result.kind = kind;
-    addPending(layout, result.axes, passed);
-  }
+  std::string because = values.getCauseText(cause);
+  return because.empty() ? text : because + ": " + text;
+}
 
-  // Bring the operands into place.
+LogicalResult ReshardInserter::bringOperands(Operation *op,
+                                             const ShardingRule &rule,
+                                             const FactorChoice &choice,
+                                             const PendingPlan &plan) {
   SmallVector<DimShardingAttr, 4> dims;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       continue;
-    if (!joinDims(rule, rule.operands[number], factors, dims))
+    if (!rule.joinDims(layout, rule.operands[number], choice.factors, dims))
       return op->emitOpError() << "cannot be sharded as its operands are";
-    bool isInit = llvm::is_contained(rule.inits, number);
-    ReductionKind wantedKind = kind;
-    ArrayRef<AxisRefAttr> wantedPartial;
-    if (isPassed[number])
-      wantedPartial = passed;
-    if (isInit) {
-      const Reduced &result = pending[rule.getResultOfInit(op, number)];
+    ReductionKind kind = plan.kind;
+    ArrayRef<AxisRefAttr> partial;
+    if (plan.isPassed[number])
+      partial = plan.passed;
+    if (llvm::is_contained(rule.inits, number)) {
+      const Reduced &result = plan.results[rule.getResultOfInit(op, number)];
       if (!result.axes.empty() && !isNeutral(value, result.kind)) {
-        wantedKind = result.kind;
-        wantedPartial = result.axes;
+        kind = result.kind;
+        partial = result.axes;
       }
     }
-    ShardingAttr wanted = place(dims, wantedKind, wantedPartial);
-    ShardingAttr now = getPlacement(value);
-    Value ready = getAs(value, wanted, op, [&]() -> std::string {
-      unsigned cause = kNone;
-      std::string text;
-      if (now && now.isPartial() && !isPassed[number]) {
-        auto found = partialCauses.find(value);
-        cause = found == partialCauses.end() ? kNone : found->second;
-        Operation *source = value.getDefiningOp();
-        text = "completes the " +
-               stringifyReductionKind(now.getPartialKind()).str() + " over " +
-               printAxes(now.getPartialAxes()) + " that " +
-               (source ? describeOp(source) : "an argument") +
-               " left pending, for " + describeOp(op);
-      } else if (ArrayRef<AxisRefAttr> stored = getStoredAxes(value);
-                 !stored.empty()) {
-        for (const auto &state : analysis.getDims(analysis.getIndex(value)))
-          if (cause == kNone && anyOverlap(stored, state.sharding.getAllAxes()))
-            cause = state.cause;
-        text = "gathers operand " + std::to_string(number) +
-               ", a parameter only stored over " + printAxes(stored) +
-               ", for " + describeOp(op);
-      } else {
-        // Who moves the axes that move; else who had put them there.
-        SmallVector<AxisRefAttr> axes;
-        unsigned index = analysis.getIndex(value), origin = kNone;
-        for (auto [dim, after] : llvm::enumerate(wanted.getDims())) {
-          DimShardingAttr before = now ? now.getDims()[dim] : layout.none();
-          if (now && before == after)
-            continue;
-          llvm::append_range(axes, before.getAllAxes());
-          llvm::append_range(axes, after.getAllAxes());
-          if (origin == kNone && index != kNone && before != layout.none())
-            origin = analysis.getDims(index)[dim].cause;
-        }
-        for (auto [factor, sharding] : llvm::enumerate(factors))
-          if (cause == kNone && sharding != layout.none() &&
-              anyOverlap(axes, sharding.getAllAxes()))
-            cause = causes[factor];
-        if (cause == kNone)
-          cause = origin;
-        // What keeps the operand from staying where it is.
-        std::string whole;
-        if (now)
-          for (auto [dim, list] : llvm::enumerate(rule.operands[number].dims))
-            if (now.getDims()[dim] != layout.none() &&
-                llvm::all_of(list, [&](unsigned factor) {
-                  return rule.factors[factor].kind == FactorKind::Replicated;
-                }))
-              whole += (whole.empty() ? "" : ", ") + std::to_string(dim);
-        text = "moves operand " + std::to_string(number) + " for " +
-               describeOp(op);
-        if (!whole.empty())
-          text += ", which needs dimension " + whole + " whole";
-        else if (!used.empty())
-          text += ", which is sharded over " + printAxes(used);
-      }
-      std::string because = getCauseText(cause);
-      return because.empty() ? text : because + ": " + text;
-    });
-    operand.set(ready);
+    ShardingAttr now = values.getPlacement(value);
+    ShardingAttr wanted = values.place(dims, kind, partial);
+    operand.set(values.getAs(value, wanted, op, [&] {
+      return getCause(operand, now, wanted, rule, choice, plan);
+    }));
   }
-  replicateCaptures(op);
+  return success();
+}
 
-  // Where the results lie, and where they should.
+LogicalResult ReshardInserter::placeGeneralResults(Operation *op,
+                                                   const ShardingRule &rule,
+                                                   const FactorChoice &choice,
+                                                   const PendingPlan &plan) {
+  SmallVector<DimShardingAttr, 4> dims;
   SmallVector<Attribute, 2> shardings;
   bool changed = false;
   for (auto [result, tensor] :
@@ -212,27 +153,36 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       shardings.push_back(UnitAttr::get(context));
       continue;
     }
-    if (!joinDims(rule, tensor, factors, dims))
+    if (!rule.joinDims(layout, tensor, choice.factors, dims))
       return op->emitOpError() << "cannot be sharded as its results are";
-    const Reduced &left = pending[result.getResultNumber()];
-    ShardingAttr natural = place(dims, left.kind, left.axes);
+    const Reduced &left = plan.results[result.getResultNumber()];
+    ShardingAttr natural = values.place(dims, left.kind, left.axes);
     shardings.push_back(natural);
     if (natural.isPartial()) {
-      unsigned reducedCause =
-          left.factor == kNone ? kNone : causes[left.factor];
-      partialCauses[result] =
-          reducedCause != kNone ? reducedCause : passedCause;
+      unsigned cause =
+          left.factor == kNone ? kNone : choice.causes[left.factor];
+      values.setPendingCause(result, cause != kNone ? cause : plan.passedCause);
     }
-    changed |= settleResult(result, natural, [&] {
+    changed |= placeResult(result, natural, [&] {
       return natural.isPartial()
                  ? "completes the " + stringifyReductionKind(left.kind).str() +
                        " over " + printAxes(left.axes) + " of " + describeOp(op)
                  : "moves the result of " + describeOp(op);
     });
   }
-  if (op->getNumResults() && (changed || !op->hasAttr(shardingsName)))
-    setShardings(op, shardings);
+  if (op->getNumResults() && (changed || !values.hasShardings(op)))
+    values.setShardings(op, shardings);
   return success();
+}
+
+LogicalResult ReshardInserter::visitGeneral(Operation *op) {
+  const ShardingRule &rule = *graph.getRule(op);
+  FactorChoice choice = chooseFactors(op, rule, layout, graph, targets, values);
+  PendingPlan plan = planPending(op, rule, layout, choice, values);
+  if (failed(bringOperands(op, rule, choice, plan)))
+    return failure();
+  replicateCaptures(op);
+  return placeGeneralResults(op, rule, choice, plan);
 }
 
 /// Tensors that the body of an op reads from outside are needed whole.
@@ -246,7 +196,7 @@ void ReshardInserter::replicateCaptures(Operation *op) {
         if (!isa<RankedTensorType>(value.getType()) ||
             op->isAncestor(value.getParentBlock()->getParentOp()))
           continue;
-        operand.set(getAs(value, replicated(value), op, [&] {
+        operand.set(values.getAs(value, values.replicated(value), op, [&] {
           return "the body of " + describeOp(op) + " reads it at any index";
         }));
       }
@@ -298,57 +248,16 @@ LogicalResult ReshardInserter::visitBlock(Block &block) {
   return success();
 }
 
-void ReshardInserter::skipDetour(ReshardOp reshard) {
-  while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
-    Value middle = before.getResult();
-    if (!middle.hasOneUse() || synced.contains(middle) ||
-        constrained.contains(middle))
-      return;
-    // What completes a reduction belongs to the module that left it pending.
-    bool completes =
-        before.getSource().isPartial() && !reshard.getSource().isPartial();
-    if (completes) {
-      reshard.setCauseAttr(before.getCauseAttr());
-      if (Attribute scope = before->getAttr(kScopeAttr))
-        reshard->setAttr(kScopeAttr, scope);
-    }
-    reshard.getOperandMutable().assign(before.getOperand());
-    reshard.setSourceAttr(before.getSource());
-  }
-  if (reshard.getSource() == reshard.getSharding())
-    reshard.getResult().replaceAllUsesWith(reshard.getOperand());
-}
-
 LogicalResult ReshardInserter::run(Operation *module) {
-  SmallVector<Operation *> functions;
-  for (Operation &op : module->getRegion(0).getOps())
-    if (auto function = dyn_cast<FunctionOpInterface>(op);
-        function && !function.isExternal())
+  SmallVector<FunctionOpInterface> functions;
+  for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
+    if (!function.isExternal())
       functions.push_back(function);
-  for (Operation *op : functions) {
-    auto function = cast<FunctionOpInterface>(op);
+  for (FunctionOpInterface function : functions)
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
-  }
-  for (Operation *op : functions) {
-    // What was only made for others is not needed itself.
-    auto function = cast<FunctionOpInterface>(op);
-    auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
-      function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
-    };
-    auto eraseUnused = [](Operation *nested) {
-      if (nested->use_empty() && nested->getNumResults() == 1 &&
-          (isFreeValue(nested->getResult(0)) || isa<ReshardOp>(nested)))
-        nested->erase();
-    };
-    visitBackwards(eraseUnused);
-    sliceWholeConstants(function);
-    visitBackwards([&](Operation *nested) {
-      if (auto reshard = dyn_cast<ReshardOp>(nested))
-        skipDetour(reshard);
-      eraseUnused(nested);
-    });
-  }
+  for (FunctionOpInterface function : functions)
+    tidyReshards(function, values);
   return success();
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/spmd/PlacementAnalysis.h"
+#include "passes/spmd/SeedPlacements.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -29,13 +29,14 @@ static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
   return axes;
 }
 
-void PlacementAnalysis::findStoredParameters() {
-  // Axes that shard inputs by the user's word, and parameters that may be
+void mlir::dist::findStoredParameters(const PlacementGraph &graph,
+                                      Placements &placements) {
+  // Axes over which annotations shard inputs, and parameters that may be
   // stored over them.
   SmallVector<AxisRefAttr> inputAxes;
   SmallVector<unsigned> parameters;
   bool isPropagated = false;
-  for (auto [index, value] : llvm::enumerate(values)) {
+  for (auto [index, value] : llvm::enumerate(graph.getValues())) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument) {
       isPropagated |= value.getDefiningOp()->hasAttr(kShardingsAttr);
@@ -47,14 +48,14 @@ void PlacementAnalysis::findStoredParameters() {
       continue;
     unsigned number = argument.getArgNumber();
     if (!function.getArgAttr(number, kParameterAttr)) {
-      for (const DimState &state : getDims(index))
+      for (const Placements::DimState &state : placements.getDims(index))
         llvm::append_range(inputAxes, state.sharding.getAllAxes());
       continue;
     }
     // An earlier run has decided.
     if (auto axes = function.getArgAttrOfType<ArrayAttr>(number, kStoredAttr)) {
       isPropagated = true;
-      stored[index] = getAxisRefs(axes);
+      placements.setStoredAxes(index, getAxisRefs(axes));
     }
     parameters.push_back(index);
   }
@@ -62,33 +63,16 @@ void PlacementAnalysis::findStoredParameters() {
     return;
   for (unsigned index : parameters) {
     SmallVector<AxisRefAttr, 1> axes;
-    for (const DimState &state : getDims(index))
+    for (const Placements::DimState &state : placements.getDims(index))
       for (AxisRefAttr axis : state.sharding.getAllAxes())
         if (anyOverlap(axis, inputAxes))
           axes.push_back(axis);
     if (axes.empty())
       continue;
-    SmallVector<AxisRefAttr> used = findAxesOfUse(values[index]);
+    SmallVector<AxisRefAttr> used = findAxesOfUse(graph.getValues()[index]);
     llvm::erase_if(axes,
                    [&](AxisRefAttr axis) { return anyOverlap(axis, used); });
     if (!axes.empty())
-      stored[index] = std::move(axes);
+      placements.setStoredAxes(index, axes);
   }
-}
-
-DimShardingAttr PlacementAnalysis::getSpoken(unsigned value,
-                                             unsigned dim) const {
-  DimShardingAttr sharding = getDims(value)[dim].sharding;
-  ArrayRef<AxisRefAttr> axes = getStoredAxes(value);
-  if (axes.empty() || sharding == layout->none())
-    return sharding;
-  int64_t size =
-      cast<RankedTensorType>(values[value].getType()).getDimSize(dim);
-  SmallVector<Piece, 2> pieces = layout->pieces(sharding, size);
-  for (Piece &piece : pieces) {
-    auto *first = llvm::find_if(
-        piece.axes, [&](AxisRefAttr axis) { return anyOverlap(axis, axes); });
-    piece.axes.erase(first, piece.axes.end());
-  }
-  return layout->canonical(pieces);
 }

@@ -163,7 +163,7 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
     Pure, SameOperandsAndResultType]> {
   let summary = "The value is placed like this";
   let description = [{
-    The user's word on a value inside a function. Open dimensions (`?`) leave
+    An annotation of a value inside a function. Open dimensions (`?`) leave
     propagation free to shard them further.
 
     ```mlir

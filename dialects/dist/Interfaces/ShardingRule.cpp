@@ -23,6 +23,48 @@ std::optional<ReductionKind> ShardingRule::getReduction(unsigned factor,
   return known.reduction;
 }
 
+SmallVector<DimShardingAttr, 2>
+ShardingRule::splitDim(const MeshLayout &layout, ArrayRef<unsigned> list,
+                       DimShardingAttr dim) const {
+  SmallVector<DimShardingAttr, 2> parts{dim};
+  if (list.size() == 1)
+    return parts;
+  SmallVector<int64_t, 2> sizes;
+  for (unsigned factor : list)
+    sizes.push_back(factors[factor].size);
+  layout.split(dim, sizes, parts);
+  return parts;
+}
+
+DimShardingAttr
+ShardingRule::joinDim(const MeshLayout &layout, ArrayRef<unsigned> list,
+                      ArrayRef<DimShardingAttr> shardings) const {
+  if (list.empty())
+    return layout.none();
+  if (list.size() == 1)
+    return shardings[list[0]];
+  SmallVector<DimShardingAttr, 2> parts;
+  SmallVector<int64_t, 2> sizes;
+  for (unsigned factor : list) {
+    parts.push_back(shardings[factor]);
+    sizes.push_back(factors[factor].size);
+  }
+  return layout.join(parts, sizes);
+}
+
+bool ShardingRule::joinDims(const MeshLayout &layout, const TensorRule &tensor,
+                            ArrayRef<DimShardingAttr> shardings,
+                            SmallVectorImpl<DimShardingAttr> &out) const {
+  out.clear();
+  for (const auto &list : tensor.dims) {
+    DimShardingAttr joined = joinDim(layout, list, shardings);
+    if (!joined)
+      return false;
+    out.push_back(joined);
+  }
+  return true;
+}
+
 unsigned ShardingRule::getResultOfInit(Operation *op, unsigned operand) const {
   if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
     if (destination.isDpsInit(&op->getOpOperand(operand)))

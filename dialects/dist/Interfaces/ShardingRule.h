@@ -78,6 +78,21 @@ struct ShardingRule {
   std::optional<ReductionKind> getReduction(unsigned factor,
                                             unsigned result) const;
 
+  /// The sharding of each factor of a dimension that is a product of `list`,
+  /// where the dimension is sharded as `dim`; of what does not fit the major
+  /// axes.
+  SmallVector<DimShardingAttr, 2> splitDim(const MeshLayout &layout,
+                                           ArrayRef<unsigned> list,
+                                           DimShardingAttr dim) const;
+  /// The sharding of such a dimension where the op's factors are sharded as
+  /// `shardings`; null where there is none.
+  DimShardingAttr joinDim(const MeshLayout &layout, ArrayRef<unsigned> list,
+                          ArrayRef<DimShardingAttr> shardings) const;
+  /// The same for all dimensions of a tensor; false where one has none.
+  bool joinDims(const MeshLayout &layout, const TensorRule &tensor,
+                ArrayRef<DimShardingAttr> shardings,
+                SmallVectorImpl<DimShardingAttr> &out) const;
+
   /// The result that an operand of `inits` is accumulated into: in destination
   /// style the one it is tied to, else the i-th init belongs to the i-th
   /// result.

@@ -71,6 +71,13 @@ def User_AnyAndMostOp : User_RuledOp<"any_and_most", []> {
   let assemblyFormat = "$left `,` $right attr-dict `:` type($left) `,` type($right) `->` type($result)";
 }
 
+def User_ClipOp : User_Op<"clip"> {
+  let summary = "[n, m], [m]: every element limited by its column's; has its rule from an external model";
+  let arguments = (ins AnyRankedTensor:$operand, AnyRankedTensor:$limits);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand `by` $limits attr-dict `:` type($operand) `,` type($limits) `->` type($result)";
+}
+
 def User_OpaqueOp : User_Op<"opaque"> {
   let summary = "Says nothing about its dimensions";
   let arguments = (ins AnyRankedTensor:$operand);

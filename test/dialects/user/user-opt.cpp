@@ -144,11 +144,35 @@ LogicalResult user::IotaOp::makeLocal(OpBuilder &builder,
   return dist::setLocalResultTypes(*this, view);
 }
 
+// docs/placement.md shows this.
+/// Every element is limited by `limits`, one for each column: [n, m], [m].
+struct ClipModel
+    : dist::ShardingRuleOpInterface::ExternalModel<ClipModel, user::ClipOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    ShardingRule rule;
+    unsigned n = rule.addFactor(type.getDimSize(0));
+    unsigned m = rule.addFactor(type.getDimSize(1));
+    rule.operands.resize(2);
+    rule.operands[0].dims = {{n}, {m}};
+    rule.operands[1].dims = {{m}};
+    rule.results.push_back(rule.operands[0]);
+    return rule;
+  }
+};
+
+static void registerClipModel(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, user::UserDialect *) {
+    user::ClipOp::attachInterface<ClipModel>(*context);
+  });
+}
+
 int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registry.insert<dist::DistDialect, user::UserDialect>();
   dist::registerShardingRules(registry);
+  registerClipModel(registry);
   dist::registerDistPasses();
   dist::registerSpmdPipeline();
   return asMainReturnCode(

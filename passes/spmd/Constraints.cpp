@@ -1,4 +1,4 @@
-//===- UserWord.cpp - Constraints and syncs become reshards ---------------===//
+//===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
 #include "passes/spmd/ReshardInserter.h"
 
@@ -6,12 +6,12 @@ using namespace mlir;
 using namespace mlir::dist;
 
 void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
-  ShardingAttr wanted = getTarget(constraint.getResult());
-  Value ready = getAs(constraint.getOperand(), wanted, constraint, [&] {
+  ShardingAttr wanted = values.getTarget(constraint.getResult());
+  Value ready = values.getAs(constraint.getOperand(), wanted, constraint, [&] {
     return constraint.getCause() ? constraint.getCause()->str()
                                  : std::string("dist.sharding_constraint");
   });
-  constrained.insert(ready);
+  values.setConstrained(ready);
   constraint.getResult().replaceAllUsesWith(ready);
   constraint.erase();
 }
@@ -21,28 +21,23 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
 void ReshardInserter::visitReshard(ReshardOp reshard) {
   Value value = reshard.getOperand();
   ShardingAttr wanted = reshard.getSharding();
-  if (isFreeValue(value) && !getPlacement(value))
-    value = makeFree(value, wanted.withoutPartial());
-  ShardingAttr now = getPlacement(value);
+  if (isFreeValue(value) && !values.getPlacement(value))
+    value = values.makeFree(value, wanted.withoutPartial());
+  ShardingAttr now = values.getPlacement(value);
   if (now == wanted) {
     reshard.getResult().replaceAllUsesWith(value);
     reshard.erase();
     return;
   }
   reshard.getOperandMutable().assign(value);
-  reshard.setSourceAttr(now);
-  setPlacement(reshard.getResult(), wanted);
-  setShardings(reshard, wanted);
-  copies[getOriginal(value)].push_back(reshard);
-  // It may stand for a sync: who uses it uses that.
-  synced.insert(reshard.getResult());
+  values.adopt(reshard, now);
 }
 
 LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   Value operand = sync.getOperand();
-  if (isFreeValue(operand) && !getPlacement(operand))
-    operand = makeFree(operand, replicated(operand));
-  ShardingAttr now = getPlacement(operand);
+  if (isFreeValue(operand) && !values.getPlacement(operand))
+    operand = values.makeFree(operand, values.replicated(operand));
+  ShardingAttr now = values.getPlacement(operand);
   auto type = cast<RankedTensorType>(operand.getType());
   // Axes of one device need no communication.
   SmallVector<AxisRefAttr> axes = getAxisRefs(sync.getAxes());
@@ -104,8 +99,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                         "dimension " +
                         Twine(dim));
   }
-  ShardingAttr wanted = place(dims, now.getPartialKind(), partial);
-  Value ready = getAs(operand, wanted, sync, [&] {
+  ShardingAttr wanted = values.place(dims, now.getPartialKind(), partial);
+  Value ready = values.getAs(operand, wanted, sync, [&] {
     if (StringAttr cause = sync.getCauseAttr())
       return cause.str();
     std::string text;
@@ -118,8 +113,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
       os << " (" << at << ")";
     return text;
   });
-  // Who uses a sync's result uses that, not what the sync was made from.
-  synced.insert(ready);
+  values.setSynced(ready);
   sync.getResult().replaceAllUsesWith(ready);
   sync.erase();
   return success();

@@ -1,45 +1,58 @@
-//===- ReshardInserter.cpp - Where values lie while reshards are inserted -===//
+//===- PlacedValues.cpp - Values while reshards are inserted --------------===//
 
-#include "passes/spmd/ReshardInserter.h"
+#include "passes/spmd/PlacedValues.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-std::string ReshardInserter::getCauseText(unsigned cause) const {
-  return cause < analysis.getCauses().size() ? analysis.getCauses()[cause]
-                                             : std::string();
+int64_t mlir::dist::getMoveCost(const MeshLayout &layout, int64_t bytes,
+                                ArrayRef<DimShardingAttr> from,
+                                ArrayRef<AxisRefAttr> partial,
+                                ArrayRef<DimShardingAttr> to) {
+  int64_t cost = 0;
+  SmallVector<AxisRefAttr, 4> goal;
+  for (DimShardingAttr dim : to)
+    if (dim != layout.none())
+      llvm::append_range(goal, dim.getAllAxes());
+  for (auto [before, after] : llvm::zip_equal(from, to)) {
+    if (before == after || layout.isPrefix(before, after))
+      continue;
+    SmallVector<AxisRefAttr> kept = after.getAllAxes();
+    for (AxisRefAttr axis : before.getAllAxes())
+      if (!llvm::is_contained(kept, axis))
+        cost += anyOverlap(axis, goal) ? bytes / 8 : bytes;
+      else if (before.getSubDims().size() != after.getSubDims().size())
+        cost += bytes;
+  }
+  for (AxisRefAttr axis : partial)
+    cost += anyOverlap(axis, goal) ? bytes : 2 * bytes;
+  return cost;
 }
 
-//===----------------------------------------------------------------------===//
-// Placements of values
-//===----------------------------------------------------------------------===//
+ShardingAttr PlacedValues::place(ArrayRef<DimShardingAttr> dims,
+                                 ReductionKind kind,
+                                 ArrayRef<AxisRefAttr> partial) const {
+  // Equal placements are one attribute.
+  if (partial.empty())
+    kind = ReductionKind::Sum;
+  return ShardingAttr::get(context, layout.getName(), dims, kind, partial);
+}
 
-ShardingAttr ReshardInserter::getPlacement(Value value) {
-  unsigned index = analysis.getIndex(value);
+ShardingAttr PlacedValues::getPlacement(Value value) const {
+  unsigned index = graph.getIndex(value);
   if (index == kNone)
     return newPlacements.lookup(value);
-  return placements[index] ? placements[index] : analysis.getSharding(index);
+  return placements[index] ? placements[index] : targets.getSharding(index);
 }
 
-ShardingAttr ReshardInserter::getTarget(Value value) {
-  unsigned index = analysis.getIndex(value);
-  return index == kNone ? ShardingAttr() : analysis.getSharding(index);
+ShardingAttr PlacedValues::getTarget(Value value) const {
+  unsigned index = graph.getIndex(value);
+  return index == kNone ? ShardingAttr() : targets.getSharding(index);
 }
 
-/// The placement that the only result of an op was given.
-static ShardingAttr getPlacementOf(Operation *op) {
-  return cast<ShardingAttr>(op->getAttrOfType<ArrayAttr>(kShardingsAttr)[0]);
-}
-
-void ReshardInserter::setShardings(Operation *op,
-                                   ArrayRef<Attribute> shardings) {
-  op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
-}
-
-Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
+Value PlacedValues::makeFree(Value value, ShardingAttr wanted) {
   // Pending is free as well: partition makes all but the first device neutral.
   Value &version = versions[{value, wanted}];
   if (version)
@@ -48,7 +61,7 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   // The op itself serves its first user.
-  if (!op->hasAttr(shardingsName)) {
+  if (!hasShardings(op)) {
     setShardings(op, wanted);
     if (auto fill = dyn_cast<linalg::FillOp>(op)) {
       Value made = makeFree(fill.getDpsInitOperand(0)->get(), wanted);
@@ -73,46 +86,9 @@ Value ReshardInserter::makeFree(Value value, ShardingAttr wanted) {
   return versions[{value, wanted}] = copy->getResult(0);
 }
 
-void ReshardInserter::sliceWholeConstants(FunctionOpInterface function) {
-  llvm::MapVector<Attribute, SmallVector<Operation *, 2>> constants;
-  function.getFunctionBody().walk([&](Operation *op) {
-    ElementsAttr elements;
-    if (op->hasTrait<OpTrait::ConstantLike>() && op->hasAttr(shardingsName) &&
-        matchPattern(op, m_Constant(&elements)) &&
-        !isa<SplatElementsAttr>(elements))
-      constants[elements].push_back(op);
-  });
-  for (auto &[elements, ops] : constants) {
-    auto isWhole = [](Operation *op) {
-      return getPlacementOf(op).isReplicated();
-    };
-    auto *found = llvm::find_if(ops, isWhole);
-    if (found == ops.end())
-      continue;
-    Operation *whole = *found;
-    Block &body = function.getFunctionBody().front();
-    whole->moveBefore(&body, body.begin());
-    llvm::SmallDenseMap<Attribute, Value> slices;
-    for (Operation *op : ops) {
-      if (isWhole(op))
-        continue;
-      Value &slice = slices[getPlacementOf(op)];
-      OpBuilder builder(context);
-      builder.setInsertionPointAfter(whole);
-      if (!slice)
-        slice = makeReshard(builder, op->getLoc(), whole->getResult(0),
-                            getPlacementOf(whole), getPlacementOf(op),
-                            "slice of a constant that is needed whole", {});
-      op->getResult(0).replaceAllUsesWith(slice);
-      op->erase();
-    }
-  }
-}
-
-Value ReshardInserter::makeReshard(OpBuilder &builder, Location loc,
-                                   Value value, ShardingAttr from,
-                                   ShardingAttr to, StringRef cause,
-                                   Attribute scope) {
+Value PlacedValues::makeReshard(OpBuilder &builder, Location loc, Value value,
+                                ShardingAttr from, ShardingAttr to,
+                                StringRef cause, Attribute scope) {
   auto reshard = ReshardOp::create(builder, loc, value.getType(), value, from,
                                    to, builder.getStringAttr(cause));
   setShardings(reshard, to);
@@ -123,7 +99,7 @@ Value ReshardInserter::makeReshard(OpBuilder &builder, Location loc,
   return reshard;
 }
 
-Value ReshardInserter::getOriginal(Value value) const {
+Value PlacedValues::getOriginal(Value value) const {
   while (auto reshard = value.getDefiningOp<ReshardOp>()) {
     if (synced.contains(value))
       break;
@@ -132,7 +108,7 @@ Value ReshardInserter::getOriginal(Value value) const {
   return value;
 }
 
-Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
+Value PlacedValues::getNearest(Value value, ShardingAttr wanted) const {
   Value original = getOriginal(value);
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
@@ -144,7 +120,8 @@ Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
     if (from.getPartialKind() == wanted.getPartialKind() &&
         pending == wanted.getPartialAxes())
       pending = {};
-    return getMoveCost(bytes, from.getDims(), pending, wanted.getDims());
+    return getMoveCost(layout, bytes, from.getDims(), pending,
+                       wanted.getDims());
   };
   Value nearest = original;
   int64_t least = getDistance(original);
@@ -160,8 +137,8 @@ Value ReshardInserter::getNearest(Value value, ShardingAttr wanted) {
   return nearest;
 }
 
-Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
-                             function_ref<std::string()> cause) {
+Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
+                          function_ref<std::string()> cause) {
   if (isFreeValue(value) && !wanted.isPartial())
     return makeFree(value, wanted);
   if (isFreeValue(value))
@@ -183,4 +160,13 @@ Value ReshardInserter::getAs(Value value, ShardingAttr wanted, Operation *user,
       scope = theirs;
   return makeReshard(builder, user->getLoc(), value, from, wanted, cause(),
                      scope);
+}
+
+void PlacedValues::adopt(ReshardOp reshard, ShardingAttr now) {
+  reshard.setSourceAttr(now);
+  setPlacement(reshard.getResult(), reshard.getSharding());
+  setShardings(reshard, reshard.getSharding());
+  copies[getOriginal(reshard.getOperand())].push_back(reshard);
+  // It may stand for a sync.
+  setSynced(reshard.getResult());
 }

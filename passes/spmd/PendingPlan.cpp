@@ -1,0 +1,78 @@
+//===- PendingPlan.cpp - Reductions that pass through an op ---------------===//
+
+#include "passes/spmd/PendingPlan.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static int64_t getBytes(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types)
+    bytes += getTensorBytes(type);
+  return bytes;
+}
+
+PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
+                                    const MeshLayout &layout,
+                                    const FactorChoice &choice,
+                                    const PlacedValues &values) {
+  PendingPlan plan;
+  plan.isPassed.assign(op->getNumOperands(), false);
+  // What each result is left to be reduced by: each in its own way.
+  std::optional<ReductionKind> reducedKind;
+  bool isOfOneKind = true;
+  for (unsigned result = 0; result < op->getNumResults(); ++result) {
+    Reduced reduced = getReduced(layout, rule, choice.factors, result);
+    if (!reduced.axes.empty()) {
+      isOfOneKind &= !reducedKind || reducedKind == reduced.kind;
+      reducedKind = reduced.kind;
+    }
+    plan.results.push_back(std::move(reduced));
+  }
+
+  plan.kind = reducedKind.value_or(ReductionKind::Sum);
+  bool anyPartial = false;
+  int64_t partialBytes = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    ShardingAttr now = values.getPlacement(operand.get());
+    if (!now || !now.isPartial())
+      continue;
+    if (!anyPartial) {
+      llvm::append_range(plan.passed, now.getPartialAxes());
+      if (!reducedKind)
+        plan.kind = now.getPartialKind();
+      plan.passedCause = values.getPendingCause(operand.get());
+    }
+    anyPartial = true;
+    // What several ops use is completed once for all of them.
+    bool isOnlyUser = llvm::all_of(operand.get().getUsers(),
+                                   [&](Operation *user) { return user == op; });
+    if (isOnlyUser && now.getPartialKind() == plan.kind &&
+        now.getPartialAxes() == ArrayRef(plan.passed)) {
+      plan.isPassed[operand.getOperandNumber()] = true;
+      partialBytes += getTensorBytes(operand.get().getType());
+    }
+  }
+  if (anyPartial) {
+    auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+    bool passes = iface && op->getNumResults() && isOfOneKind &&
+                  !anyOverlap(plan.passed, choice.getAxes()) &&
+                  llvm::is_contained(plan.isPassed, true) &&
+                  getBytes(op->getResultTypes()) <= partialBytes &&
+                  iface.getPartialResult(plan.isPassed, plan.kind) ==
+                      PartialResult::Partial;
+    if (!passes) {
+      plan.passed.clear();
+      plan.isPassed.assign(plan.isPassed.size(), false);
+      plan.passedCause = PlacementGraph::kNone;
+    }
+  }
+  for (Reduced &result : plan.results) {
+    if (result.axes.empty())
+      result.kind = plan.kind;
+    addPending(layout, result.axes, plan.passed);
+  }
+  return plan;
+}

@@ -1,0 +1,35 @@
+//===- PendingPlan.h - Reductions that pass through an op -------*- C++ -*-===//
+//
+// Which reductions pending in an op's operands pass through it, and which must
+// be completed before it. Needs the choice of factors and the operands' present
+// placements; changes nothing. A reduction passes where the op commutes with it
+// and that makes it no larger.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SPMD_PENDINGPLAN_H
+#define DIST_PASSES_SPMD_PENDINGPLAN_H
+
+#include "passes/spmd/FactorChoice.h"
+#include "passes/spmd/PendingReductions.h"
+
+namespace mlir::dist {
+
+struct PendingPlan {
+  /// What is pending in each result: what sharded factors leave, and what
+  /// passes.
+  SmallVector<Reduced, 2> results;
+  /// What passes, and through which operands.
+  ReductionKind kind = ReductionKind::Sum;
+  SmallVector<AxisRefAttr, 4> passed;
+  SmallVector<bool, 8> isPassed;
+  unsigned passedCause = PlacementGraph::kNone;
+};
+
+PendingPlan planPending(Operation *op, const ShardingRule &rule,
+                        const MeshLayout &layout, const FactorChoice &choice,
+                        const PlacedValues &values);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SPMD_PENDINGPLAN_H

@@ -1,0 +1,178 @@
+//===- SeedPlacements.cpp - What the annotations ask for ------------------===//
+
+#include "passes/spmd/SeedPlacements.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/PlacementText.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static LogicalResult refusePending(ShardingAttr sharding, Operation *at) {
+  if (!sharding || !sharding.isPartial())
+    return success();
+  return at->emitOpError() << "is placed as " << sharding
+                           << ", but pending reductions arise from ops; "
+                           << "a placement that asks for one cannot be used";
+}
+
+namespace {
+class Seeder {
+public:
+  Seeder(const PlacementGraph &graph, const MeshLayout &layout,
+         Placements &placements)
+      : graph(graph), layout(layout), placements(placements) {}
+
+  LogicalResult seedFunction(FunctionOpInterface function);
+  LogicalResult seedConstraint(ShardingConstraintOp constraint);
+  void seedEarlierRun(Operation *op, ArrayAttr shardings);
+
+private:
+  LogicalResult seedValue(unsigned value, ShardingAttr sharding, unsigned cause,
+                          Operation *at);
+
+  const PlacementGraph &graph;
+  const MeshLayout &layout;
+  Placements &placements;
+};
+} // namespace
+
+LogicalResult Seeder::seedValue(unsigned value, ShardingAttr sharding,
+                                unsigned cause, Operation *at) {
+  if (failed(refusePending(sharding, at)))
+    return failure();
+  RankedTensorType type = graph.getType(value);
+  for (auto [index, state] : llvm::enumerate(placements.getDims(value))) {
+    DimShardingAttr dim = sharding.getDims()[index];
+    DimShardingAttr wanted = layout.canonical(dim, type.getDimSize(index));
+    if (state.sharding != layout.none() && wanted != state.sharding &&
+        !layout.isPrefix(wanted, state.sharding))
+      return at->emitOpError()
+             << "asks for " << printDim(wanted) << " on dimension " << index
+             << " of a value that "
+             << (state.cause == Placements::kNone
+                     ? "an earlier run"
+                     : StringRef(placements.getCauses()[state.cause]))
+             << " places as " << printDim(state.sharding);
+    if (wanted != layout.none()) {
+      state.sharding = wanted;
+      state.cause = cause;
+    }
+    state.isClosed |= !dim.getIsOpen();
+  }
+  return success();
+}
+
+/// Who places an argument, for explanations.
+static std::string getCause(FunctionOpInterface function,
+                            BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  if (auto cause = function.getArgAttrOfType<StringAttr>(number, kCauseAttr))
+    return cause.str();
+  std::string name = "argument " + std::to_string(number);
+  for (StringRef attr : {kParameterAttr, kInputAttr})
+    if (auto given = function.getArgAttrOfType<StringAttr>(number, attr))
+      name = (attr == kParameterAttr ? "parameter '" : "input '") +
+             given.str() + "'";
+  std::string at = describeLocation(argument.getLoc());
+  return "the sharding of " + name + (at.empty() ? "" : " (" + at + ")");
+}
+
+LogicalResult Seeder::seedFunction(FunctionOpInterface function) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto sharding = function.getArgAttrOfType<ShardingAttr>(
+        argument.getArgNumber(), kShardingAttr);
+    unsigned value = graph.getIndex(argument);
+    if (!sharding || value == PlacementGraph::kNone)
+      continue;
+    unsigned cause = placements.addCause(getCause(function, argument));
+    if (failed(seedValue(value, sharding, cause, function)))
+      return failure();
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (failed(refusePending(
+            function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr),
+            function)))
+      return failure();
+  return success();
+}
+
+LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
+  unsigned cause = placements.addCause(
+      constraint.getCause()
+          ? constraint.getCause()->str()
+          : "the constraint at " + describeLocation(constraint.getLoc()));
+  unsigned value = graph.getIndex(constraint.getResult());
+  if (failed(seedValue(value, constraint.getSharding(), cause, constraint)))
+    return failure();
+  placements.pin(value);
+  unsigned operand = graph.getIndex(constraint.getOperand());
+  if (operand != PlacementGraph::kNone)
+    placements.pin(operand);
+  return success();
+}
+
+/// What --dist-propagate wrote.
+void Seeder::seedEarlierRun(Operation *op, ArrayAttr shardings) {
+  for (auto [result, attr] : llvm::zip_equal(op->getResults(), shardings)) {
+    auto sharding = dyn_cast<ShardingAttr>(attr);
+    unsigned value = graph.getIndex(result);
+    if (!sharding || value == PlacementGraph::kNone)
+      continue;
+    for (auto [state, dim, size] :
+         llvm::zip_equal(placements.getDims(value), sharding.getDims(),
+                         graph.getType(value).getShape()))
+      state.sharding = layout.canonical(dim, size);
+  }
+}
+
+LogicalResult mlir::dist::seedPlacements(Operation *module,
+                                         const PlacementGraph &graph,
+                                         const MeshLayout &layout,
+                                         Placements &placements) {
+  Seeder seeder(graph, layout, placements);
+  WalkResult result = module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      if (function.isExternal())
+        return WalkResult::skip();
+      return WalkResult(seeder.seedFunction(function));
+    }
+    if (auto shardings = op->getAttrOfType<ArrayAttr>(kShardingsAttr))
+      seeder.seedEarlierRun(op, shardings);
+    if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+      if (failed(seeder.seedConstraint(constraint)))
+        return WalkResult::interrupt();
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void mlir::dist::seedSyncs(const PlacementGraph &graph,
+                           const MeshLayout &layout, Placements &placements) {
+  for (const PlacementGraph::Node &node : graph.getNodes()) {
+    auto sync = dyn_cast<SyncOp>(node.op);
+    unsigned to = sync ? graph.getLinks(node)[1] : PlacementGraph::kNone;
+    if (to == PlacementGraph::kNone)
+      continue;
+    unsigned cause = placements.addCause(
+        sync.getCause()
+            ? sync.getCause()->str()
+            : "dist.sync " + stringifySyncMode(sync.getMode()).str() + " " +
+                  stringifySyncKind(sync.getKind()).str());
+    std::optional<int64_t> dim =
+        sync.getKind() == SyncKind::AllToAll ? sync.getToDim() : sync.getDim();
+    if (!dim || sync.getKind() == SyncKind::AllGather)
+      continue;
+    Piece piece{graph.getType(to).getDimSize(*dim), {}};
+    for (AxisRefAttr axis : getAxisRefs(sync.getAxes()))
+      piece.axes.push_back(axis);
+    DimShardingAttr sharding = layout.canonical(piece);
+    Placements::DimState &state = placements.getDims(to)[*dim];
+    if (state.sharding == layout.none() &&
+        placements.fits(to, *dim, sharding)) {
+      state.sharding = sharding;
+      state.cause = cause;
+    }
+  }
+}
