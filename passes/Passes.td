@@ -123,7 +123,7 @@ def InsertReshardsPass : Pass<"dist-insert-reshards", "ModuleOp"> {
   let summary = "Makes every disagreement of placements a dist.reshard: level 2";
   let description = [{
     Every op decides which of its factors each axis shards, so that the fewest
-    bytes move; operands and results that lie otherwise are resharded. Pending
+    bytes move; operands and results that are placed otherwise are resharded. Pending
     reductions pass through ops that commute with them and are completed once.
     Constraints and syncs are checked, used up, and removed; a sync that the
     placements contradict is an error.

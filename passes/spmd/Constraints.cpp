@@ -17,7 +17,7 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
 }
 
 /// One that was there before: an earlier run made it, or somebody by hand. It
-/// brings the value to the same place, from wherever that lies now.
+/// brings the value to the same place, from wherever that is now.
 void ReshardInserter::visitReshard(ReshardOp reshard) {
   Value value = reshard.getOperand();
   ShardingAttr wanted = reshard.getSharding();

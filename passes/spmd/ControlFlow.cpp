@@ -1,9 +1,9 @@
 //===- ControlFlow.cpp - Reshards at branches, loops, calls and returns ---===//
 //
-// Values that flow to one place must lie alike: all that enters a loop-carried
-// value, all that a branch may yield, all that a function is called with. One
-// placement is chosen for each such place, and what flows there is brought to
-// it. Pending reductions are completed first.
+// Values that flow to one place must be placed alike: all that enters a
+// loop-carried value, all that a branch may yield, all that a function is
+// called with. One placement is chosen for each such place, and what flows
+// there is brought to it. Pending reductions are completed first.
 //
 //===----------------------------------------------------------------------===//
 

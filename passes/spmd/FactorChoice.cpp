@@ -22,10 +22,10 @@ struct Candidate {
   unsigned factor;
   DimShardingAttr sharding;
   unsigned cause;
-  /// Number of operands that lie like this.
+  /// Number of operands that are sharded like this.
   unsigned operands;
   /// Whether leaving it unsharded may pay: another candidate wants its axes, or
-  /// some tensor lies otherwise.
+  /// some tensor is sharded otherwise.
   bool isContested = false;
 };
 

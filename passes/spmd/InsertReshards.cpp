@@ -1,8 +1,8 @@
 //===- InsertReshards.cpp - Makes every disagreement an explicit reshard --===//
 //
 // Ops are visited in program order. Each decides which factor every axis
-// shards, so that the fewest bytes move; operands that lie otherwise are
-// resharded before it, results that are meant to lie otherwise after it.
+// shards, so that the fewest bytes move; operands that are placed
+// otherwise are resharded before it, results that are meant to be after it.
 // Pending reductions travel on through ops that commute with them and are
 // completed where one does not.
 //

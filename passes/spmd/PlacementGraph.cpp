@@ -104,7 +104,7 @@ void PlacementGraph::addEdge(Operation *op, ArrayRef<Value> group) {
   addNode(op, rule.get(), tensors, 0);
 }
 
-/// All that flows to one input of a branching op lies alike.
+/// All that flows to one input of a branching op is placed alike.
 void PlacementGraph::addBranch(Operation *op) {
   RegionBranchInverseSuccessorMapping mapping;
   cast<RegionBranchOpInterface>(op).getSuccessorInputOperandMapping(mapping);

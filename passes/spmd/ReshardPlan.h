@@ -31,7 +31,7 @@ struct ReshardStep {
   SmallVector<AxisRefAttr, 2> axes;
   SmallVector<AxisRefAttr, 2> toAxes;
   int64_t dimFrom = -1, pieceFrom = -1, dimTo = -1, pieceTo = -1;
-  /// Every sub-dimension after the step: how the tensor then lies.
+  /// Every sub-dimension after the step: how the tensor is then placed.
   SmallVector<SmallVector<Piece, 2>, 4> after;
   /// Bytes that a device sends.
   int64_t bytes = 0;

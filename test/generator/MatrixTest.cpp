@@ -35,8 +35,8 @@ struct Sizes {
 };
 constexpr Sizes kSizes[] = {{8, 8}, {10, 7}, {3, 8}, {1, 5}, {0, 3}};
 
-/// How an operand lies: on no dimension, on one, or pending.
-struct Lie {
+/// How an argument is placed: sharded on no dimension, on one, or pending.
+struct ArgumentPlacement {
   enum Kind { Replicated, Sharded, Sum, Max } kind = Replicated;
   int64_t dim = 0;
 };
@@ -104,19 +104,20 @@ static std::string withSizes(StringRef text, Sizes sizes) {
   return out;
 }
 
-/// The ways an argument may lie. What says where to read can be no sum.
-static std::vector<Lie> getLies(func::FuncOp function, unsigned number) {
+/// The ways an argument may be placed. What says where to read can be no sum.
+static std::vector<ArgumentPlacement> getPlacements(func::FuncOp function,
+                                                    unsigned number) {
   auto type = cast<RankedTensorType>(function.getArgument(number).getType());
-  std::vector<Lie> lies{{}};
+  std::vector<ArgumentPlacement> placements{{}};
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    lies.push_back({Lie::Sharded, dim});
+    placements.push_back({ArgumentPlacement::Sharded, dim});
   if (function.getArgAttr(number, kPermutationAttr))
-    return lies;
-  lies.push_back({Lie::Max});
+    return placements;
+  placements.push_back({ArgumentPlacement::Max});
   if (!function.getArgAttr(number, kBelowAttr) &&
       !function.getArgAttr(number, kNonZeroAttr))
-    lies.push_back({Lie::Sum});
-  return lies;
+    placements.push_back({ArgumentPlacement::Sum});
+  return placements;
 }
 
 /// A sharding over the one axis on dimension `dim`; on none where it is -1.
@@ -188,10 +189,10 @@ static std::string makeModule(MLIRContext *context, const std::string &text,
     return number ? "" : text;
   }
   auto function = module->lookupSymbol<func::FuncOp>("main");
-  SmallVector<Lie> lies;
+  SmallVector<ArgumentPlacement> placements;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    std::vector<Lie> all = getLies(function, i);
-    lies.push_back(all[number % all.size()]);
+    std::vector<ArgumentPlacement> all = getPlacements(function, i);
+    placements.push_back(all[number % all.size()]);
     number /= all.size();
   }
   bool placesResults = number % 2;
@@ -202,15 +203,17 @@ static std::string makeModule(MLIRContext *context, const std::string &text,
       function.setResultAttr(
           i, kShardingAttr,
           shard(context, cast<RankedTensorType>(type).getRank(), 0));
-  for (auto [i, lie] : llvm::enumerate(lies)) {
+  for (auto [i, placement] : llvm::enumerate(placements)) {
     auto type = cast<RankedTensorType>(function.getArgument(i).getType());
-    if (lie.kind == Lie::Sum || lie.kind == Lie::Max)
-      makePending(function, i, lie.kind == Lie::Max);
+    if (placement.kind == ArgumentPlacement::Sum ||
+        placement.kind == ArgumentPlacement::Max)
+      makePending(function, i, placement.kind == ArgumentPlacement::Max);
     else
-      function.setArgAttr(
-          i, kShardingAttr,
-          shard(context, type.getRank(),
-                lie.kind == Lie::Sharded ? lie.dim : int64_t(-1)));
+      function.setArgAttr(i, kShardingAttr,
+                          shard(context, type.getRank(),
+                                placement.kind == ArgumentPlacement::Sharded
+                                    ? placement.dim
+                                    : int64_t(-1)));
   }
   std::string out;
   llvm::raw_string_ostream os(out);

@@ -53,7 +53,7 @@ static void checkCase(MLIRContext *context, const std::string &text,
                       const std::string &name, unsigned &reshards) {
   auto module = parseSourceString<ModuleOp>(text, context);
   ASSERT_TRUE(module) << text;
-  // The user's word may well be a detour.
+  // What annotations ask for may well be a detour.
   module->walk([](ShardingConstraintOp constraint) {
     constraint.getResult().replaceAllUsesWith(constraint.getOperand());
     constraint.erase();

@@ -1,4 +1,4 @@
-// Where constants lie: each device holds its part, unless someone needs the whole.
+// Where constants are: each device holds its part, unless someone needs the whole.
 // RUN: dist-opt %s --split-input-file --dist-spmd | FileCheck %s
 
 dist.mesh @m ["x" = 4]

@@ -157,7 +157,7 @@ func.func @one_device(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [
 
 dist.mesh @m ["x" = 4]
 
-// A maximum's operands lie as it needs them: nothing is resharded before it.
+// A maximum's operands are placed as it needs them: nothing is resharded before it.
 // RESHARDS-LABEL: @max
 // RESHARDS-NOT: dist.reshard
 // RESHARDS: linalg.reduce

@@ -198,7 +198,7 @@ struct CastModel
   }
 };
 
-/// A size is the same wherever the tensor lies: that of the whole.
+/// A size is the same wherever the tensor is: that of the whole.
 struct DimModel
     : ShardingRuleOpInterface::ExternalModel<DimModel, tensor::DimOp> {
   ShardingRule getShardingRule(Operation *op) const {

@@ -1,6 +1,6 @@
 // RUN: dist-fuzz %s
 
-// What enters a loop, what goes around it and what leaves it lie alike, though
+// What enters a loop, what goes around it and what leaves it are placed alike, though
 // the user wants it otherwise before, inside and after.
 dist.mesh @m ["x" = 2, "y" = 2]
 func.func @main(%a: tensor<6x5xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, {"y"}]>}, %w: tensor<5x5xf64>)
@@ -58,7 +58,7 @@ func.func @main(%a: tensor<6x7xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, 
 }
 
 // -----
-// Two calls whose operands and results lie differently, before and after the
+// Two calls whose operands and results are placed differently, before and after the
 // function that they call.
 dist.mesh @m ["x" = 4]
 func.func private @before(%a: tensor<6x5xf64>, %w: tensor<5x5xf64>) -> tensor<6x5xf64> {
