@@ -79,8 +79,10 @@ Value SoftmaxParts::generic(ValueRange inputs, Value init, bool isReduction,
 }
 
 Value SoftmaxParts::reduceRows(Value input, APFloat start, Body combine) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, input);
-  sizes.erase(sizes.begin() + dim);
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t other = 0; other < type.getRank(); ++other)
+    if (other != dim)
+      sizes.push_back(tensor::getMixedSize(b, loc, input, other));
   Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
   Value number =
       arith::ConstantOp::create(b, loc, b.getFloatAttr(element, start));

@@ -142,7 +142,7 @@ LogicalResult PlacedVerifier::verifyPending(Operation *op,
   // An accumulator alone may be pending, too.
   for (OpResult result : op->getResults()) {
     ShardingAttr now = get(result);
-    if (any || !now || !now.isPartial())
+    if (any || !llvm::is_contained(isPassed, true) || !now || !now.isPartial())
       continue;
     Reduced reduced =
         getReduced(layout, rule, factors, result.getResultNumber());
@@ -204,13 +204,12 @@ LogicalResult PlacedVerifier::verifyPending(Operation *op,
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (iface && iface.getPartialResult(isPassed, kind) == PartialResult::Partial)
     return success();
-  for (OpOperand &operand : op->getOpOperands())
-    if (isPassed[operand.getOperandNumber()])
-      return op->emitOpError()
-             << "operand " << operand.getOperandNumber() << " is placed as "
-             << get(operand) << ", but the op does not commute with a "
-             << stringifyReductionKind(kind) << "; it must be completed before";
-  return success();
+  unsigned first = llvm::find(isPassed, true) - isPassed.begin();
+  return op->emitOpError() << "operand " << first << " is placed as "
+                           << shardings[first]
+                           << ", but the op does not commute with a "
+                           << stringifyReductionKind(kind)
+                           << "; it must be completed before";
 }
 
 LogicalResult mlir::dist::verifyOpPlacement(Operation *op,

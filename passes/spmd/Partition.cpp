@@ -139,9 +139,16 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   auto attr = op->getAttrOfType<ArrayAttr>(shardingsName);
   if (!attr && op->getNumRegions() == 0)
     return success();
-  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
     if (failed(visitBranch(branch)))
       return failure();
+  } else if (!isa<linalg::LinalgOp>(op)) {
+    // What runs whole on every device, inside of an op without a rule.
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *nested) {
+        nested->removeDiscardableAttr(shardingsName);
+      });
+  }
   if (!attr)
     return success();
 

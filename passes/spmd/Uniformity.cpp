@@ -170,8 +170,11 @@ AxisSet Uniformity::getResultSet(Operation *op) const {
   SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
   if (isa<AllReduceOp, AllGatherOp, BroadcastOp>(op))
     return set.reset(within(axes));
-  if (auto permute = dyn_cast<CollectivePermuteOp>(op))
-    llvm::append_range(axes, getAxisRefs(permute.getToAxes()));
+  // Blocks move from devices along some axes to devices along others.
+  if (auto permute = dyn_cast<CollectivePermuteOp>(op)) {
+    set.reset(within(axes));
+    axes = getAxisRefs(permute.getToAxes());
+  }
   return set |= covering(axes);
 }
 

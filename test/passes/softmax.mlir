@@ -31,6 +31,7 @@ func.func @shared(%x: tensor<6x8xf32> {dist.sharding = #dist.sharding<@m, [{}, {
 // Rows apart: nothing is sent.
 dist.mesh @m ["x" = 4]
 // CHECK-LABEL: @rows
+// PARTS-LABEL: @rows
 // CHECK-NOT: dist.all
 // CHECK: return {{.*}} : tensor<2x6xf32>
 func.func @rows(%x: tensor<8x6xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>})

@@ -151,7 +151,7 @@ func.func @other_kind(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{
 // C3: pending where nothing is reduced.
 dist.mesh @m ["x" = 2]
 func.func @nothing(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
-  // expected-error @below {{operand 0 is placed as #dist.sharding<@m, [{}]>, but}}
+  // expected-error @below {{result 0 is placed as #dist.sharding<@m, [{}], partial = sum {"x"}>, but nothing leaves a reduction pending in it}}
   %0 = arith.negf %a {dist.shardings = [#dist.sharding<@m, [{}], partial = sum {"x"}>]} : tensor<8xf32>
   return
 }
