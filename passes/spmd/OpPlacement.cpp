@@ -118,9 +118,7 @@ LogicalResult OpVerifier::verifyFactors() {
   return success();
 }
 
-LogicalResult PlacedVerifier::verifyPending(Operation *op,
-                                            const ShardingRule &rule,
-                                            ArrayRef<DimShardingAttr> factors) {
+LogicalResult OpVerifier::verifyPending() {
   SmallVector<AxisRefAttr, 2> passed;
   SmallVector<bool, 8> isPassed(op->getNumOperands(), false);
   ReductionKind kind = ReductionKind::Sum;
