@@ -5,9 +5,9 @@
 dist.mesh @m ["x" = 2, "y" = 2]
 
 // CHECK-LABEL: @kind_a_result
-// CHECK: %[[R:.*]]:2 = user.sum_and_peak %arg0, %arg1 : tensor<4x8xf64>, tensor<4x8xf64> -> tensor<4xf64>, tensor<4xf64>
-// CHECK-DAG: %[[S:.*]] = dist.all_reduce %[[R]]#0 sum over "x"
-// CHECK-DAG: %[[P:.*]] = dist.all_reduce %[[R]]#1 max over "y"
+// CHECK: %[[A:.*]], %[[B:.*]] = user.sum_and_peak %arg0, %arg1 : tensor<4x8xf64>, tensor<4x8xf64> -> tensor<4xf64>, tensor<4xf64>
+// CHECK-DAG: %[[S:.*]] = dist.all_reduce %[[A]] sum over "x"
+// CHECK-DAG: %[[P:.*]] = dist.all_reduce %[[B]] max over "y"
 // CHECK-NOT: dist.all
 // CHECK: return %[[S]], %[[P]]
 func.func @kind_a_result(%a: tensor<4x16xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
@@ -19,10 +19,10 @@ func.func @kind_a_result(%a: tensor<4x16xf64> {dist.sharding = #dist.sharding<@m
 
 // A result that does not depend on a sharded factor is complete.
 // CHECK-LABEL: @one_result_pending
-// CHECK: %[[R:.*]]:2 = user.sum_and_peak
-// CHECK: %[[S:.*]] = dist.all_reduce %[[R]]#0 sum over "x"
+// CHECK: %[[A:.*]], %[[B:.*]] = user.sum_and_peak
+// CHECK: %[[S:.*]] = dist.all_reduce %[[A]] sum over "x"
 // CHECK-NOT: dist.all
-// CHECK: return %[[S]], %[[R]]#1
+// CHECK: return %[[S]], %[[B]]
 func.func @one_result_pending(%a: tensor<4x16xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>},
                               %b: tensor<4x16xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
   %0:2 = user.sum_and_peak %a, %b : tensor<4x16xf64>, tensor<4x16xf64> -> tensor<4xf64>, tensor<4xf64>
@@ -31,9 +31,9 @@ func.func @one_result_pending(%a: tensor<4x16xf64> {dist.sharding = #dist.shardi
 
 // One loop, reduced in two ways.
 // CHECK-LABEL: @kinds_of_one_factor
-// CHECK: %[[R:.*]]:2 = user.ranges %arg0 : tensor<4x8xf64> -> tensor<4xf64>, tensor<4xf64>
-// CHECK-DAG: dist.all_reduce %[[R]]#0 min over "x"
-// CHECK-DAG: dist.all_reduce %[[R]]#1 max over "x"
+// CHECK: %[[A:.*]], %[[B:.*]] = user.ranges %arg0 : tensor<4x8xf64> -> tensor<4xf64>, tensor<4xf64>
+// CHECK-DAG: dist.all_reduce %[[A]] min over "x"
+// CHECK-DAG: dist.all_reduce %[[B]] max over "x"
 func.func @kinds_of_one_factor(%a: tensor<4x16xf64> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>})
     -> (tensor<4xf64>, tensor<4xf64>) {
   %0:2 = user.ranges %a : tensor<4x16xf64> -> tensor<4xf64>, tensor<4xf64>
