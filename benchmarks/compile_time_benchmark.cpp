@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "benchmarks/apply_schedule.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -241,6 +242,7 @@ constexpr std::pair<const char *, Bodies> kChains[] = {
 };
 
 int main(int argc, char **argv) {
+  registerApplySchedule();
   // By size: what a benchmark says of memory is the peak of all before it.
   for (int64_t ops : {20'000, 200'000, 1'000'000})
     for (const Program &program : kPrograms)

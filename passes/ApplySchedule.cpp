@@ -19,6 +19,11 @@ struct DistApplySchedulePass
     : dist::impl::DistApplySchedulePassBase<DistApplySchedulePass> {
   using DistApplySchedulePassBase::DistApplySchedulePassBase;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    DistApplySchedulePassBase::getDependentDialects(registry);
+    registerScheduleDirectives(registry);
+  }
+
   void runOnOperation() override {
     FailureOr<ScheduleOp> found =
         file.empty() ? findSchedule(getOperation(), schedule)

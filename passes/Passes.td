@@ -5,6 +5,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SelectEntryPass : Pass<"dist-select-entry", "ModuleOp"> {
+  let summary = "Only the entry function stays public";
+  let description = [{
+    The entry function is `@main`, or the only public function; where several are
+    public and none is `@main`, that is an error. All others become private, so
+    that what the entry function does not call can be dropped: the function that
+    runs is the one that was placed.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { … }
+    func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> { … }  // becomes private
+    ```
+  }];
+}
+
 def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
   let summary = "Writes the directives of a schedule into the program: level 0 to 1";
   let description = [{

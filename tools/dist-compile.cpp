@@ -6,13 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "mlir/Pass/PassManager.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
-#include <filesystem>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -42,15 +40,6 @@ static cl::opt<bool> statistics("statistics",
                                 cl::desc("Print memory and numbers of kernels"),
                                 cl::cat(category));
 
-/// The weights file as the bundle names it: relative to the bundle.
-static std::string relativeToBundle(const std::string &path) {
-  if (path.empty() || std::filesystem::path(path).is_absolute())
-    return path;
-  std::error_code error;
-  auto relative = std::filesystem::relative(path, output.getValue(), error);
-  return error ? std::filesystem::absolute(path).string() : relative.string();
-}
-
 static LogicalResult run() {
   if (target != "cpu") {
     llvm::errs() << "error: --target " << target
@@ -58,32 +47,33 @@ static LogicalResult run() {
     return failure();
   }
   DialectRegistry registry;
-  registerEverything(registry);
+  registerAll(registry);
   MLIRContext context(registry);
   DiagnosticPrinter printer(&context);
-  Progress progress("dist-compile");
-  progress.step("reading " + input);
-  OwningOpRef<ModuleOp> module = loadModule(input, &context);
+  Stages stages("dist-compile", common.verbose);
+  OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);
   if (!module)
     return failure();
-  (*module)->setAttr(
-      kWeightsAttr,
-      StringAttr::get(&context, relativeToBundle(weightsPath(*module, input,
-                                                             common.weights))));
-  if (f64 && failed(convertToF64(*module)))
+  // The bundle names its weights relative to itself, a folder.
+  std::string weights = relocate(weightsPath(*module, input, common.weights),
+                                 ".", StringRef(output).rtrim('/'));
+  (*module)->setAttr(kWeightsAttr, StringAttr::get(&context, weights));
+  if (f64 && failed(convertToF64(*module, stages)))
     return failure();
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  progress.step("applying the schedule");
-  if (failed(distribute(*module, {common.schedule, common.mesh, *sizes})))
+  if (failed(
+          distribute(*module, {common.schedule, common.mesh, *sizes}, stages)))
     return failure();
   BundleOptions options;
   options.codegen.cpu = common.cpu;
   options.codegen.dumpLLVM = dumpLLVM;
   options.codegen.dumpAssembly = dumpAssembly;
-  auto step = [&](StringRef what) { progress.step(what); };
-  options.progress = step;
+  options.codegen.beginStage = [&](StringRef name,
+                                   StringRef what) -> TimingScope & {
+    return stages.begin(name, what);
+  };
   BundleStatistics found;
   if (failed(writeBundle(*module, output, options, &found)))
     return failure();
@@ -97,7 +87,7 @@ static LogicalResult run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  registerPassManagerCLOptions();
+  registerStageOptions();
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compiles a module of any level into a bundle, once for all ranks.\n");

@@ -6,16 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dist/Launcher.h"
-#include "dist/Npy.h"
 #include "dist/OptionValues.h"
+#include "dist/Outputs.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 using namespace dist;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -27,19 +25,6 @@ struct Options {
 };
 
 } // namespace
-
-/// Each result as NAME.npy, also where a name is no file name.
-static void writeOutputs(const std::string &folder, const RunResult &result) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw Error("--output " + folder + ": " + error.message());
-  for (const RunResult::Output &output : result.outputs) {
-    std::string name = output.name;
-    std::replace(name.begin(), name.end(), '/', '_');
-    writeNpy((fs::path(folder) / (name + ".npy")).string(), output.tensor);
-  }
-}
 
 static void report(const Program &program, const RunResult &result,
                    const Options &options) {

@@ -1,27 +1,89 @@
 //===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ---------===//
+//
+// As mlir-opt, with two additions: a module written to another folder names its
+// weights from there, and diagnostics do not quote files that are no text.
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/Interfaces/ShardingRule.h"
-#include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
-#include "lowering/rt/Rt.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "tools/driver/Diagnostics.h"
+#include "tools/driver/Paths.h"
+#include "tools/driver/Register.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// Runs last: what the weights are relative to becomes the new file's folder.
+struct RelocateWeights : PassWrapper<RelocateWeights, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RelocateWeights)
+  RelocateWeights(std::string folder, std::string newFolder)
+      : folder(std::move(folder)), newFolder(std::move(newFolder)) {}
+
+  StringRef getName() const override { return "RelocateWeights"; }
+  void runOnOperation() override {
+    auto weights = getOperation()->getAttrOfType<StringAttr>(kWeightsAttr);
+    if (weights)
+      getOperation()->setAttr(
+          kWeightsAttr,
+          StringAttr::get(&getContext(),
+                          relocate(weights.getValue(), folder, newFolder)));
+  }
+
+  std::string folder, newFolder;
+};
+} // namespace
+
+static LogicalResult run(int argc, char **argv, StringRef input,
+                         StringRef output, DialectRegistry &registry) {
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return MlirOptMain(argc, argv, input, output, registry);
+  llvm::InitLLVM init(argc, argv);
+
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
+  std::unique_ptr<llvm::ToolOutputFile> out;
+  if (file)
+    out = openOutputFile(output, &message);
+  if (!out) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  std::string folder = folderOf(input), newFolder = folderOf(output);
+  MlirOptMainConfig asked = config;
+  config.setPassPipelineSetupFn([&, asked](PassManager &passes) {
+    if (!asked.shouldVerifyDiagnostics())
+      printBinaryLocations(passes);
+    if (failed(asked.setupPassPipeline(passes)))
+      return failure();
+    if (folder != newFolder)
+      passes.addPass(std::make_unique<RelocateWeights>(folder, newFolder));
+    return success();
+  });
+  if (failed(MlirOptMain(out->os(), std::move(file), registry, config)))
+    return failure();
+  out->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<mlir::dist::DistDialect, mlir::rt::RtDialect>();
-  mlir::dist::registerShardingRules(registry);
-  mlir::dist::registerBufferExtensions(registry);
-  mlir::registerAllPasses();
-  mlir::dist::registerDistPasses();
-  mlir::dist::registerSpmdPipeline();
-  mlir::dist::registerLowerCpuPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "dist optimizer driver\n", registry));
+  DialectRegistry registry;
+  registerAll(registry);
+  registerAllPasses();
+  registerDistPasses();
+  registerSpmdPipeline();
+  registerLowerCpuPasses();
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "dist optimizer driver\n", registry);
+  return asMainReturnCode(run(argc, argv, input, output, registry));
 }

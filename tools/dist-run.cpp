@@ -9,7 +9,7 @@
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
-#include "mlir/Pass/PassManager.h"
+#include "dist/Outputs.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
@@ -94,17 +94,16 @@ namespace {
 using Checks = std::vector<std::vector<host::Difference>>;
 
 struct Compiler {
-  explicit Compiler(Progress &progress) : progress(progress) {
+  explicit Compiler(Stages &stages) : stages(stages) {
     DialectRegistry registry;
-    registerEverything(registry);
+    registerAll(registry);
     context.appendDialectRegistry(registry);
     printer = std::make_unique<DiagnosticPrinter>(&context);
   }
 
   OwningOpRef<ModuleOp> load(StringRef path) {
-    progress.step("reading " + path.str());
-    OwningOpRef<ModuleOp> module = loadModule(path, &context);
-    if (module && inF64() && failed(convertToF64(*module)))
+    OwningOpRef<ModuleOp> module = loadModule(path, &context, stages);
+    if (module && inF64() && failed(convertToF64(*module, stages)))
       return nullptr;
     return module;
   }
@@ -126,8 +125,10 @@ struct Compiler {
     // time that plain loops take to compile.
     if (plain)
       options.codegen.optLevel = 1;
-    auto step = [&](StringRef what) { progress.step(what); };
-    options.progress = step;
+    options.codegen.beginStage = [&](StringRef name,
+                                     StringRef what) -> TimingScope & {
+      return stages.begin(name, what);
+    };
     std::string bundle = folder.path() + "/program.dist";
     if (failed(writeBundle(module, bundle, options)))
       throw host::Error(file.str() + " could not be compiled");
@@ -135,7 +136,7 @@ struct Compiler {
     return host::loadBundle(bundle);
   }
 
-  Progress &progress;
+  Stages &stages;
   MLIRContext context;
   std::unique_ptr<DiagnosticPrinter> printer;
 };
@@ -199,7 +200,8 @@ static host::Program compileReference(Compiler &compiler) {
                       "--reference FILE.mlir");
   OwningOpRef<ModuleOp> module = compiler.load(file);
   if (!module || failed(eraseAnnotations(*module)) ||
-      failed(distribute(*module, {"", {}, findSizes(*module)})))
+      failed(
+          distribute(*module, {"", {}, findSizes(*module)}, compiler.stages)))
     throw host::Error("no program to compare with");
   return compiler.compile(*module, file, /*plain=*/true);
 }
@@ -220,21 +222,11 @@ static host::Program prepareProgram(Compiler &compiler) {
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
     throw host::Error(input + " could not be read");
-  compiler.progress.step("applying the schedule");
   if (failed(distribute(*module,
-                        {common.schedule, common.mesh, findSizes(*module)})))
+                        {common.schedule, common.mesh, findSizes(*module)},
+                        compiler.stages)))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);
-}
-
-static void writeOutputs(const host::RunResult &result) {
-  if (std::error_code error = llvm::sys::fs::create_directories(output))
-    throw host::Error("--output " + output + ": " + error.message());
-  for (const host::RunResult::Output &one : result.outputs) {
-    std::string name = one.name;
-    std::replace(name.begin(), name.end(), '/', '_');
-    host::writeNpy(output + "/" + name + ".npy", one.tensor);
-  }
 }
 
 /// One comparison; says what it found.
@@ -397,24 +389,23 @@ static bool run() {
   if (!link.empty())
     options.link = host::parseLink(link);
 
-  Progress progress("dist-run");
-  Compiler compiler(progress);
+  Stages stages("dist-run", common.verbose);
+  Compiler compiler(stages);
   host::Program program = prepareProgram(compiler);
   std::vector<std::string> given(inputs.begin(), inputs.end());
   host::Inputs values = host::readInputs(given, program.manifest);
-  progress.step("running");
+  stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
   if (!output.empty())
-    writeOutputs(result);
+    host::writeOutputs(output, result);
 
   Checks checks(result.outputs.size());
   if (verifying()) {
     host::Program single = compileReference(compiler);
-    progress.step("running on one rank, to compare");
+    stages.begin("reference", "running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    checkReference(program, result, host::launch(single, values, once),
-                   checks);
+    checkReference(program, result, host::launch(single, values, once), checks);
   }
   checkRecorded(program, result, checks);
   bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {
@@ -442,7 +433,7 @@ static bool run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  registerPassManagerCLOptions();
+  registerStageOptions();
   cl::ParseCommandLineOptions(argc, argv,
                               "Compiles a module of any level, once for all "
                               "ranks, and runs it; or runs "

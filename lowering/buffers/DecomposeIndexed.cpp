@@ -1,6 +1,7 @@
 //===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
 #include "lowering/buffers/DecomposeIndexed.h"
+#include "dialects/dist/IR/Program.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -13,14 +14,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static std::string describe(Location loc) {
-  if (auto named = loc->findInstanceOf<NameLoc>())
-    return named.getName().str();
-  if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return (llvm::Twine(file.getFilename().getValue()) + ":" +
-            llvm::Twine(file.getLine()))
-        .str();
-  return "unknown location";
+static std::string describePlace(Location loc) {
+  std::string place = describeLocation(loc);
+  return place.empty() ? "unknown location" : place;
 }
 
 /// The status words of `function`, for a check anywhere in it.
@@ -50,7 +46,7 @@ static std::string indexMessage(Operation *op, ArrayRef<int64_t> extents,
   std::string list;
   for (int64_t extent : extents)
     list += (list.empty() ? "" : ", ") + std::to_string(extent);
-  return describe(op->getLoc()) + ": an index of the " + what.str() +
+  return describePlace(op->getLoc()) + ": an index of the " + what.str() +
          " is out of range: coordinates must be at least 0 and less than [" +
          list + "]";
 }
@@ -274,7 +270,7 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = check.getLoc();
     Value status = getStatus(rewriter, check);
-    std::string message = describe(loc) + ": " + check.getMsg().str();
+    std::string message = describePlace(loc) + ": " + check.getMsg().str();
     if (!check->getParentOfType<linalg::LinalgOp>()) {
       Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
       Value bad = arith::XOrIOp::create(rewriter, loc, check.getArg(), yes);

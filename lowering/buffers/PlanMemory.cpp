@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/MemoryPlan.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -175,9 +176,11 @@ struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
   }
 
   void runOnOperation() override {
-    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && !function.isPrivate() &&
-          failed(plan(function)))
+    FailureOr<FunctionOpInterface> entry = findEntryFunction(getOperation());
+    if (failed(entry))
+      return signalPassFailure();
+    if (auto function = dyn_cast<func::FuncOp>(entry->getOperation()))
+      if (failed(plan(function)))
         return signalPassFailure();
   }
 };

@@ -1,7 +1,7 @@
 //===- Bundle.cpp - From a module to a bundle -----------------------------===//
 
 #include "lowering/bundle/Bundle.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Program.h"
 #include "dist/Manifest.h"
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
@@ -113,12 +113,16 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
 /// What the module itself says, before it is lowered.
 static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
   host::Manifest manifest;
-  auto function = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
+  FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(entry) || failed(mesh))
+    return failure();
+  auto function = dyn_cast<func::FuncOp>(entry->getOperation());
   if (!function)
-    return module.emitError("no entry function: @main, or one public function "
-                            "with a body, is needed");
-  if (MeshOp mesh = lookupMesh(module, {}))
-    for (MeshAxisAttr axis : mesh.getAxes())
+    return entry->emitError(
+        "is no func.func, which the entry function must be");
+  if (*mesh)
+    for (MeshAxisAttr axis : mesh->getAxes())
       manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
     FailureOr<host::TensorDesc> desc = describeTensor(
@@ -322,16 +326,14 @@ static LogicalResult moveIntoPlace(ModuleOp module, StringRef from,
 LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
                                       const BundleOptions &options,
                                       BundleStatistics *statistics) {
-  auto progress = [&](StringRef step) {
-    if (options.progress)
-      options.progress(step);
-  };
-  progress("lowering to LLVM");
   FailureOr<host::Manifest> manifest = describeProgram(module);
   if (failed(manifest))
     return failure();
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
+  if (options.codegen.beginStage)
+    passes.enableTiming(
+        options.codegen.beginStage("lowering", "lowering to LLVM"));
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
   LowerCpuOptions lowering;
@@ -364,7 +366,6 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     llvm::sys::path::append(data, manifest->constants);
     if (!constants.empty() && failed(writeConstants(module, data, constants)))
       return failure();
-    progress("generating code");
     if (failed(emitSharedObject(module, program, options.codegen)) ||
         failed(writeText(module, text, manifest->toJson())))
       return failure();

@@ -13,11 +13,10 @@
 namespace mlir::dist {
 
 struct BundleOptions {
+  /// Its listener is told of the stages before code generation as well.
   CodegenOptions codegen;
   /// Lowers plainly, for a program to compare with (--dist-lower-cpu=plain).
   bool plain = false;
-  /// Called with a phrase before each step that may take a while.
-  llvm::function_ref<void(StringRef)> progress = nullptr;
 };
 
 /// What the compiler found out that a manifest does not say.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/ConvertRtToLLVM.h"
@@ -142,20 +143,44 @@ static void flattenEmptyBuffers(ModuleOp module) {
   });
 }
 
+/// What the dialect says of arguments and results, the manifest says by now;
+/// the translation to LLVM IR warns of each that it does not know.
+static void dropDistAttrs(ModuleOp module) {
+  auto drop = [](ArrayAttr lists) -> ArrayAttr {
+    if (!lists)
+      return {};
+    return ArrayAttr::get(
+        lists.getContext(),
+        llvm::map_to_vector(lists, [](Attribute list) -> Attribute {
+          SmallVector<NamedAttribute> kept(llvm::make_filter_range(
+              cast<DictionaryAttr>(list), [](NamedAttribute attr) {
+                return !isa_and_nonnull<DistDialect>(attr.getNameDialect());
+              }));
+          return DictionaryAttr::get(list.getContext(), kept);
+        }));
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (ArrayAttr kept = drop(function.getArgAttrsAttr()))
+      function.setArgAttrsAttr(kept);
+    if (ArrayAttr kept = drop(function.getResAttrsAttr()))
+      function.setResAttrsAttr(kept);
+  }
+}
+
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     flattenEmptyBuffers(module);
     MLIRContext *context = &getContext();
-    func::FuncOp program;
-    for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && !function.isPrivate())
-        program = function;
+    FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
+    if (failed(entry))
+      return signalPassFailure();
+    auto program = dyn_cast<func::FuncOp>(entry->getOperation());
     if (!program || program.getNumArguments() < 3) {
-      module.emitError("no entry function: one public function with a body is "
-                       "needed, usually @main");
+      entry->emitError("is no entry function that memory was planned for");
       return signalPassFailure();
     }
+    dropDistAttrs(module);
     auto numResults = module->getAttrOfType<IntegerAttr>(kNumResultsAttr);
     StringAttr name = program.getSymNameAttr();
 

@@ -215,6 +215,8 @@ static LogicalResult link(ModuleOp source, StringRef object, StringRef path) {
 LogicalResult mlir::dist::emitObject(ModuleOp module,
                                      llvm::raw_pwrite_stream &out,
                                      const CodegenOptions &options) {
+  if (options.beginStage)
+    options.beginStage("codegen", "generating code");
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(module, context, "dist");
@@ -255,5 +257,7 @@ LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
         return emitObject(module, file, options);
       })))
     return failure();
+  if (options.beginStage)
+    options.beginStage("link", "linking");
   return link(module, object, path);
 }

@@ -25,6 +25,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 namespace mlir::dist {
 #define GEN_PASS_REGISTRATION
@@ -57,6 +58,7 @@ static void addPlainLoops(OpPassManager &pm) {
 void mlir::dist::buildLowerCpuPipeline(OpPassManager &pm,
                                        const LowerCpuOptions &options) {
   // Tensors.
+  pm.addPass(createSelectEntryPass());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createDistLowerConstants());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/buffers/Contraction.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
@@ -77,8 +78,8 @@ static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
   auto call = rt::ContractOp::create(builder, op.getLoc(), a, b, c,
                                      builder.getArrayAttr(loops),
                                      /*accumulate=*/!fill);
-  if (Attribute scope = op->getAttr("dist.scope"))
-    call->setAttr("dist.scope", scope);
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    call->setAttr(kScopeAttr, scope);
   op.erase();
   if (fill)
     fill.erase();

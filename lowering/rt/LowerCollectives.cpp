@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Program.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,15 +21,6 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// "file:line" of the innermost file location, "" where there is none.
-static std::string describe(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  return file ? (file.getFilename().getValue() + ":" +
-                 llvm::Twine(file.getLine()))
-                    .str()
-              : "";
-}
 
 static rt::Reduction convert(ReductionKind kind) {
   std::optional<rt::Reduction> reduction =
@@ -108,7 +99,7 @@ int32_t Lowering::addSite(CollectiveOpInterface op, ArrayAttr axes) {
     site.set("scope", scope);
   if (StringAttr cause = op.getCauseAttr())
     site.set("cause", cause);
-  site.set("location", rewriter.getStringAttr(describe(op.getLoc())));
+  site.set("location", rewriter.getStringAttr(describeFileLine(op.getLoc())));
   sites.push_back(site.getDictionary(rewriter.getContext()));
   return sites.size() - 1;
 }

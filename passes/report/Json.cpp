@@ -43,6 +43,7 @@ static void printFunction(const FunctionReport &function,
   }
   json.object([&] {
     json.attribute("name", function.name);
+    json.attribute("runs", function.runs);
     json.attributeArray("collectives", [&] {
       for (const CollectiveUse &use : function.collectives)
         printCollective(use, json);

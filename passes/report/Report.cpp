@@ -5,48 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Report.h"
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-//===----------------------------------------------------------------------===//
-// Levels
-//===----------------------------------------------------------------------===//
-
-int mlir::dist::getLevel(ModuleOp module) {
-  int level = 0;
-  for (Operation &op : module.getOps()) {
-    if (isa<MeshOp, ScheduleOp>(op))
-      level = std::max(level, isa<MeshOp>(op) ? 1 : 0);
-    auto function = dyn_cast<FunctionOpInterface>(op);
-    if (!function)
-      continue;
-    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      if (function.getArgAttr(i, kGlobalTypeAttr))
-        return 3;
-    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-      if (function.getResultAttr(i, kGlobalTypeAttr))
-        return 3;
-    WalkResult result = op.walk([&](Operation *nested) {
-      if (isa<CollectiveOpInterface, LocalConstantOp>(nested)) {
-        level = 3;
-        return WalkResult::interrupt();
-      }
-      if (nested->hasAttr(kShardingsAttr) || isa<ReshardOp>(nested))
-        level = 2;
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return 3;
-  }
-  return level;
-}
 
 /// Says what is at which level, and what to do about it.
 static LogicalResult explainLevel(ModuleOp module, int level) {
@@ -64,33 +33,6 @@ static LogicalResult explainLevel(ModuleOp module, int level) {
          << (hasSchedule ? StringRef("--dist-apply-schedule --dist-spmd")
                          : StringRef(remedies[level]))
          << " first";
-}
-
-//===----------------------------------------------------------------------===//
-// Text of locations and axes
-//===----------------------------------------------------------------------===//
-
-/// "file:line:col", with the name of the model's node where there is one.
-static std::string describeLocation(Location location) {
-  if (auto file = dyn_cast<FileLineColLoc>(location))
-    return (file.getFilename().getValue() + ":" + Twine(file.getStartLine()) +
-            ":" + Twine(file.getStartColumn()))
-        .str();
-  if (auto name = dyn_cast<NameLoc>(location)) {
-    std::string child = describeLocation(name.getChildLoc());
-    return name.getName().str() + (child.empty() ? "" : " (" + child + ")");
-  }
-  if (auto call = dyn_cast<CallSiteLoc>(location))
-    return describeLocation(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(location)) {
-    std::vector<std::string> parts;
-    for (Location part : fused.getLocations())
-      if (std::string text = describeLocation(part);
-          !text.empty() && !llvm::is_contained(parts, text))
-        parts.push_back(text);
-    return llvm::join(parts, ", ");
-  }
-  return "";
 }
 
 static std::string describeAxis(AxisRefAttr axis) {
@@ -200,22 +142,43 @@ static int64_t countConstantBytes(Region &region) {
   return bytes;
 }
 
+/// `entry` and the functions that it calls, directly or not.
+static llvm::DenseSet<Operation *> findCalled(FunctionOpInterface entry) {
+  SymbolTable symbols(entry->getParentOp());
+  llvm::DenseSet<Operation *> called{entry};
+  SmallVector<Operation *> pending{entry};
+  while (!pending.empty())
+    pending.pop_back_val()->walk([&](CallOpInterface call) {
+      auto name = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+      Operation *callee =
+          name ? symbols.lookup(name.getLeafReference()) : nullptr;
+      if (callee && called.insert(callee).second)
+        pending.push_back(callee);
+    });
+  return called;
+}
+
 FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
   if (int level = getLevel(module); level < 3)
     return explainLevel(module, level);
   ProgramReport report;
-  auto meshes = module.getOps<MeshOp>();
-  if (!meshes.empty()) {
-    MeshOp mesh = *meshes.begin();
-    report.mesh = mesh.getSymName().str();
-    for (MeshAxisAttr axis : mesh.getAxes())
+  FailureOr<FunctionOpInterface> entryFunction = findEntryFunction(module);
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(entryFunction) || failed(mesh))
+    return failure();
+  llvm::DenseSet<Operation *> running = findCalled(*entryFunction);
+  if (*mesh) {
+    report.mesh = mesh->getSymName().str();
+    for (MeshAxisAttr axis : mesh->getAxes())
       report.axes.emplace_back(axis.getName().str(), axis.getSize());
   }
+  report.entry = entryFunction->getName().str();
   for (auto function : module.getOps<FunctionOpInterface>()) {
     if (function.isExternal())
       continue;
     FunctionReport &entry = report.functions.emplace_back();
     entry.name = function.getName().str();
+    entry.runs = running.contains(function);
     int64_t argumentBytes = 0;
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       int64_t bytes = getTensorBytes(function.getArgumentTypes()[i]);

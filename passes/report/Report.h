@@ -40,6 +40,8 @@ struct CollectiveUse {
 
 struct FunctionReport {
   std::string name;
+  /// Whether it is the entry function or one that this calls.
+  bool runs;
   std::vector<CollectiveUse> collectives;
   /// Bytes of the arguments that are parameters.
   int64_t parameterBytes = 0;
@@ -57,11 +59,10 @@ struct ProgramReport {
   /// Name and axes of the mesh.
   std::string mesh;
   std::vector<std::pair<std::string, int64_t>> axes;
+  /// Name of the entry function.
+  std::string entry;
   std::vector<FunctionReport> functions;
 };
-
-/// The level of a module, 0 to 3, as docs/conventions.md tells them apart.
-int getLevel(ModuleOp module);
 
 /// Emits an error, which says how to get there, unless `module` is at level 3.
 FailureOr<ProgramReport> makeReport(ModuleOp module);

@@ -177,9 +177,13 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static void printFunction(const FunctionReport &function, const LinkTime &time,
-                          bool all, llvm::raw_ostream &stream) {
-  stream << "\n@" << function.name << "\n";
+static void printFunction(const FunctionReport &function, StringRef entry,
+                          const LinkTime &time, bool all,
+                          llvm::raw_ostream &stream) {
+  stream << "\n@" << function.name;
+  if (!function.runs)
+    stream << " (does not run: @" << entry << " does not call it)";
+  stream << "\n";
   bool anyUnknown = false;
   if (function.collectives.empty()) {
     stream << "  no communication\n";
@@ -272,5 +276,5 @@ void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
     stream << ", mesh @" << report.mesh << ": " << llvm::join(axes, ", ");
   stream << "\n";
   for (const FunctionReport &function : report.functions)
-    printFunction(function, time, all, stream);
+    printFunction(function, report.entry, time, all, stream);
 }

@@ -70,12 +70,14 @@ std::optional<NamePattern> NamePattern::parse(StringRef text,
       return std::nullopt;
     }
     pattern.literal = text.str();
+    pattern.split(text);
     return pattern;
   } else {
     std::optional<std::string> translated = translateGlob(text, error);
     if (!translated)
       return std::nullopt;
     regex = std::move(*translated);
+    pattern.split(text);
   }
   pattern.regex.emplace("^(" + regex + ")$");
   std::string reason;
@@ -84,6 +86,39 @@ std::optional<NamePattern> NamePattern::parse(StringRef text,
     return std::nullopt;
   }
   return pattern;
+}
+
+void NamePattern::split(StringRef glob) {
+  std::vector<Component> split;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i <= glob.size(); ++i) {
+    bool isEnd = i == glob.size() || (glob[i] == '.' && depth == 0);
+    if (!isEnd) {
+      depth += (glob[i] == '{') - (glob[i] == '}');
+      if (glob[i] == '.') // between braces
+        return;
+      continue;
+    }
+    StringRef text = glob.slice(start, i);
+    start = i + 1;
+    if (text == "*" || text == "**") {
+      split.push_back(
+          {text == "*" ? Component::Any : Component::AnyRun, "", std::nullopt});
+    } else if (text.contains("**")) {
+      return;
+    } else if (text.find_first_of("*?{}") == StringRef::npos) {
+      split.push_back({Component::Literal, text.str(), std::nullopt});
+    } else {
+      std::string error;
+      std::optional<std::string> regex = translateGlob(text, error);
+      if (!regex)
+        return;
+      split.push_back(
+          {Component::Glob, text.str(), llvm::Regex("^(" + *regex + ")$")});
+    }
+  }
+  components = std::move(split);
 }
 
 bool NamePattern::matches(StringRef name) const {

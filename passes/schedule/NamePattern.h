@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::dist {
 
@@ -29,12 +30,33 @@ public:
 
   bool matches(StringRef name) const;
 
+  /// A glob for one component of a name: what is between two dots.
+  struct Component {
+    enum Kind {
+      Literal, ///< `text` itself
+      Any,     ///< `*`
+      AnyRun,  ///< `**`: any number of components; at the end at least one
+      Glob     ///< what `regex` matches
+    } kind;
+    std::string text;
+    std::optional<llvm::Regex> regex;
+  };
+  /// The pattern component by component; null for a regular expression, and for
+  /// a glob of which a part other than `**` may match dots.
+  const std::vector<Component> *getComponents() const {
+    return components ? &*components : nullptr;
+  }
+
 private:
   NamePattern() = default;
+
+  /// Splits `glob`, which is well-formed, into components if it can be.
+  void split(StringRef glob);
 
   /// The only name that matches, where the pattern is a plain name.
   std::string literal;
   std::optional<llvm::Regex> regex;
+  std::optional<std::vector<Component>> components;
 };
 
 /// The one of `names` that the author of `pattern`, which matches none, most

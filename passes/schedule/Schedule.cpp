@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Schedule.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -92,15 +94,24 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
   if (!mesh)
     return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
-  DirectiveApplier applier(module, mesh);
-  for (Operation &directive : *schedule.getBody().begin()) {
-    FailureOr<unsigned> places = applier.apply(&directive);
+  ScheduleApplication application(module, mesh);
+  for (auto directive :
+       schedule.getBody().getOps<ScheduleDirectiveOpInterface>()) {
+    FailureOr<unsigned> places = application.apply(directive);
     if (failed(places))
       return failure();
     if (report)
-      *report << describeDirective(&directive) << ": " << *places
+      *report << directive.describe() << ": " << *places
               << (*places == 1 ? " place\n" : " places\n");
   }
+  application.finish();
   schedule.erase();
   return success();
+}
+
+void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, DistDialect *) {
+    attachShardDirective(*context);
+    attachSyncDirective(*context);
+  });
 }

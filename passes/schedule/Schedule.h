@@ -27,9 +27,8 @@ FailureOr<ScheduleOp> findSchedule(ModuleOp module, StringRef name);
 LogicalResult applySchedule(ModuleOp module, ScheduleOp schedule,
                             llvm::raw_ostream *report);
 
-/// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
-/// the line it stands on.
-std::string describeDirective(Operation *directive);
+/// Registers what the directives of the dialect do.
+void registerScheduleDirectives(DialectRegistry &registry);
 
 } // namespace mlir::dist
 

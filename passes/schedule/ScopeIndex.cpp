@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/ScopeIndex.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -19,73 +20,92 @@ std::string NamedTensor::describe() const {
          name.str() + "\")";
 }
 
-ScopeIndex::ScopeIndex(ModuleOp module) {
+ScopeIndex::ScopeIndex(ModuleOp module)
+    : scopeName(StringAttr::get(module.getContext(), kScopeAttr)) {
   for (auto function : module.getOps<FunctionOpInterface>()) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kParameterAttr))
-        parameters.push_back({name.getValue(), function, i, false});
+        addTensor(TargetKind::Parameter, {name, function, i, false});
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kInputAttr))
-        inputs.push_back({name.getValue(), function, i, false});
+        addTensor(TargetKind::Input, {name, function, i, false});
     }
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
       if (auto name = function.getResultAttrOfType<StringAttr>(i, kOutputAttr))
-        outputs.push_back({name.getValue(), function, i, true});
+        addTensor(TargetKind::Output, {name, function, i, true});
   }
-
+  opsOf.emplace_back();
   module.walk<WalkOrder::PreOrder>([&](Operation *op) { add(op); });
 }
 
-void ScopeIndex::add(Operation *op) {
-  auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
-  if (!scope || scope.empty())
-    return;
-  auto [entry, inserted] = numberOf.try_emplace(scope, 0);
-  if (inserted)
-    entry->second = addPath(scope.getValue());
-  scopes[entry->second].ops.push_back(op);
-}
-
-unsigned ScopeIndex::addPath(StringRef path) {
-  if (auto found = numbers.find(path); found != numbers.end())
-    return found->second;
-  size_t dot = path.rfind('.');
-  std::optional<unsigned> parent;
-  if (dot != StringRef::npos && dot != 0)
-    parent = addPath(path.take_front(dot));
-  unsigned number = paths.size();
-  paths.push_back(path);
-  scopes.emplace_back();
-  numbers.try_emplace(path, number);
-  if (parent)
-    scopes[*parent].children.push_back(number);
-  return number;
-}
-
-SmallVector<Operation *> ScopeIndex::getOps(StringRef path) const {
-  SmallVector<Operation *> ops;
-  auto found = numbers.find(path);
-  if (found == numbers.end())
-    return ops;
-  SmallVector<unsigned> pending{found->second};
-  while (!pending.empty()) {
-    const Scope &scope = scopes[pending.pop_back_val()];
-    llvm::append_range(ops, scope.ops);
-    pending.append(scope.children.rbegin(), scope.children.rend());
-  }
-  return ops;
-}
-
-ArrayRef<NamedTensor> ScopeIndex::getTensors(ShardTarget kind) const {
+ScopeIndex::TensorNames &ScopeIndex::getTensorNames(TargetKind kind) {
   switch (kind) {
-  case ShardTarget::Parameter:
+  case TargetKind::Parameter:
     return parameters;
-  case ShardTarget::Input:
+  case TargetKind::Input:
     return inputs;
-  case ShardTarget::Output:
+  case TargetKind::Output:
     return outputs;
-  case ShardTarget::Column:
-  case ShardTarget::Row:
+  case TargetKind::Module:
     break;
   }
-  return {};
+  llvm_unreachable("modules are no tensors");
+}
+
+const ScopeIndex::TensorNames &
+ScopeIndex::getTensorNames(TargetKind kind) const {
+  return const_cast<ScopeIndex *>(this)->getTensorNames(kind);
+}
+
+void ScopeIndex::addTensor(TargetKind kind, NamedTensor tensor) {
+  TensorNames &names = getTensorNames(kind);
+  names.numbers[names.names.insert(tensor.name)].push_back(tensors.size());
+  tensors.push_back(tensor);
+}
+
+void ScopeIndex::add(Operation *op) {
+  auto scope =
+      llvm::dyn_cast_or_null<StringAttr>(op->getDiscardableAttr(scopeName));
+  if (!scope || scope.empty())
+    return;
+  auto [entry, isNew] = numberOf.try_emplace(scope, 0);
+  if (isNew) {
+    entry->second = paths.insert(scope.getValue());
+    opsOf.resize(paths.size());
+  }
+  opsOf[entry->second].push_back(op);
+}
+
+SmallVector<unsigned> ScopeIndex::match(TargetKind kind,
+                                        const NamePattern &pattern) const {
+  if (kind == TargetKind::Module)
+    return paths.match(pattern);
+  SmallVector<unsigned> found;
+  const TensorNames &names = getTensorNames(kind);
+  for (unsigned node : names.names.match(pattern))
+    if (auto tensors = names.numbers.find(node); tensors != names.numbers.end())
+      llvm::append_range(found, tensors->second);
+  llvm::sort(found);
+  return found;
+}
+
+SmallVector<StringRef> ScopeIndex::getNames(TargetKind kind) const {
+  SmallVector<StringRef> names;
+  const NameTrie &trie =
+      kind == TargetKind::Module ? paths : getTensorNames(kind).names;
+  for (unsigned node = NameTrie::kRoot + 1; node < trie.size(); ++node)
+    if (kind == TargetKind::Module || getTensorNames(kind).numbers.count(node))
+      names.push_back(trie.getName(node));
+  return names;
+}
+
+SmallVector<Operation *> ScopeIndex::getOps(unsigned scope) const {
+  SmallVector<Operation *> ops;
+  SmallVector<unsigned> pending{scope};
+  while (!pending.empty()) {
+    unsigned next = pending.pop_back_val();
+    llvm::append_range(ops, opsOf[next]);
+    ArrayRef<unsigned> children = paths.getChildren(next);
+    pending.append(children.rbegin(), children.rend());
+  }
+  return ops;
 }

@@ -7,10 +7,10 @@
 #ifndef DIST_PASSES_SCHEDULE_SCOPEINDEX_H
 #define DIST_PASSES_SCHEDULE_SCOPEINDEX_H
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Directive.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/DenseMap.h"
+#include "passes/schedule/NameTrie.h"
 
 namespace mlir::dist {
 
@@ -22,43 +22,55 @@ struct NamedTensor {
   bool isResult;
 
   Type getType() const;
-  /// "argument 3 ('wte.weight')".
+  /// "argument 3 ("wte.weight")".
   std::string describe() const;
 };
 
-/// Which ops came from which module of the model. A path stands for its own ops
-/// and those of the modules within it; paths without ops of their own, such as
-/// `h.0` where all ops are in `h.0.attn` and `h.0.mlp`, are there as well.
+/// Which ops came from which module of the model, and which tensors have which
+/// names. A path stands for its own ops and those of the modules within it;
+/// paths without ops of their own, such as `h.0` where all ops are in
+/// `h.0.attn` and `h.0.mlp`, are there as well.
 class ScopeIndex {
 public:
   explicit ScopeIndex(ModuleOp module);
 
-  /// All paths, in order of first occurrence.
-  ArrayRef<StringRef> getPaths() const { return paths; }
+  /// The numbers of the scopes or tensors of `kind` that `pattern` matches, in
+  /// order of their first occurrence.
+  SmallVector<unsigned> match(TargetKind kind,
+                              const NamePattern &pattern) const;
+  /// The names that patterns of `kind` are matched with.
+  SmallVector<StringRef> getNames(TargetKind kind) const;
 
+  /// The path of a scope.
+  StringRef getPath(unsigned scope) const { return paths.getName(scope); }
+  /// The ops of a scope and of those within it, in program order within each.
+  SmallVector<Operation *> getOps(unsigned scope) const;
   /// Adds an op that a directive made.
   void add(Operation *op);
 
-  /// The ops of `path` and the paths within it, in program order within each.
-  SmallVector<Operation *> getOps(StringRef path) const;
-
-  /// Named arguments or results: of kind `parameter`, `input` or `output`.
-  ArrayRef<NamedTensor> getTensors(ShardTarget kind) const;
+  const NamedTensor &getTensor(unsigned number) const {
+    return tensors[number];
+  }
 
 private:
-  struct Scope {
-    SmallVector<Operation *, 4> ops;
-    SmallVector<unsigned, 4> children;
+  /// Names of one kind of tensor, and the tensors that have each.
+  struct TensorNames {
+    NameTrie names;
+    llvm::DenseMap<unsigned, SmallVector<unsigned, 1>> numbers;
   };
 
-  unsigned addPath(StringRef path);
+  TensorNames &getTensorNames(TargetKind kind);
+  const TensorNames &getTensorNames(TargetKind kind) const;
+  void addTensor(TargetKind kind, NamedTensor tensor);
 
-  SmallVector<StringRef> paths;
-  SmallVector<Scope> scopes;
+  StringAttr scopeName;
+  /// A scope's number is its node.
+  NameTrie paths;
+  std::vector<SmallVector<Operation *, 4>> opsOf;
   /// Equal scopes are one attribute, whose text is looked at once.
-  llvm::DenseMap<StringAttr, unsigned> numberOf;
-  llvm::DenseMap<StringRef, unsigned> numbers;
-  SmallVector<NamedTensor> parameters, inputs, outputs;
+  llvm::DenseMap<Attribute, unsigned> numberOf;
+  std::vector<NamedTensor> tensors;
+  TensorNames parameters, inputs, outputs;
 };
 
 } // namespace mlir::dist

@@ -5,163 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Directives.h"
-#include "passes/schedule/Schedule.h"
+#include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
-
-/// The sharding that says both: one of them is whole, or continues the other
-/// with further axes, as `{"tp", "dp"}` does `{"tp"}`. Null if they contradict
-/// each other.
-static DimShardingAttr mergeDims(DimShardingAttr a, DimShardingAttr b) {
-  if (a.isReplicated() || a.getSubDims() == b.getSubDims())
-    return b;
-  if (b.isReplicated())
-    return a;
-  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
-    return {};
-  SmallVector<AxisRefAttr> first = a.getAllAxes(), second = b.getAllAxes();
-  size_t common = std::min(first.size(), second.size());
-  if (ArrayRef(first).take_front(common) != ArrayRef(second).take_front(common))
-    return {};
-  return first.size() > second.size() ? a : b;
-}
-
-/// Both placements at once: each dimension as the one that shards it says. Null
-/// and a reason where they contradict each other.
-static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
-  llvm::raw_string_ostream why(reason);
-  MLIRContext *context = a.getContext();
-  if (a.getMesh() != b.getMesh()) {
-    why << "the meshes differ";
-    return {};
-  }
-  SmallVector<DimShardingAttr> dims;
-  SmallVector<AxisRefAttr> axes;
-  for (auto [number, pair] :
-       llvm::enumerate(llvm::zip_equal(a.getDims(), b.getDims()))) {
-    auto [first, second] = pair;
-    DimShardingAttr one = mergeDims(first, second);
-    if (!one) {
-      why << "both shard dimension " << number
-          << ", and neither continues the other with further axes";
-      return {};
-    }
-    dims.push_back(DimShardingAttr::get(
-        context, one.getSubDims(), first.getIsOpen() && second.getIsOpen()));
-    for (AxisRefAttr axis : one.getAllAxes()) {
-      for (AxisRefAttr other : axes)
-        if (overlaps(axis, other)) {
-          why << "they shard two dimensions over axis " << axis;
-          return {};
-        }
-      axes.push_back(axis);
-    }
-  }
-  return ShardingAttr::get(context, a.getMesh(), dims, a.getPartialKind(),
-                           a.getPartialAxes());
-}
-
-LogicalResult DirectiveApplier::place(ShardOp directive,
-                                      const NamedTensor &tensor,
-                                      ShardingAttr sharding) {
-  FunctionOpInterface function = tensor.function;
-  auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  if (!type)
-    return emitError(directive.getLoc())
-           << tensor.describe() << " is no ranked tensor, but "
-           << tensor.getType();
-  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
-        return emitError(directive.getLoc()) << tensor.describe() << ": ";
-      })))
-    return failure();
-  unsigned i = tensor.index;
-  Operation *&placer = placedBy[{function, 2 * i + tensor.isResult}];
-  auto old = tensor.isResult
-                 ? llvm::dyn_cast_or_null<ShardingAttr>(
-                       function.getResultAttr(i, kShardingAttr))
-                 : function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr);
-  if (old) {
-    std::string reason;
-    ShardingAttr both = merge(old, sharding, reason);
-    if (!both) {
-      InFlightDiagnostic diagnostic =
-          emitError(directive.getLoc())
-          << "places " << tensor.describe() << " as " << sharding
-          << ", but it is placed as " << old << " already: " << reason;
-      diagnostic.attachNote(placer ? placer->getLoc() : function->getLoc())
-          << "placed here";
-      return diagnostic;
-    }
-    sharding = both;
-  }
-  placer = directive;
-  auto get = [&](StringRef name) {
-    return tensor.isResult ? function.getResultAttr(i, name)
-                           : function.getArgAttr(i, name);
-  };
-  std::string cause = describeDirective(directive);
-  if (auto before = llvm::dyn_cast_or_null<StringAttr>(get(kCauseAttr)))
-    cause = before.str() + "; " + cause;
-  auto causeAttr = StringAttr::get(function.getContext(), cause);
-  if (tensor.isResult) {
-    function.setResultAttr(i, kShardingAttr, sharding);
-    function.setResultAttr(i, kCauseAttr, causeAttr);
-  } else {
-    function.setArgAttr(i, kShardingAttr, sharding);
-    function.setArgAttr(i, kCauseAttr, causeAttr);
-  }
-  return success();
-}
-
-LogicalResult DirectiveApplier::constrain(ShardOp directive, Operation *op,
-                                          OpOperand *use,
-                                          ShardingAttr sharding) {
-  Value value = use ? use->get() : op->getResult(0);
-  auto type = cast<RankedTensorType>(value.getType());
-  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(),
-                                [&] { return emitError(directive.getLoc()); })))
-    return failure();
-  std::string cause = describeDirective(directive);
-  void *key = use ? static_cast<void *>(use) : static_cast<void *>(op);
-  Constraint &made = constraints[key];
-  if (made.op) {
-    std::string reason;
-    ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
-    if (!both) {
-      InFlightDiagnostic diagnostic =
-          emitError(directive.getLoc())
-          << "asks for " << sharding << ", but the value is placed as "
-          << made.op.getSharding() << " already: " << reason;
-      diagnostic.attachNote(made.directive->getLoc()) << "placed here";
-      diagnostic.attachNote(op->getLoc()) << "at this op";
-      return diagnostic;
-    }
-    made.op.setShardingAttr(both);
-    made.op.setCause(made.op.getCause()->str() + "; " + cause);
-    made.directive = directive;
-    return success();
-  }
-  OpBuilder builder(op);
-  if (!use)
-    builder.setInsertionPointAfter(op);
-  auto constraint =
-      ShardingConstraintOp::create(builder, locate(directive, op), type, value,
-                                   sharding, builder.getStringAttr(cause));
-  constraint->setAttr(kScopeAttr, op->getAttr(kScopeAttr));
-  index.add(constraint);
-  if (use)
-    use->set(constraint);
-  else
-    value.replaceAllUsesExcept(constraint, constraint);
-  made = {constraint, directive};
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // column and row
@@ -171,13 +19,6 @@ static SmallVector<int64_t> getSizes(const ShardingRule &rule,
                                      ArrayRef<unsigned> factors) {
   return llvm::map_to_vector(
       factors, [&](unsigned factor) { return rule.factors[factor].size; });
-}
-
-/// Whether a dimension of the tensor holds `factor`.
-static bool holds(const TensorRule &tensor, unsigned factor) {
-  return llvm::any_of(tensor.dims, [&](ArrayRef<unsigned> factors) {
-    return llvm::is_contained(factors, factor);
-  });
 }
 
 /// Placement of a tensor in which `factor` is sharded like `sharding` and all
@@ -204,12 +45,38 @@ static ShardingAttr placeFactor(const MeshLayout &layout,
                            {});
 }
 
+namespace {
+/// Shards the features of the contractions in modules.
+class FeatureSharding {
+public:
+  FeatureSharding(ShardOp directive, ScheduleApplication &application)
+      : directive(directive), application(application),
+        layout(application.getLayout()) {}
+
+  /// Returns the number of contractions.
+  FailureOr<unsigned> run(ArrayRef<unsigned> scopes);
+
+private:
+  LogicalResult shardContraction(const FeatureContraction &contraction);
+  FailureOr<DimShardingAttr> shardFactor(const FeatureContraction &contraction,
+                                         ArrayRef<unsigned> features,
+                                         unsigned &factor);
+  LogicalResult placeParameter(const FeatureContraction &contraction,
+                               unsigned factor, DimShardingAttr sharding);
+  InFlightDiagnostic suggestPlacement(unsigned scope,
+                                      const NamedTensor &parameter);
+
+  ShardOp directive;
+  ScheduleApplication &application;
+  const MeshLayout &layout;
+};
+} // namespace
+
 /// Chooses, of the factors that the features are a product of, the one to
 /// shard, and how: the major one, once the groups are taken off.
 FailureOr<DimShardingAttr>
-DirectiveApplier::shardFactor(ShardOp directive,
-                              const FeatureContraction &contraction,
-                              ArrayRef<unsigned> features, unsigned &factor) {
+FeatureSharding::shardFactor(const FeatureContraction &contraction,
+                             ArrayRef<unsigned> features, unsigned &factor) {
   SmallVector<int64_t> sizes = getSizes(contraction.rule, features);
   int64_t all = 1;
   for (int64_t size : sizes)
@@ -239,13 +106,13 @@ DirectiveApplier::shardFactor(ShardOp directive,
                     << "are in factors of " << sizes;
     factor = number;
     if (groupsLeft == 1)
-      return DimShardingAttr::get(mesh.getContext(), axes);
+      return DimShardingAttr::get(layout.getContext(), axes);
     if (size / groupsLeft % layout.size(axes) != 0)
       return fail() << "a group of " << size / groupsLeft
                     << " features cannot be split among " << layout.size(axes)
                     << " devices evenly; interleaved "
                     << "dimensions must be";
-    MLIRContext *context = mesh.getContext();
+    MLIRContext *context = layout.getContext();
     SmallVector<SubDimAttr> subDims{SubDimAttr::get(context, groupsLeft, {}),
                                     SubDimAttr::get(context, 0, axes)};
     return DimShardingAttr::get(context, subDims, false);
@@ -254,16 +121,10 @@ DirectiveApplier::shardFactor(ShardOp directive,
 }
 
 LogicalResult
-DirectiveApplier::placeParameter(ShardOp directive,
-                                 const FeatureContraction &contraction,
-                                 unsigned factor, DimShardingAttr sharding) {
-  const Origin &origin = contraction.origin;
-  auto argument = cast<BlockArgument>(origin.root);
-  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    kParameterAttr);
-  NamedTensor parameter{name.getValue(), function, argument.getArgNumber(),
-                        false};
+FeatureSharding::placeParameter(const FeatureContraction &contraction,
+                                unsigned factor, DimShardingAttr sharding) {
+  Value read = contraction.parameter->get();
+  NamedTensor parameter = *application.getOrigins().findParameter(read);
   ShardingAttr placed = placeFactor(
       layout, contraction.rule,
       contraction.rule.operands[contraction.parameter->getOperandNumber()],
@@ -271,7 +132,7 @@ DirectiveApplier::placeParameter(ShardOp directive,
 
   // Back through the ops between the parameter and the contraction.
   Operation *at = contraction.op;
-  for (OpOperand *step : origin.chain) {
+  for (OpOperand *step : Origins::getChain(read)) {
     if (!placed)
       break;
     at = step->getOwner();
@@ -294,7 +155,7 @@ DirectiveApplier::placeParameter(ShardOp directive,
       }
     }
     const TensorRule &source = rule.operands[step->getOperandNumber()];
-    MLIRContext *context = mesh.getContext();
+    MLIRContext *context = layout.getContext();
     auto open = DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(), true);
     SmallVector<DimShardingAttr> dims;
     for (ArrayRef<unsigned> dimFactors : source.dims) {
@@ -308,7 +169,7 @@ DirectiveApplier::placeParameter(ShardOp directive,
       dims.push_back(!joined || joined.isReplicated() ? open : joined);
     }
     for (unsigned number = 0; number < factors.size(); ++number)
-      fits &= factors[number] == layout.none() || holds(source, number);
+      fits &= factors[number] == layout.none() || holdsFactor(source, number);
     placed = fits ? ShardingAttr::get(context, layout.getName(), dims,
                                       ReductionKind::Sum, {})
                   : ShardingAttr();
@@ -322,12 +183,11 @@ DirectiveApplier::placeParameter(ShardOp directive,
     diagnostic.attachNote(at->getLoc()) << "through this op";
     return diagnostic;
   }
-  return place(directive, parameter, placed);
+  return application.place(directive, parameter, placed);
 }
 
 LogicalResult
-DirectiveApplier::shardContraction(ShardOp directive,
-                                   const FeatureContraction &contraction) {
+FeatureSharding::shardContraction(const FeatureContraction &contraction) {
   const ShardingRule &rule = contraction.rule;
   bool isColumn = directive.getKind() == ShardTarget::Column;
   const TensorRule &parameter =
@@ -340,11 +200,11 @@ DirectiveApplier::shardContraction(ShardOp directive,
   for (ArrayRef<unsigned> factors : parameter.dims)
     for (unsigned factor : factors) {
       FactorKind kind = rule.factors[factor].kind;
-      bool isFeature =
-          isColumn
-              ? kind == FactorKind::Parallel && !holds(activation, factor) &&
-                    holds(rule.results[0], factor)
-              : kind == FactorKind::Reduction && holds(activation, factor);
+      bool isFeature = isColumn ? kind == FactorKind::Parallel &&
+                                      !holdsFactor(activation, factor) &&
+                                      holdsFactor(rule.results[0], factor)
+                                : kind == FactorKind::Reduction &&
+                                      holdsFactor(activation, factor);
       if (isFeature)
         features.push_back(factor);
     }
@@ -358,9 +218,9 @@ DirectiveApplier::shardContraction(ShardOp directive,
   }
   unsigned factor = 0;
   FailureOr<DimShardingAttr> sharding =
-      shardFactor(directive, contraction, features, factor);
+      shardFactor(contraction, features, factor);
   if (failed(sharding) ||
-      failed(placeParameter(directive, contraction, factor, *sharding)))
+      failed(placeParameter(contraction, factor, *sharding)))
     return failure();
   ShardingAttr placed = placeFactor(
       layout, rule, isColumn ? rule.results[0] : activation, factor, *sharding);
@@ -374,108 +234,116 @@ DirectiveApplier::shardContraction(ShardOp directive,
     diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
     return diagnostic;
   }
-  return constrain(directive, contraction.op,
-                   isColumn ? nullptr : contraction.activation, placed);
+  return application.constrain(directive, contraction.op,
+                               isColumn ? nullptr : contraction.activation,
+                               placed);
 }
 
-/// A parameter that `op` reads, if any.
-static std::optional<NamedTensor> findParameter(Operation *op) {
-  for (OpOperand *operand : getDataOperands(op)) {
-    Origin origin = findOrigin(operand->get());
-    if (origin.kind != Origin::Parameter)
-      continue;
-    auto argument = cast<BlockArgument>(origin.root);
-    auto function =
-        cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    unsigned i = argument.getArgNumber();
-    auto name = function.getArgAttrOfType<StringAttr>(i, kParameterAttr);
-    return NamedTensor{name.getValue(), function, i, false};
+/// An error that says what to write for the parameter of a module without a
+/// contraction.
+InFlightDiagnostic
+FeatureSharding::suggestPlacement(unsigned scope,
+                                  const NamedTensor &parameter) {
+  InFlightDiagnostic diagnostic = emitError(directive.getLoc());
+  diagnostic << "module \"" << application.getScopes().getPath(scope)
+             << "\" has no contraction with a parameter, so '"
+             << stringifyShardTarget(directive.getKind())
+             << "' does not apply; to place its parameter write dist.shard "
+             << "parameter \"" << parameter.name << "\" [";
+  auto type = dyn_cast<RankedTensorType>(parameter.getType());
+  for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim) {
+    diagnostic << (dim ? ", {" : "{");
+    if (dim == 0)
+      llvm::interleaveComma(getAxisRefs(*directive.getAxes()), diagnostic);
+    diagnostic << "}";
   }
-  return std::nullopt;
+  diagnostic << "]";
+  return diagnostic;
 }
 
-FailureOr<unsigned> DirectiveApplier::shardFeatures(ShardOp directive) {
-  SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
-  if (failed(verifyAxes(directive, axes)))
-    return failure();
-  FailureOr<SmallVector<StringRef>> paths =
-      matchPaths(directive, directive.getTarget(), directive.getOptional());
-  if (failed(paths))
-    return failure();
-  StringRef kind = stringifyShardTarget(directive.getKind());
+FailureOr<unsigned> FeatureSharding::run(ArrayRef<unsigned> scopes) {
+  Origins &origins = application.getOrigins();
   llvm::SmallPtrSet<Operation *, 16> done;
-  for (StringRef path : *paths) {
+  for (unsigned scope : scopes) {
     bool found = false;
     std::optional<NamedTensor> parameter;
     Operation *reader = nullptr;
-    for (Operation *op : index.getOps(path)) {
+    for (Operation *op : application.getScopes().getOps(scope)) {
+      if (done.contains(op)) {
+        found = true;
+        continue;
+      }
       std::optional<FeatureContraction> contraction =
-          findFeatureContraction(op);
+          origins.findFeatureContraction(op);
       if (!contraction) {
-        if (!parameter && (parameter = findParameter(op)))
+        if (!parameter && (parameter = origins.findParameter(op)))
           reader = op;
         continue;
       }
       found = true;
-      if (done.insert(op).second &&
-          failed(shardContraction(directive, *contraction)))
+      done.insert(op);
+      if (failed(shardContraction(*contraction)))
         return failure();
     }
     // Modules without parameters, such as activations, may match a glob that is
     // meant for their neighbours; one with parameters is meant.
     if (found || !parameter)
       continue;
-    InFlightDiagnostic diagnostic =
-        emitError(directive.getLoc())
-        << "module \"" << path << "\" has no contraction with a parameter, so '"
-        << kind << "' does not apply; to place its parameter write dist.shard "
-        << "parameter \"" << parameter->name << "\" [";
-    auto type = dyn_cast<RankedTensorType>(parameter->getType());
-    for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim) {
-      diagnostic << (dim ? ", {" : "{");
-      if (dim == 0)
-        llvm::interleaveComma(axes, diagnostic);
-      diagnostic << "}";
-    }
-    diagnostic << "]";
+    InFlightDiagnostic diagnostic = suggestPlacement(scope, *parameter);
     diagnostic.attachNote(reader->getLoc()) << "the parameter is read here";
     return diagnostic;
   }
-  if (done.empty() && !paths->empty())
+  if (done.empty() && !scopes.empty())
     return emitError(directive.getLoc())
-           << "\"" << directive.getTarget() << "\" matches " << paths->size()
-           << (paths->size() == 1 ? " module" : " modules") << ", the first \""
-           << paths->front() << "\", but no contraction with a parameter";
+           << "\"" << directive.getTarget() << "\" matches " << scopes.size()
+           << (scopes.size() == 1 ? " module" : " modules") << ", the first \""
+           << application.getScopes().getPath(scopes.front())
+           << "\", but no contraction with a parameter";
   return done.size();
 }
 
 //===----------------------------------------------------------------------===//
-// parameter, input and output
+// The directive
 //===----------------------------------------------------------------------===//
 
-FailureOr<unsigned> DirectiveApplier::placeTensors(ShardOp directive) {
-  MLIRContext *context = mesh.getContext();
-  SmallVector<DimShardingAttr> dims =
-      llvm::map_to_vector(*directive.getDims(), [](Attribute dim) {
-        return cast<DimShardingAttr>(dim);
-      });
-  auto sharding = ShardingAttr::get(context, layout.getName(), dims,
-                                    ReductionKind::Sum, {});
-  ArrayRef<NamedTensor> tensors = index.getTensors(directive.getKind());
-  SmallVector<StringRef> names = llvm::map_to_vector(
-      tensors, [](const NamedTensor &tensor) { return tensor.name; });
-  FailureOr<SmallVector<unsigned>> matches =
-      match(directive, directive.getTarget(), names,
-            stringifyShardTarget(directive.getKind()), directive.getOptional());
-  if (failed(matches))
-    return failure();
-  for (unsigned number : *matches)
-    if (failed(place(directive, tensors[number], sharding)))
-      return failure();
-  return matches->size();
-}
+namespace {
+struct ShardDirective
+    : ScheduleDirectiveOpInterface::ExternalModel<ShardDirective, ShardOp> {
+  TargetKind getTargetKind(Operation *op) const {
+    switch (cast<ShardOp>(op).getKind()) {
+    case ShardTarget::Parameter:
+      return TargetKind::Parameter;
+    case ShardTarget::Input:
+      return TargetKind::Input;
+    case ShardTarget::Output:
+      return TargetKind::Output;
+    case ShardTarget::Column:
+    case ShardTarget::Row:
+      break;
+    }
+    return TargetKind::Module;
+  }
 
-FailureOr<unsigned> DirectiveApplier::applyShard(ShardOp directive) {
-  return directive.getDims() ? placeTensors(directive)
-                             : shardFeatures(directive);
+  FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
+                            ArrayRef<unsigned> targets) const {
+    auto directive = cast<ShardOp>(op);
+    if (!directive.getDims())
+      return FeatureSharding(directive, application).run(targets);
+    auto sharding = ShardingAttr::get(
+        op->getContext(), application.getLayout().getName(),
+        llvm::map_to_vector(
+            *directive.getDims(),
+            [](Attribute dim) { return cast<DimShardingAttr>(dim); }),
+        ReductionKind::Sum, {});
+    for (unsigned number : targets)
+      if (failed(application.place(
+              directive, application.getScopes().getTensor(number), sharding)))
+        return failure();
+    return targets.size();
+  }
+};
+} // namespace
+
+void mlir::dist::attachShardDirective(MLIRContext &context) {
+  ShardOp::attachInterface<ShardDirective>(context);
 }

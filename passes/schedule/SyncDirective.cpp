@@ -6,7 +6,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/Directives.h"
-#include "passes/schedule/Schedule.h"
+#include "passes/schedule/ScheduleApplication.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -51,6 +51,36 @@ struct OutputPlace {
   /// Where no single dimension is: the reshape that makes it one.
   tensor::ExpandShapeOp reshape;
 };
+
+/// What the ops of a module read that comes from elsewhere.
+using Reads = llvm::MapVector<Value, SmallVector<OpOperand *, 2>>;
+
+/// Puts syncs at the borders of modules.
+class Syncs {
+public:
+  Syncs(SyncOp directive, ScheduleApplication &application)
+      : directive(directive), application(application),
+        scopes(application.getScopes()), origins(application.getOrigins()) {}
+
+  /// Sync the inputs or outputs of one module; return how many there are.
+  FailureOr<unsigned> syncInputs(unsigned scope);
+  FailureOr<unsigned> syncOutputs(unsigned scope);
+
+private:
+  Reads findInputs(ArrayRef<Operation *> ops, Membership &module);
+  SmallVector<Value> findOutputs(ArrayRef<Operation *> ops, Membership &module);
+  OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
+                             Membership &module);
+  /// Makes the op; `dim` replaces the directive's.
+  FailureOr<SyncOp> makeSync(Value value, Operation *scopeOf,
+                             std::optional<int64_t> dim);
+  LogicalResult syncOutput(const OutputPlace &place, Membership &module);
+
+  SyncOp directive;
+  ScheduleApplication &application;
+  ScopeIndex &scopes;
+  Origins &origins;
+};
 } // namespace
 
 /// Whether the op commutes with a sum pending on the flagged operands.
@@ -83,7 +113,7 @@ static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
 /// Goes back from an output of the module, through what commutes with a pending
 /// sum and through additions of parameters (biases), to the op that leaves a
 /// sum pending. The sync belongs before the first of those additions.
-static OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
+OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
                                   Membership &module) {
   struct Step {
     OpOperand *operand;
@@ -111,7 +141,7 @@ static OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
     OpOperand *source = nullptr;
     bool isUnique = true;
     for (OpOperand *operand : data)
-      if (findOrigin(operand->get()).kind == Origin::Computed) {
+      if (origins.get(operand->get()).kind == Origin::Computed) {
         isUnique &= !source;
         source = operand;
       }
@@ -160,17 +190,29 @@ static OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
 }
 
 /// Data that the module's ops read and that comes from elsewhere.
-static llvm::SmallSetVector<Value, 4> findInputs(ArrayRef<Operation *> ops,
-                                                 Membership &module) {
+Reads Syncs::findInputs(ArrayRef<Operation *> ops, Membership &module) {
   auto isOutside = [&](Value value) {
     Operation *op = value.getDefiningOp();
     return !op || !module.contains(op);
   };
+  // Ops within an op that say nothing else belong to its module.
+  Reads reads;
+  auto scopeName = StringAttr::get(application.getContext(), kScopeAttr);
+  for (Operation *op : ops)
+    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+      if (nested != op && nested->getDiscardableAttr(scopeName))
+        return WalkResult::skip();
+      for (OpOperand &operand : nested->getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()) &&
+            isOutside(operand.get()))
+          reads[operand.get()].push_back(&operand);
+      return WalkResult::advance();
+    });
   // What a weight is applied to is the module's input; masks and the like are
   // read as well.
   llvm::SmallSetVector<Value, 4> features, all;
   for (Operation *op : ops) {
-    if (auto contraction = findFeatureContraction(op)) {
+    if (auto contraction = origins.findFeatureContraction(op)) {
       Value value = contraction->activation->get();
       while (!isOutside(value)) {
         Operation *maker = value.getDefiningOp();
@@ -185,14 +227,17 @@ static llvm::SmallSetVector<Value, 4> findInputs(ArrayRef<Operation *> ops,
     }
     for (OpOperand *operand : getDataOperands(op))
       if (isOutside(operand->get()) &&
-          findOrigin(operand->get()).kind == Origin::Computed)
+          origins.get(operand->get()).kind == Origin::Computed)
         all.insert(operand->get());
   }
-  return features.empty() ? all : features;
+  Reads inputs;
+  for (Value input : features.empty() ? all : features)
+    inputs[input] = std::move(reads[input]);
+  return inputs;
 }
 
 /// Values that the module's ops make and that are read elsewhere.
-static SmallVector<Value> findOutputs(ArrayRef<Operation *> ops,
+SmallVector<Value> Syncs::findOutputs(ArrayRef<Operation *> ops,
                                       Membership &module) {
   SmallVector<Value> outputs;
   for (Operation *op : ops)
@@ -201,14 +246,13 @@ static SmallVector<Value> findOutputs(ArrayRef<Operation *> ops,
           llvm::any_of(
               result.getUsers(),
               [&](Operation *user) { return !module.contains(user); }) &&
-          findOrigin(result).kind == Origin::Computed)
+          origins.get(result).kind == Origin::Computed)
         outputs.push_back(result);
   return outputs;
 }
 
-FailureOr<SyncOp> DirectiveApplier::makeSync(SyncOp directive, Value value,
-                                             Operation *scopeOf,
-                                             std::optional<int64_t> dim) {
+FailureOr<SyncOp> Syncs::makeSync(Value value, Operation *scopeOf,
+                                  std::optional<int64_t> dim) {
   auto type = cast<RankedTensorType>(value.getType());
   for (std::optional<int64_t> d :
        {dim, std::optional<int64_t>(directive.getToDim())})
@@ -220,67 +264,104 @@ FailureOr<SyncOp> DirectiveApplier::makeSync(SyncOp directive, Value value,
       diagnostic.attachNote(value.getLoc()) << "this value";
       return diagnostic;
     }
-  bool isOnlyMesh = lookupMesh(mesh->getParentOp(), {}) == mesh;
-  OpBuilder builder(mesh.getContext());
+  OpBuilder builder(application.getContext());
   builder.setInsertionPointAfterValue(value);
   auto sync = SyncOp::create(
-      builder, locate(directive, scopeOf), type, value, /*target=*/StringAttr(),
-      directive.getModeAttr(), directive.getKindAttr(),
+      builder, application.locate(directive, scopeOf), type, value,
+      /*target=*/StringAttr(), directive.getModeAttr(), directive.getKindAttr(),
       dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
       directive.getToDimAttr(), directive.getAxesAttr(),
-      isOnlyMesh ? FlatSymbolRefAttr() : layout.getName(),
-      /*optional=*/UnitAttr(),
-      builder.getStringAttr(describeDirective(directive)));
+      application.getNeededMesh(), /*optional=*/UnitAttr(),
+      application.getCause(directive));
   if (Attribute scope = scopeOf->getAttr(kScopeAttr))
     sync->setAttr(kScopeAttr, scope);
-  index.add(sync);
+  scopes.add(sync);
   return sync;
 }
 
-FailureOr<unsigned> DirectiveApplier::syncInputs(SyncOp directive,
-                                                 StringRef path) {
-  Membership module(path);
-  SmallVector<Operation *> ops = index.getOps(path);
+/// The op that comes first among those that read `value`.
+static Operation *findFirstReader(Value value, ArrayRef<OpOperand *> reads) {
+  Operation *first = nullptr, *firstAncestor = nullptr;
+  for (OpOperand *read : reads) {
+    Operation *ancestor =
+        value.getParentBlock()->findAncestorOpInBlock(*read->getOwner());
+    if (!first || ancestor->isBeforeInBlock(firstAncestor)) {
+      first = read->getOwner();
+      firstAncestor = ancestor;
+    }
+  }
+  return first;
+}
+
+FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
+  Membership module(scopes.getPath(scope));
   // The same communication of the same value is done once.
-  Attribute key =
-      ArrayAttr::get(mesh.getContext(),
-                     {directive.getKindAttr(), directive.getAxesAttr(),
-                      directive.getDim() ? Attribute(directive.getDimAttr())
-                                         : UnitAttr::get(mesh.getContext()),
-                      directive.getToDim() ? Attribute(directive.getToDimAttr())
-                                           : UnitAttr::get(mesh.getContext())});
-  unsigned places = 0;
-  for (Value value : findInputs(ops, module)) {
-    SyncOp &made = inputSyncs[{value, key}];
-    Operation *reader = nullptr;
-    for (Operation *user : value.getUsers())
-      if (module.contains(user) && (!reader || user->isBeforeInBlock(reader)))
-        reader = user;
+  auto orUnit = [&](Attribute attr) {
+    return attr ? attr : UnitAttr::get(application.getContext());
+  };
+  Attribute use = ArrayAttr::get(
+      application.getContext(),
+      {directive.getKindAttr(), directive.getAxesAttr(),
+       orUnit(directive.getDimAttr()), orUnit(directive.getToDimAttr())});
+  Reads inputs = findInputs(scopes.getOps(scope), module);
+  for (auto &[value, reads] : inputs) {
+    Operation *&made = application.getShared(value, use);
     if (!made) {
       FailureOr<SyncOp> sync =
-          makeSync(directive, value, reader, directive.getDim());
+          makeSync(value, findFirstReader(value, reads), directive.getDim());
       if (failed(sync))
         return failure();
       made = *sync;
     }
-    value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) {
-      return use.getOwner() != made && module.contains(use.getOwner());
-    });
-    ++places;
+    for (OpOperand *read : reads)
+      if (read->getOwner() != made)
+        read->set(made->getResult(0));
   }
-  return places;
+  return inputs.size();
 }
 
-FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
-                                                  StringRef path) {
-  Membership module(path);
+LogicalResult Syncs::syncOutput(const OutputPlace &place, Membership &module) {
+  Value value = place.value;
+  Operation *maker = value.getDefiningOp();
+  if (!place.reshape) {
+    FailureOr<SyncOp> sync = makeSync(value, maker, place.dim);
+    if (failed(sync))
+      return failure();
+    value.replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
+      return use.getOwner() != *sync &&
+             (place.everywhere || !module.contains(use.getOwner()));
+    });
+    return success();
+  }
+  // Reshape the sum, sync, and reshape back.
+  OpBuilder builder(maker);
+  builder.setInsertionPointAfter(maker);
+  Operation *expanded = builder.clone(*place.reshape);
+  expanded->setOperand(0, value);
+  FailureOr<SyncOp> sync =
+      makeSync(expanded->getResult(0), expanded, place.dim);
+  if (failed(sync))
+    return failure();
+  builder.setInsertionPointAfter(*sync);
+  auto collapsed = tensor::CollapseShapeOp::create(
+      builder, expanded->getLoc(), value.getType(), sync->getResult(),
+      tensor::ExpandShapeOp(place.reshape).getReassociation());
+  collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
+  scopes.add(expanded);
+  scopes.add(collapsed);
+  value.replaceAllUsesExcept(collapsed, expanded);
+  return success();
+}
+
+FailureOr<unsigned> Syncs::syncOutputs(unsigned scope) {
+  Membership module(scopes.getPath(scope));
   bool reduces = directive.getKind() == SyncKind::AllReduce ||
                  directive.getKind() == SyncKind::ReduceScatter;
   // Where a sum is pending on some outputs, those are meant. Several outputs
   // may come of one sum.
   SmallVector<OutputPlace> found;
   llvm::SmallPtrSet<Value, 4> seen;
-  for (Value output : findOutputs(index.getOps(path), module)) {
+  for (Value output : findOutputs(scopes.getOps(scope), module)) {
     std::optional<int64_t> dim = directive.getDim();
     int64_t rank = cast<RankedTensorType>(output.getType()).getRank();
     OutputPlace place{output, false, dim, {}};
@@ -292,66 +373,47 @@ FailureOr<unsigned> DirectiveApplier::syncOutputs(SyncOp directive,
   auto isPending = [](const OutputPlace &place) { return place.everywhere; };
   if (llvm::any_of(found, isPending))
     llvm::erase_if(found, std::not_fn(isPending));
-  for (const OutputPlace &place : found) {
-    Operation *maker = place.value.getDefiningOp();
-    if (!place.reshape) {
-      FailureOr<SyncOp> sync =
-          makeSync(directive, place.value, maker, place.dim);
-      if (failed(sync))
-        return failure();
-      Value(place.value)
-          .replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
-            return use.getOwner() != *sync &&
-                   (place.everywhere || !module.contains(use.getOwner()));
-          });
-      continue;
-    }
-    // Reshape the sum, sync, and reshape back.
-    OpBuilder builder(maker);
-    builder.setInsertionPointAfter(maker);
-    Operation *expanded = builder.clone(*place.reshape);
-    expanded->setOperand(0, place.value);
-    FailureOr<SyncOp> sync =
-        makeSync(directive, expanded->getResult(0), expanded, place.dim);
-    if (failed(sync))
+  for (const OutputPlace &place : found)
+    if (failed(syncOutput(place, module)))
       return failure();
-    builder.setInsertionPointAfter(*sync);
-    auto collapsed = tensor::CollapseShapeOp::create(
-        builder, expanded->getLoc(), place.value.getType(), sync->getResult(),
-        tensor::ExpandShapeOp(place.reshape).getReassociation());
-    collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
-    index.add(expanded);
-    index.add(collapsed);
-    Value(place.value).replaceAllUsesExcept(collapsed, expanded);
-  }
   return found.size();
 }
 
-FailureOr<unsigned> DirectiveApplier::applySync(SyncOp directive) {
-  if (directive.getMode() == SyncMode::BwdPost)
-    return emitError(directive.getLoc())
-           << "'bwd_post' speaks about gradients, but this program has no "
-           << "backward pass: it applies to differentiated programs only (run "
-           << "--dist-differentiate first)";
-  if (failed(verifyAxes(directive, getAxisRefs(directive.getAxes()))))
-    return failure();
-  FailureOr<SmallVector<StringRef>> paths =
-      matchPaths(directive, *directive.getTarget(), directive.getOptional());
-  if (failed(paths))
-    return failure();
-  unsigned places = 0;
-  for (StringRef path : *paths) {
-    FailureOr<unsigned> more = directive.getMode() == SyncMode::FwdPre
-                                   ? syncInputs(directive, path)
-                                   : syncOutputs(directive, path);
-    if (failed(more))
-      return failure();
-    if (*more == 0)
-      return emitError(directive.getLoc())
-             << "module \"" << path << "\" has no "
-             << (directive.getMode() == SyncMode::FwdPre ? "input" : "output")
-             << " tensor to sync";
-    places += *more;
+//===----------------------------------------------------------------------===//
+// The directive
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct SyncDirective
+    : ScheduleDirectiveOpInterface::ExternalModel<SyncDirective, SyncOp> {
+  FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
+                            ArrayRef<unsigned> targets) const {
+    auto directive = cast<SyncOp>(op);
+    if (directive.getMode() == SyncMode::BwdPost)
+      return emitError(op->getLoc())
+             << "'bwd_post' speaks about gradients, but this program has no "
+             << "backward pass: it applies to differentiated programs only "
+             << "(run --dist-differentiate first)";
+    bool isInput = directive.getMode() == SyncMode::FwdPre;
+    Syncs syncs(directive, application);
+    unsigned places = 0;
+    for (unsigned scope : targets) {
+      FailureOr<unsigned> more =
+          isInput ? syncs.syncInputs(scope) : syncs.syncOutputs(scope);
+      if (failed(more))
+        return failure();
+      if (*more == 0)
+        return emitError(op->getLoc())
+               << "module \"" << application.getScopes().getPath(scope)
+               << "\" has no " << (isInput ? "input" : "output")
+               << " tensor to sync";
+      places += *more;
+    }
+    return places;
   }
-  return places;
+};
+} // namespace
+
+void mlir::dist::attachSyncDirective(MLIRContext &context) {
+  SyncOp::attachInterface<SyncDirective>(context);
 }

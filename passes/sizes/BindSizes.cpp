@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/sizes/BindSizes.h"
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -73,6 +74,9 @@ public:
   LogicalResult run(ArrayRef<SizeBinding> bindings);
 
 private:
+  /// The arithmetic of the mesh that `sharding` names; null where there is no
+  /// sharding.
+  const MeshLayout *getLayout(ShardingAttr sharding);
   LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
                              ArrayRef<SizeBinding> bindings);
   LogicalResult visitFunction(FunctionOpInterface function);
@@ -89,7 +93,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   OperationFolder folder;
-  std::unique_ptr<MeshLayout> layout;
+  llvm::DenseMap<Attribute, std::unique_ptr<MeshLayout>> layouts;
   /// Functions as they are for certain types of arguments.
   llvm::MapVector<std::pair<Operation *, Type>, func::FuncOp> copies;
   llvm::SmallPtrSet<Operation *, 4> active;
@@ -99,6 +103,16 @@ private:
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
+
+const MeshLayout *Binder::getLayout(ShardingAttr sharding) {
+  if (!sharding)
+    return nullptr;
+  std::unique_ptr<MeshLayout> &layout = layouts[sharding.getMesh()];
+  if (!layout)
+    if (auto mesh = symbols.lookup<MeshOp>(sharding.getMesh().getValue()))
+      layout = std::make_unique<MeshLayout>(mesh);
+  return layout.get();
+}
 
 LogicalResult Binder::bindArgument(FunctionOpInterface function,
                                    unsigned number,
@@ -136,8 +150,9 @@ LogicalResult Binder::bindArgument(FunctionOpInterface function,
   }
   auto sharding =
       function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+  const MeshLayout *layout = getLayout(sharding);
   for (auto [dim, size] : llvm::enumerate(shape))
-    if (whole.isDynamicDim(dim) && sharding && layout &&
+    if (whole.isDynamicDim(dim) && layout &&
         !layout->isEven(sharding.getDims()[dim], size))
       return function.emitError()
              << "dimension " << dim << " of argument '" << name
@@ -146,8 +161,7 @@ LogicalResult Binder::bindArgument(FunctionOpInterface function,
              << " devices do not divide; the program of one device takes "
                 "multiples of them only (a module of level 0 to 2 takes any)";
   function.setArgAttr(number, kGlobalTypeAttr, TypeAttr::get(bound));
-  argument.setType(sharding && layout ? layout->localType(bound, sharding)
-                                      : bound);
+  argument.setType(layout ? layout->localType(bound, sharding) : bound);
   return success();
 }
 
@@ -179,7 +193,8 @@ LogicalResult Binder::visitFunction(FunctionOpInterface function) {
         function.getResultAttr(number, kGlobalTypeAttr));
     auto sharding =
         function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
-    if (whole && sharding && layout)
+    const MeshLayout *layout = getLayout(sharding);
+    if (whole && layout)
       function.setResultAttr(
           number, kGlobalTypeAttr,
           TypeAttr::get(getWhole(cast<RankedTensorType>(whole.getValue()),
@@ -210,7 +225,8 @@ LogicalResult Binder::visitCall(func::CallOp call) {
       auto whole = copy.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr);
       auto sharding =
           copy.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
-      if (whole && sharding && layout)
+      const MeshLayout *layout = getLayout(sharding);
+      if (whole && layout)
         copy.setArgAttr(number, kGlobalTypeAttr,
                         TypeAttr::get(getWhole(
                             cast<RankedTensorType>(whole.getValue()),
@@ -355,13 +371,10 @@ LogicalResult Binder::visitBlock(Block &block) {
 }
 
 LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
-  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
-  if (!entry)
-    return module.emitError() << "has no entry function: @main, or the only "
-                                 "public one";
-  auto meshes = module.getOps<MeshOp>();
-  if (!meshes.empty())
-    layout = std::make_unique<MeshLayout>(*meshes.begin());
+  FailureOr<FunctionOpInterface> found = findEntryFunction(module);
+  if (failed(found))
+    return failure();
+  FunctionOpInterface entry = *found;
   std::string names;
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
     names += " " + getArgumentName(entry, i);
@@ -409,7 +422,8 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
 void mlir::dist::addSizes(ModuleOp module, StringRef name,
                           ArrayRef<int64_t> shape,
                           std::vector<SizeBinding> &bindings) {
-  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  auto entry =
+      dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
   for (unsigned i = 0, e = entry ? entry.getNumArguments() : 0; i < e; ++i) {
     RankedTensorType type = getWholeType(entry, i);
     if (getArgumentName(entry, i) != name || !type ||

@@ -22,9 +22,9 @@
 // TABLE-NEXT: all_gather 11 2.20 KiB
 // TABLE-NEXT: sum 15 50.2 KiB
 // TABLE: a rank holds 16.0 KiB of parameters, at most 40.0 KiB of tensors at once, and does 262.1 kFLOP in contractions
-// TABLE-LABEL: @other
+// TABLE-LABEL: @other (does not run: @main does not call it)
 // TABLE-NEXT: no communication
-// TABLE-LABEL: @constants
+// TABLE-LABEL: @constants (does not run
 // TABLE: a rank holds 0 B of parameters, 108 B of constants, at most 108 B of tensors at once
 
 // A line each; 20 us and 12.3 ms for every all_reduce.
@@ -34,15 +34,15 @@
 // ALL: all_reduce 4 48.0 KiB 49.2 ms
 
 // JSON: {"mesh":{"axes":{"dp":2,"tp":4}},"functions":[
-// JSON-SAME: {"name":"main","collectives":[
+// JSON-SAME: {"name":"main","runs":true,"collectives":[
 // JSON-SAME: {"op":"all_reduce","axes":["tp"],"reduce":"sum","shape":[2,16,64],"dtype":"f32","bytes_sent_per_rank":12288,"count":1,
 // JSON-SAME: "scope":"h.0.proj","cause":"s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.0.proj)","location":"{{[^"]+}}"}
 // JSON-SAME: {"op":"all_gather","axes":["dp","tp"],"reduce":"","shape":[16],"dtype":"bf16","bytes_sent_per_rank":224,"count":10,
 // JSON-SAME: {"op":"all_gather","axes":["tp(1)2"],"reduce":"","shape":[4],"dtype":"f32","bytes_sent_per_rank":16,"count":1,"scope":"","cause":"",
 // JSON-SAME: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152},"all_gather":{"count":11,"bytes_sent_per_rank":2256}}
 // JSON-SAME: "parameter_bytes_per_rank":16384,"constant_bytes_per_rank":0,"peak_bytes_per_rank":41008,"flops_per_rank":262144}
-// JSON-SAME: {"name":"other","collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":16,"flops_per_rank":0}
-// JSON-SAME: {"name":"constants","collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}]}
+// JSON-SAME: {"name":"other","runs":false,"collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":16,"flops_per_rank":0}
+// JSON-SAME: {"name":"constants","runs":false,"collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}]}
 
 dist.mesh @m ["dp" = 2, "tp" = 4]
 

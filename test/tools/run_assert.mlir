@@ -1,7 +1,7 @@
 // RUN: not dist-run %s --mesh x=2 --input arg0=random:1 2>&1 | FileCheck %s
 
 // A cf.assert that does not hold ends the run with its message and place.
-// CHECK: run_assert.mlir:[[#@LINE+9]]: index must be smaller than dim size
+// CHECK: run_assert.mlir:[[#@LINE+9]]:{{[0-9]+}}: index must be smaller than dim size
 dist.mesh @m ["x" = 2]
 func.func @main(%t: tensor<7xf64> {dist.sharding = #dist.sharding<@m, [{"x"}]>}) -> tensor<3xf64> {
   %i = arith.constant dense<[1, 7, 2]> : tensor<3xindex>

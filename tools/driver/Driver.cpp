@@ -1,16 +1,14 @@
 //===- Driver.cpp - What dist-compile and dist-run share ------------------===//
 
 #include "tools/driver/Driver.h"
-#include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Passes.h"
-#include "lowering/rt/Rt.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/schedule/Schedule.h"
+#include "tools/driver/Register.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
@@ -22,59 +20,15 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-void mlir::dist::registerEverything(DialectRegistry &registry) {
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
-  registry.insert<DistDialect, rt::RtDialect>();
-  registerShardingRules(registry);
-  registerBufferExtensions(registry);
-  registerCodegenTranslations(registry);
-}
-
-//===----------------------------------------------------------------------===//
-// Progress
-//===----------------------------------------------------------------------===//
-
-Progress::Progress(std::string tool) : tool(std::move(tool)) {
-  watcher = std::thread([this] {
-    std::unique_lock<std::mutex> lock(mutex);
-    while (!ended) {
-      std::string watched = current;
-      bool moved = changed.wait_for(lock, std::chrono::seconds(3), [&] {
-        return ended || current != watched;
-      });
-      if (moved || current.empty())
-        continue;
-      llvm::errs() << this->tool << ": " << current << " ...\n";
-      changed.wait(lock, [&] { return ended || current != watched; });
-    }
-  });
-}
-
-Progress::~Progress() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    ended = true;
-  }
-  changed.notify_all();
-  watcher.join();
-}
-
-void Progress::step(StringRef what) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    current = what.str();
-  }
-  changed.notify_all();
-}
-
 //===----------------------------------------------------------------------===//
 // Modules
 //===----------------------------------------------------------------------===//
 
-OwningOpRef<ModuleOp> mlir::dist::loadModule(StringRef path,
-                                             MLIRContext *context) {
+OwningOpRef<ModuleOp>
+mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
+  stages.begin("parse", "reading " + path.str());
   llvm::SourceMgr sources;
+  openOnlyText(sources);
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
     llvm::errs() << "error: cannot read " << path << ": "
@@ -86,29 +40,10 @@ OwningOpRef<ModuleOp> mlir::dist::loadModule(StringRef path,
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
-int mlir::dist::levelOf(ModuleOp module) {
-  if (auto entry =
-          dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module)))
-    for (unsigned i = 0, end = entry.getNumArguments(); i < end; ++i)
-      if (entry.getArgAttr(i, kGlobalTypeAttr))
-        return 3;
-  int level = 0;
-  module.walk([&](Operation *op) {
-    if (isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op)) {
-      level = 3;
-      return WalkResult::interrupt();
-    }
-    if (isa<MeshOp, ShardingConstraintOp, SyncOp, ReshardOp>(op))
-      level = 1;
-    return WalkResult::advance();
-  });
-  return level;
-}
-
-LogicalResult mlir::dist::convertToF64(ModuleOp module) {
+LogicalResult mlir::dist::convertToF64(ModuleOp module, Stages &stages) {
   PassManager passes(module.getContext());
   passes.addPass(createDistConvertToF64());
-  return passes.run(module);
+  return stages.run("f64", passes, module);
 }
 
 /// Writes the sizes of "tp=4" options into the module's meshes.
@@ -156,22 +91,23 @@ mlir::dist::parseBindings(ArrayRef<std::string> options) {
 }
 
 LogicalResult mlir::dist::distribute(ModuleOp module,
-                                     const ScheduleOptions &options) {
-  int level = levelOf(module);
+                                     const ScheduleOptions &options,
+                                     Stages &stages) {
+  stages.begin("schedule", "applying the schedule");
+  int level = getLevel(module);
+  std::string schedule;
   if (!options.file.empty()) {
     if (level == 3)
       return module.emitError(
           "is already the program of one device; a schedule "
           "applies to the model (level 0 to 1)");
-    OwningOpRef<ModuleOp> schedule =
-        loadModule(options.file, module.getContext());
-    if (!schedule)
+    for (ScheduleOp own : module.getOps<ScheduleOp>())
+      return own.emitError("the module has a schedule of its own, so that ")
+             << options.file << " would be a second one";
+    FailureOr<ScheduleOp> loaded = loadSchedule(module, options.file, "");
+    if (failed(loaded))
       return failure();
-    // The module that holds the schedule may bring the mesh that it names.
-    Block *body = module.getBody();
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(*schedule->getBody())))
-      op.moveBefore(body, body->begin());
+    schedule = loaded->getSymName().str();
   }
   bool hasSchedule = !module.getOps<ScheduleOp>().empty();
   if (level == 3 && !options.mesh.empty())
@@ -184,18 +120,22 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     return failure();
   if (level == 3 || (level == 0 && !hasSchedule))
     return success();
-  PassManager passes(module.getContext());
   if (hasSchedule) {
+    PassManager passes(module.getContext());
     DistApplySchedulePassOptions apply;
+    apply.schedule = schedule;
     apply.report = false;
     passes.addPass(createDistApplySchedulePass(apply));
+    if (failed(stages.run("schedule", passes, module)))
+      return failure();
   }
+  PassManager passes(module.getContext());
   buildSpmdPipeline(passes);
-  return passes.run(module);
+  return stages.run("placement", passes, module);
 }
 
 LogicalResult mlir::dist::eraseAnnotations(ModuleOp module) {
-  if (levelOf(module) == 3)
+  if (getLevel(module) == 3)
     return module.emitError("is the program of one device: what it is to be "
                             "compared with must be given (--reference)");
   SmallVector<Operation *> ops;
@@ -221,20 +161,6 @@ LogicalResult mlir::dist::eraseAnnotations(ModuleOp module) {
     op->erase();
   }
   return success();
-}
-
-std::string mlir::dist::weightsPath(ModuleOp module, StringRef moduleFile,
-                                    StringRef given) {
-  if (!given.empty())
-    return given.str();
-  auto named = module->getAttrOfType<StringAttr>(kWeightsAttr);
-  if (!named || named.getValue().empty())
-    return "";
-  if (llvm::sys::path::is_absolute(named.getValue()) || moduleFile == "-")
-    return named.getValue().str();
-  SmallString<256> path = llvm::sys::path::parent_path(moduleFile);
-  llvm::sys::path::append(path, named.getValue());
-  return std::string(path);
 }
 
 //===----------------------------------------------------------------------===//

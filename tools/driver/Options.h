@@ -30,11 +30,14 @@ struct CompileOptions {
             llvm::cl::desc("Processor to compile for (default: this "
                            "machine's)"),
             llvm::cl::init("native"), llvm::cl::value_desc("NAME"),
-            llvm::cl::cat(category)) {}
+            llvm::cl::cat(category)),
+        verbose("v", llvm::cl::desc("Say how long each stage took"),
+                llvm::cl::cat(category)) {}
 
   llvm::cl::opt<std::string> schedule;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
+  llvm::cl::opt<bool> verbose;
 };
 
 } // namespace mlir::dist

@@ -1,7 +1,7 @@
 //===- DistAttrs.cpp - Assembly and checks of the attributes --------------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Axes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -388,37 +388,64 @@ ShardingAttr::getLocalShape(ArrayRef<int64_t> shape,
 }
 
 LogicalResult
+mlir::dist::verifyAxes(ArrayRef<AxisRefAttr> axes, FlatSymbolRefAttr meshName,
+                       ArrayRef<MeshAxisAttr> mesh,
+                       function_ref<InFlightDiagnostic()> emitError,
+                       ShardingAttr sharding) {
+  auto say = [&](InFlightDiagnostic &diagnostic, StringRef preposition) {
+    if (sharding)
+      diagnostic << preposition << sharding;
+  };
+  for (size_t index = 0; index < axes.size(); ++index) {
+    AxisRefAttr axis = axes[index];
+    if (meshName && getAxisSize(axis, mesh) == 0) {
+      auto whole = llvm::find_if(mesh, [&](MeshAxisAttr meshAxis) {
+        return meshAxis.getName() == axis.getName();
+      });
+      if (whole != mesh.end())
+        return emitError() << "sub-axis " << axis << " does not divide axis \""
+                           << axis.getName() << "\" of size "
+                           << whole->getSize();
+      InFlightDiagnostic diagnostic = emitError();
+      diagnostic << "axis " << axis;
+      say(diagnostic, " of sharding ");
+      return diagnostic << " is not in mesh " << meshName << " "
+                        << MeshAxesAttr::get(axis.getContext(), mesh);
+    }
+    for (AxisRefAttr other : axes.take_front(index))
+      if (overlaps(axis, other)) {
+        InFlightDiagnostic diagnostic = emitError();
+        diagnostic << "axis " << axis << " occurs twice";
+        say(diagnostic, " in sharding ");
+        return diagnostic;
+      }
+  }
+  return success();
+}
+
+LogicalResult
+mlir::dist::verifyAxes(ArrayRef<AxisRefAttr> axes, MeshOp mesh,
+                       function_ref<InFlightDiagnostic()> emitError) {
+  return mesh ? verifyAxes(axes, FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
+                           mesh.getAxes(), emitError)
+              : verifyAxes(axes, {}, {}, emitError);
+}
+
+LogicalResult
 ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                         function_ref<InFlightDiagnostic()> emitError) const {
   if (getDims().size() != shape.size())
     return emitError() << "sharding " << *this << " has " << getDims().size()
                        << " dimensions, but the tensor has " << shape.size();
-  SmallVector<AxisRefAttr> seen;
-  auto see = [&](AxisRefAttr axis) -> LogicalResult {
-    int64_t whole = 0;
-    for (MeshAxisAttr meshAxis : axes)
-      if (meshAxis.getName() == axis.getName())
-        whole = meshAxis.getSize();
-    if (!whole)
-      return emitError() << "axis " << axis << " of sharding " << *this
-                         << " is not in mesh " << getMesh() << " "
-                         << MeshAxesAttr::get(getContext(), axes);
-    if (getAxisSize(axis, axes) == 0)
-      return emitError() << "sub-axis " << axis << " does not divide axis \""
-                         << axis.getName() << "\" of size " << whole;
-    for (AxisRefAttr other : seen)
-      if (overlaps(axis, other))
-        return emitError() << "axis " << axis << " occurs twice in sharding "
-                           << *this;
-    seen.push_back(axis);
-    return success();
-  };
+  SmallVector<AxisRefAttr> all;
+  for (DimShardingAttr dim : getDims())
+    llvm::append_range(all, dim.getAllAxes());
+  llvm::append_range(all, getPartialAxes());
+  if (failed(verifyAxes(all, getMesh(), axes, emitError, *this)))
+    return failure();
   for (auto [index, dim] : llvm::enumerate(getDims())) {
     int64_t fixed = 1;
     for (SubDimAttr subDim : dim.getSubDims()) {
-      for (AxisRefAttr axis : subDim.getAxes())
-        if (failed(see(axis)))
-          return failure();
       if (subDim.getSize() && llvm::MulOverflow(fixed, subDim.getSize(), fixed))
         return emitError() << "the sub-dimensions of dimension " << index
                            << " multiply to more than 63 bits in sharding "
@@ -444,8 +471,5 @@ ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
                            << devices << " devices in sharding " << *this;
     }
   }
-  for (AxisRefAttr axis : getPartialAxes())
-    if (failed(see(axis)))
-      return failure();
   return success();
 }

@@ -1,6 +1,6 @@
 //===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Axes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 /// Checks the axes and returns the number of devices in a group.
-static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
-                                     FlatSymbolRefAttr meshName) {
+static FailureOr<int64_t> verifyGroup(Operation *op, ArrayAttr axes,
+                                      FlatSymbolRefAttr meshName) {
   MeshOp mesh = lookupMesh(op, meshName);
   if (!mesh)
     return op->emitOpError() << (meshName ? "names no dist.mesh: "
@@ -19,15 +19,8 @@ static FailureOr<int64_t> verifyAxes(Operation *op, ArrayAttr axes,
   SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
   if (refs.empty())
     return op->emitOpError() << "needs at least one axis";
-  for (auto [index, axis] : llvm::enumerate(refs)) {
-    if (getAxisSize(axis, mesh.getAxes()) == 0)
-      return op->emitOpError()
-             << "axis " << axis << " is not in mesh @" << mesh.getSymName()
-             << " " << mesh.getAxesAttr();
-    for (AxisRefAttr other : ArrayRef(refs).take_front(index))
-      if (overlaps(axis, other))
-        return op->emitOpError() << "names axis " << axis << " twice";
-  }
+  if (failed(verifyAxes(refs, mesh, [&] { return op->emitOpError(); })))
+    return failure();
   return getGroupSize(refs, mesh.getAxes());
 }
 
@@ -101,7 +94,7 @@ LogicalResult AllReduceOp::verify() {
   if (failed(verifyReduction(*this, getReduction(),
                              getResult().getType().getElementType())))
     return failure();
-  return verifyAxes(*this, getAxes(), getMeshAttr());
+  return verifyGroup(*this, getAxes(), getMeshAttr());
 }
 
 int64_t AllReduceOp::getBytesSentPerRank(int64_t p) {
@@ -109,7 +102,7 @@ int64_t AllReduceOp::getBytesSentPerRank(int64_t p) {
 }
 
 LogicalResult AllGatherOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   return verifyScaled(*this, getOperand(), getResult(), getDim(), *p);
@@ -123,7 +116,7 @@ LogicalResult ReduceScatterOp::verify() {
   if (failed(verifyReduction(*this, getReduction(),
                              getResult().getType().getElementType())))
     return failure();
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   return verifyScaled(*this, getResult(), getOperand(), getDim(), *p);
@@ -134,7 +127,7 @@ int64_t ReduceScatterOp::getBytesSentPerRank(int64_t p) {
 }
 
 LogicalResult AllToAllOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   auto in = cast<RankedTensorType>(getOperand().getType());
@@ -168,7 +161,7 @@ int64_t AllToAllOp::getBytesSentPerRank(int64_t p) {
 }
 
 LogicalResult AllSliceOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   return verifyScaled(*this, getResult(), getOperand(), getDim(), *p);
@@ -177,8 +170,8 @@ LogicalResult AllSliceOp::verify() {
 int64_t AllSliceOp::getBytesSentPerRank(int64_t) { return 0; }
 
 LogicalResult CollectivePermuteOp::verify() {
-  FailureOr<int64_t> from = verifyAxes(*this, getAxes(), getMeshAttr());
-  FailureOr<int64_t> to = verifyAxes(*this, getToAxes(), getMeshAttr());
+  FailureOr<int64_t> from = verifyGroup(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> to = verifyGroup(*this, getToAxes(), getMeshAttr());
   if (failed(from) || failed(to))
     return failure();
   if (*from != *to)
@@ -191,7 +184,7 @@ int64_t CollectivePermuteOp::getBytesSentPerRank(int64_t) {
 }
 
 LogicalResult BroadcastOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   if (int64_t root = getRoot(); root < 0 || root >= *p)
@@ -204,7 +197,7 @@ int64_t BroadcastOp::getBytesSentPerRank(int64_t) {
 }
 
 LogicalResult HaloExchangeOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   auto in = cast<RankedTensorType>(getOperand().getType());
@@ -240,7 +233,7 @@ int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
 }
 
 LogicalResult SendRecvOp::verify() {
-  FailureOr<int64_t> p = verifyAxes(*this, getAxes(), getMeshAttr());
+  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
   if (failed(p))
     return failure();
   int64_t shift = getShift();
@@ -255,7 +248,7 @@ int64_t SendRecvOp::getBytesSentPerRank(int64_t) {
 }
 
 LogicalResult AxisIndexOp::verify() {
-  return verifyAxes(*this, getAxes(), getMeshAttr());
+  return verifyGroup(*this, getAxes(), getMeshAttr());
 }
 
 LogicalResult LocalConstantOp::verify() {

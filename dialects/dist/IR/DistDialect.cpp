@@ -1,6 +1,6 @@
 //===- DistDialect.cpp - Registration and discardable attributes ----------===//
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Directive.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -26,6 +26,7 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"
       >();
+  declarePromisedInterfaces<ScheduleDirectiveOpInterface, ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -70,23 +71,6 @@ DenseElementsAttr mlir::dist::getDenseElements(ElementsAttr constant) {
     return DenseElementsAttr::get(type,
                                   SmallVector<bool>(data.begin(), data.end()));
   return DenseElementsAttr::getFromRawBuffer(type, data);
-}
-
-Operation *mlir::dist::getEntryFunction(Operation *module) {
-  Operation *only = nullptr;
-  int count = 0;
-  for (Operation &op : module->getRegion(0).getOps()) {
-    auto function = dyn_cast<FunctionOpInterface>(op);
-    if (!function || function.isExternal())
-      continue;
-    if (function.getName() == "main")
-      return function;
-    if (function.isPublic()) {
-      only = function;
-      ++count;
-    }
-  }
-  return count == 1 ? only : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,11 @@
 //===- DistOps.cpp - Assembly and verifiers of meshes and schedules -------===//
 
 #include "dialects/dist/IR/Assembly.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Directive.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -122,36 +125,49 @@ LogicalResult MeshOp::verify() {
 // Schedule
 //===----------------------------------------------------------------------===//
 
+/// Whether the op has, or is promised, the interface of directives: a schedule
+/// can be read where nothing applies it.
+static bool isDirective(Operation &op) {
+  Dialect *dialect = op.getDialect();
+  return (dialect && dialect_extension_detail::hasPromisedInterface(
+                         *dialect, op.getName().getTypeID(),
+                         ScheduleDirectiveOpInterface::getInterfaceID())) ||
+         isa<ScheduleDirectiveOpInterface>(op);
+}
+
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : *getBody().begin())
-    if (!isa<ShardOp, SyncOp>(op))
-      return op.emitOpError()
-             << "is no directive of a schedule; dist.shard and "
-             << "dist.sync are";
+    if (!isDirective(op))
+      return op.emitOpError() << "is no directive of a schedule";
   return success();
 }
 
-/// Checks that no axis occurs twice and, unless `mesh` is null, that it has
-/// all.
-static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
-                                MeshOp mesh) {
-  for (auto [index, axis] : llvm::enumerate(axes)) {
-    for (AxisRefAttr other : axes.take_front(index))
-      if (overlaps(axis, other))
-        return op->emitOpError() << "names axis " << axis << " twice";
-    if (mesh && getAxisSize(axis, mesh.getAxes()) == 0)
-      return op->emitOpError()
-             << "axis " << axis << " is not in mesh @" << mesh.getSymName()
-             << " " << mesh.getAxesAttr();
+SmallVector<AxisRefAttr> mlir::dist::findAxes(Operation *op) {
+  llvm::SmallSetVector<AxisRefAttr, 4> axes;
+  op->getAttrDictionary().walk([&](AxisRefAttr axis) { axes.insert(axis); });
+  return axes.takeVector();
+}
+
+std::string mlir::dist::describeDirective(Operation *directive) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto line = directive->getLoc()->findInstanceOf<FileLineColLoc>()) {
+    StringRef file = line.getFilename().getValue();
+    stream << file.substr(file.rfind('/') + 1) << ":" << line.getStartLine()
+           << ": ";
   }
-  return success();
+  // Printed where it stands, it would have all values of the module numbered.
+  OwningOpRef<Operation *> alone = directive->clone();
+  alone->print(stream, OpPrintingFlags().useLocalScope());
+  return text;
 }
 
-/// The same for a directive. Its mesh may be in the program to come.
+/// Checks the axes of a directive, whose mesh may be in the program to come.
 static LogicalResult verifyDirectiveAxes(Operation *op,
                                          ArrayRef<AxisRefAttr> axes) {
   auto schedule = cast<ScheduleOp>(op->getParentOp());
-  return verifyAxes(op, axes, lookupMesh(schedule, schedule.getMeshAttr()));
+  return verifyAxes(axes, lookupMesh(schedule, schedule.getMeshAttr()),
+                    [&] { return op->emitOpError(); });
 }
 
 ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -397,7 +413,8 @@ LogicalResult SyncOp::verify() {
     return emitOpError()
            << "needs 'on @mesh', since the module has not exactly "
            << "one mesh";
-  return verifyAxes(*this, getAxisRefs(getAxes()), mesh);
+  return verifyAxes(getAxisRefs(getAxes()), mesh,
+                    [&] { return emitOpError(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -429,5 +446,6 @@ LogicalResult ReshardOp::verify() {
 }
 
 #include "dialects/dist/IR/DistInterfaces.cpp.inc"
+#include "dialects/dist/IR/ScheduleDirectiveOpInterface.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistOps.cpp.inc"

@@ -31,7 +31,7 @@ func.func @f(%x: tensor<8xf32>) {
 
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@below {{names axis "tp"(1)2 twice}}
+  // expected-error@below {{axis "tp"(1)2 occurs twice}}
   %0 = dist.all_reduce %x sum over "tp", "tp"(1)2 : tensor<8xf32>
   return
 }

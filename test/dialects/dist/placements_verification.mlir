@@ -99,7 +99,7 @@ func.func @f(%x: tensor<8xf32>) {
 
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@below {{names axis "tp" twice}}
+  // expected-error@below {{axis "tp" occurs twice}}
   %0 = dist.sync %x fwd_pre all_gather dim 0 over "tp", "tp" : tensor<8xf32>
   return
 }

@@ -3,7 +3,7 @@
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{is no directive of a schedule; dist.shard and dist.sync are}}
+  // expected-error@below {{is no directive of a schedule}}
   %0 = arith.constant 0 : index
 }
 
@@ -67,7 +67,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{axis "tp"(1)3 is not in mesh @m ["tp" = 4]}}
+  // expected-error@below {{sub-axis "tp"(1)3 does not divide axis "tp" of size 4}}
   dist.shard input "x" [{"tp"(1)3}]
 }
 
@@ -75,7 +75,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{names axis "tp"(1)2 twice}}
+  // expected-error@below {{axis "tp"(1)2 occurs twice}}
   dist.shard "fc" column over "tp", "tp"(1)2
 }
 
@@ -83,7 +83,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{names axis "tp" twice}}
+  // expected-error@below {{axis "tp" occurs twice}}
   dist.shard input "x" [{"tp"}, {"tp"}]
 }
 

@@ -1,12 +1,13 @@
 //===- UserOps.td - A dialect of a user's own --------------*- tablegen -*-===//
 //
-// Joins dist through ShardingRuleOpInterface alone: no pass knows these ops.
+// Joins dist through its interfaces alone: no pass knows these ops.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_TEST_DIALECTS_USER_USEROPS_TD
 #define DIST_TEST_DIALECTS_USER_USEROPS_TD
 
+include "dialects/dist/IR/ScheduleDirectiveOpInterface.td"
 include "dialects/dist/Interfaces/ShardingRuleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -83,6 +84,14 @@ def User_OpaqueOp : User_Op<"opaque"> {
   let arguments = (ins AnyRankedTensor:$operand);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+
+def User_ReplicateOp
+    : Op<User_Dialect, "replicate", [DeclareOpInterfaceMethods<
+                                        Dist_ScheduleDirectiveOpInterface>]> {
+  let summary = "Directive: every device holds all that the modules compute";
+  let arguments = (ins StrAttr:$target, UnitAttr:$optional);
+  let assemblyFormat = "$target (`optional` $optional^)? attr-dict";
 }
 
 #endif // DIST_TEST_DIALECTS_USER_USEROPS_TD

@@ -3,10 +3,11 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/InitAllDialects.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "passes/schedule/ScheduleApplication.h"
+#include "tools/driver/Register.h"
 
 #include "test/dialects/user/UserDialect.h.inc"
 #define GET_OP_CLASSES
@@ -167,11 +168,33 @@ static void registerClipModel(DialectRegistry &registry) {
   });
 }
 
+FailureOr<unsigned>
+user::ReplicateOp::apply(dist::ScheduleApplication &application,
+                         ArrayRef<unsigned> targets) {
+  const dist::MeshLayout &layout = application.getLayout();
+  unsigned places = 0;
+  for (unsigned scope : targets)
+    for (Operation *op : application.getScopes().getOps(scope)) {
+      auto type = op->getNumResults() == 1
+                      ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                      : RankedTensorType();
+      if (!type)
+        continue;
+      SmallVector<dist::DimShardingAttr> dims(type.getRank(), layout.none());
+      if (failed(application.constrain(
+              *this, op, nullptr,
+              dist::ShardingAttr::get(getContext(), layout.getName(), dims,
+                                      dist::ReductionKind::Sum, {}))))
+        return failure();
+      ++places;
+    }
+  return places;
+}
+
 int main(int argc, char **argv) {
   DialectRegistry registry;
-  registerAllDialects(registry);
-  registry.insert<dist::DistDialect, user::UserDialect>();
-  dist::registerShardingRules(registry);
+  dist::registerAll(registry);
+  registry.insert<user::UserDialect>();
   registerClipModel(registry);
   dist::registerDistPasses();
   dist::registerSpmdPipeline();

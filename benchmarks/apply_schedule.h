@@ -1,0 +1,10 @@
+//===- apply_schedule.h - Schedules on long programs ------------*- C++ -*-===//
+
+#ifndef DIST_BENCHMARKS_APPLY_SCHEDULE_H
+#define DIST_BENCHMARKS_APPLY_SCHEDULE_H
+
+/// Registers the benchmark of --dist-apply-schedule: 10 directives on 12, 120
+/// and 1,200 layers.
+void registerApplySchedule();
+
+#endif // DIST_BENCHMARKS_APPLY_SCHEDULE_H

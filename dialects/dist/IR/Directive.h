@@ -1,0 +1,29 @@
+//===- Directive.h - What directives of a schedule share --------*- C++ -*-===//
+//
+// ScheduleDirectiveOpInterface, and what its description names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_DIRECTIVE_H
+#define DIST_DIALECTS_DIST_IR_DIRECTIVE_H
+
+#include "dialects/dist/IR/Dist.h"
+
+namespace mlir::dist {
+
+/// A schedule while it is applied (passes/schedule).
+class ScheduleApplication;
+
+/// What the pattern of a directive names: modules of the model by their path,
+/// or arguments and results by their name in it.
+enum class TargetKind { Module, Parameter, Input, Output };
+
+/// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
+/// the line it stands on.
+std::string describeDirective(Operation *directive);
+
+} // namespace mlir::dist
+
+#include "dialects/dist/IR/ScheduleDirectiveOpInterface.h.inc"
+
+#endif // DIST_DIALECTS_DIST_IR_DIRECTIVE_H

@@ -1,0 +1,40 @@
+//===- Program.h - What a whole module says ---------------------*- C++ -*-===//
+//
+// Its level, its entry function, its mesh, and the places of its ops as text:
+// the definitions that all passes and tools share (docs/conventions.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_PROGRAM_H
+#define DIST_DIALECTS_DIST_IR_PROGRAM_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::dist {
+
+/// The level of a module, as docs/conventions.md tells them apart: 0 the model,
+/// 1 with annotations, 2 placed, 3 the program of one device.
+int getLevel(ModuleOp module);
+
+/// The entry function (see getEntryFunction), or an error at the functions in
+/// question where there is none or where several are public.
+FailureOr<FunctionOpInterface> findEntryFunction(ModuleOp module);
+
+/// The mesh that a program is placed on: the only one that its shardings,
+/// constraints and collectives name, or, where they name none, the only one
+/// that the module defines. Null where there is none; an error where the
+/// program uses several.
+FailureOr<MeshOp> findProgramMesh(ModuleOp module);
+
+/// "file:line" of the first file position in `location`; "" where it has none.
+std::string describeFileLine(Location location);
+
+/// "file:line:column", with the name of the model's node before it where there
+/// is one: `/h.0/MatMul (gpt2.onnx:12:1)`.
+std::string describeLocation(Location location);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_PROGRAM_H

@@ -1,0 +1,262 @@
+//===- ScheduleApplication.cpp - A schedule on its way in -----------------===//
+//
+// Targets of directives, and shardings that several directives ask for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/ScheduleApplication.h"
+#include "dialects/dist/IR/Axes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/schedule/NamePattern.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static StringRef stringify(TargetKind kind) {
+  switch (kind) {
+  case TargetKind::Module:
+    return "module";
+  case TargetKind::Parameter:
+    return "parameter";
+  case TargetKind::Input:
+    return "input";
+  case TargetKind::Output:
+    return "output";
+  }
+  return "";
+}
+
+FailureOr<SmallVector<unsigned>>
+ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
+  StringRef target = directive.getTargetPattern();
+  TargetKind kind = directive.getTargetKind();
+  std::string error;
+  std::optional<NamePattern> pattern = NamePattern::parse(target, error);
+  if (!pattern)
+    return emitError(directive->getLoc()) << error;
+  SmallVector<unsigned> targets = scopes.match(kind, *pattern);
+  if (!targets.empty() || directive.isOptional())
+    return targets;
+  SmallVector<StringRef> names = scopes.getNames(kind);
+  InFlightDiagnostic diagnostic =
+      emitError(directive->getLoc())
+      << "\"" << target << "\" matches none of the program's " << names.size()
+      << " " << stringify(kind) << "s";
+  if (StringRef near = findNearMiss(target, names); !near.empty())
+    diagnostic << "; did you mean \"" << near << "\"?";
+  else if (!names.empty())
+    diagnostic << ", such as \"" << names.back() << "\"";
+  else if (kind == TargetKind::Module)
+    diagnostic << ": no op has a '" << kScopeAttr << "'";
+  return diagnostic;
+}
+
+FailureOr<unsigned>
+ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
+  // Where the schedule's file does not define its mesh, only now it is known.
+  if (failed(verifyAxes(findAxes(directive), mesh,
+                        [&] { return emitError(directive->getLoc()); })))
+    return failure();
+  FailureOr<SmallVector<unsigned>> targets = findTargets(directive);
+  if (failed(targets))
+    return failure();
+  return directive.apply(*this, *targets);
+}
+
+StringAttr ScheduleApplication::getCause(Operation *directive) {
+  StringAttr &cause = causes[directive];
+  if (!cause)
+    cause = StringAttr::get(
+        getContext(), cast<ScheduleDirectiveOpInterface>(directive).describe());
+  return cause;
+}
+
+Location ScheduleApplication::locate(Operation *directive,
+                                     Operation *op) const {
+  // The directive comes first: what is wrong with what it made is wrong there.
+  return FusedLoc::get(getContext(), {directive->getLoc(), op->getLoc()});
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+/// The sharding that says both: one of them is whole, or continues the other
+/// with further axes, as `{"tp", "dp"}` does `{"tp"}`. Null if they contradict
+/// each other.
+static DimShardingAttr mergeDims(DimShardingAttr a, DimShardingAttr b) {
+  if (a.isReplicated() || a.getSubDims() == b.getSubDims())
+    return b;
+  if (b.isReplicated())
+    return a;
+  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
+    return {};
+  SmallVector<AxisRefAttr> first = a.getAllAxes(), second = b.getAllAxes();
+  size_t common = std::min(first.size(), second.size());
+  if (ArrayRef(first).take_front(common) != ArrayRef(second).take_front(common))
+    return {};
+  return first.size() > second.size() ? a : b;
+}
+
+/// Both placements at once: each dimension as the one that shards it says. Null
+/// and a reason where they contradict each other.
+static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
+  llvm::raw_string_ostream why(reason);
+  MLIRContext *context = a.getContext();
+  if (a.getMesh() != b.getMesh()) {
+    why << "the meshes differ";
+    return {};
+  }
+  SmallVector<DimShardingAttr> dims;
+  SmallVector<AxisRefAttr> axes;
+  for (auto [number, pair] :
+       llvm::enumerate(llvm::zip_equal(a.getDims(), b.getDims()))) {
+    auto [first, second] = pair;
+    DimShardingAttr one = mergeDims(first, second);
+    if (!one) {
+      why << "both shard dimension " << number
+          << ", and neither continues the other with further axes";
+      return {};
+    }
+    dims.push_back(DimShardingAttr::get(
+        context, one.getSubDims(), first.getIsOpen() && second.getIsOpen()));
+    for (AxisRefAttr axis : one.getAllAxes()) {
+      for (AxisRefAttr other : axes)
+        if (overlaps(axis, other)) {
+          why << "they shard two dimensions over axis " << axis;
+          return {};
+        }
+      axes.push_back(axis);
+    }
+  }
+  return ShardingAttr::get(context, a.getMesh(), dims, a.getPartialKind(),
+                           a.getPartialAxes());
+}
+
+LogicalResult ScheduleApplication::place(Operation *directive,
+                                         const NamedTensor &tensor,
+                                         ShardingAttr sharding) {
+  FunctionOpInterface function = tensor.function;
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type)
+    return emitError(directive->getLoc())
+           << tensor.describe() << " is no ranked tensor, but "
+           << tensor.getType();
+  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
+        return emitError(directive->getLoc()) << tensor.describe() << ": ";
+      })))
+    return failure();
+  unsigned i = tensor.index;
+  PlacedTensors &ofFunction = placed[function];
+  auto [entry, isNew] =
+      (tensor.isResult ? ofFunction.results : ofFunction.arguments)
+          .try_emplace(i);
+  Placed &all = entry->second;
+  if (isNew) {
+    auto get = [&](StringRef name) {
+      return tensor.isResult ? function.getResultAttr(i, name)
+                             : function.getArgAttr(i, name);
+    };
+    all.sharding = llvm::dyn_cast_or_null<ShardingAttr>(get(kShardingAttr));
+    if (auto before = llvm::dyn_cast_or_null<StringAttr>(get(kCauseAttr)))
+      all.cause = before.str();
+    all.directive = function;
+  }
+  if (all.sharding) {
+    std::string reason;
+    ShardingAttr both = merge(all.sharding, sharding, reason);
+    if (!both) {
+      InFlightDiagnostic diagnostic =
+          emitError(directive->getLoc())
+          << "places " << tensor.describe() << " as " << sharding
+          << ", but it is placed as " << all.sharding << " already: " << reason;
+      diagnostic.attachNote(all.directive->getLoc()) << "placed here";
+      return diagnostic;
+    }
+    sharding = both;
+  }
+  all.sharding = sharding;
+  all.cause += (all.cause.empty() ? "" : "; ") + getCause(directive).str();
+  all.directive = directive;
+  return success();
+}
+
+void ScheduleApplication::finish() {
+  // Setting one argument's attributes copies the list of all.
+  MLIRContext *context = getContext();
+  auto write = [&](ArrayAttr old, unsigned count,
+                   const llvm::DenseMap<unsigned, Placed> &all) {
+    SmallVector<DictionaryAttr> lists(count, DictionaryAttr::get(context));
+    if (old)
+      for (auto [list, before] :
+           llvm::zip_equal(lists, old.getAsRange<DictionaryAttr>()))
+        list = before;
+    for (const auto &[number, one] : all) {
+      NamedAttrList attrs(lists[number]);
+      attrs.set(kShardingAttr, one.sharding);
+      attrs.set(kCauseAttr, StringAttr::get(context, one.cause));
+      lists[number] = attrs.getDictionary(context);
+    }
+    return lists;
+  };
+  for (auto &[op, tensors] : placed) {
+    auto function = cast<FunctionOpInterface>(op);
+    if (!tensors.arguments.empty())
+      function.setAllArgAttrs(write(function.getAllArgAttrs(),
+                                    function.getNumArguments(),
+                                    tensors.arguments));
+    if (!tensors.results.empty())
+      function.setAllResultAttrs(write(function.getAllResultAttrs(),
+                                       function.getNumResults(),
+                                       tensors.results));
+  }
+  placed.clear();
+}
+
+LogicalResult ScheduleApplication::constrain(Operation *directive,
+                                             Operation *op, OpOperand *use,
+                                             ShardingAttr sharding) {
+  Value value = use ? use->get() : op->getResult(0);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
+        return emitError(directive->getLoc());
+      })))
+    return failure();
+  StringAttr cause = getCause(directive);
+  void *key = use ? static_cast<void *>(use) : static_cast<void *>(op);
+  Constraint &made = constraints[key];
+  if (made.op) {
+    std::string reason;
+    ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
+    if (!both) {
+      InFlightDiagnostic diagnostic =
+          emitError(directive->getLoc())
+          << "asks for " << sharding << ", but the value is placed as "
+          << made.op.getSharding() << " already: " << reason;
+      diagnostic.attachNote(made.directive->getLoc()) << "placed here";
+      diagnostic.attachNote(op->getLoc()) << "at this op";
+      return diagnostic;
+    }
+    made.op.setShardingAttr(both);
+    made.op.setCause(made.op.getCause()->str() + "; " + cause.str());
+    made.directive = directive;
+    return success();
+  }
+  OpBuilder builder(op);
+  if (!use)
+    builder.setInsertionPointAfter(op);
+  auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
+                                                 type, value, sharding, cause);
+  constraint->setAttr(kScopeAttr, op->getAttr(kScopeAttr));
+  scopes.add(constraint);
+  if (use)
+    use->set(constraint);
+  else
+    value.replaceAllUsesExcept(constraint, constraint);
+  made = {constraint, directive};
+  return success();
+}

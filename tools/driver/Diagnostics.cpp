@@ -1,0 +1,97 @@
+//===- Diagnostics.cpp - How the tools print diagnostics ------------------===//
+
+#include "tools/driver/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/VirtualFileSystem.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Whether `buffer` begins like text: no control characters but white space.
+static bool isText(const llvm::MemoryBuffer &buffer) {
+  constexpr size_t kLookedAt = 1 << 16;
+  return llvm::none_of(buffer.getBuffer().take_front(kLookedAt),
+                       [](unsigned char c) {
+                         return c == 0x7f || (c < 0x20 && !llvm::isSpace(c));
+                       });
+}
+
+namespace {
+/// The files of the machine, as far as they are text.
+class TextFiles : public llvm::vfs::ProxyFileSystem {
+public:
+  TextFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
+
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
+  openFileForRead(const Twine &path) override {
+    std::string name = path.str();
+    auto buffer = llvm::MemoryBuffer::getFile(name);
+    if (!buffer)
+      return buffer.getError();
+    if (!isText(**buffer))
+      return std::make_error_code(std::errc::illegal_byte_sequence);
+    return ProxyFileSystem::openFileForRead(name);
+  }
+};
+
+/// Handles the diagnostics that have a location in a file that is no text, and
+/// leaves the others to the next handler.
+class BinaryLocationHandler : public SourceMgrDiagnosticHandler {
+public:
+  BinaryLocationHandler(llvm::SourceMgr &sources, MLIRContext *context)
+      : SourceMgrDiagnosticHandler(sources, context) {
+    setHandler([this](Diagnostic &diagnostic) -> LogicalResult {
+      bool isBinary = mentionsBinary(diagnostic.getLocation());
+      for (Diagnostic &note : diagnostic.getNotes())
+        isBinary |= mentionsBinary(note.getLocation());
+      if (!isBinary)
+        return failure();
+      emitDiagnostic(diagnostic);
+      return success();
+    });
+  }
+
+private:
+  bool mentionsBinary(Location location) {
+    auto file = location->findInstanceOf<FileLineColLoc>();
+    if (!file)
+      return false;
+    auto [known, isNew] = binary.try_emplace(file.getFilename(), false);
+    if (isNew)
+      if (auto buffer =
+              llvm::MemoryBuffer::getFile(file.getFilename().getValue()))
+        known->second = !isText(**buffer);
+    return known->second;
+  }
+
+  llvm::DenseMap<StringAttr, bool> binary;
+};
+
+/// Keeps a handler for as long as there is a pass manager.
+struct BinaryLocations : PassInstrumentation {
+  explicit BinaryLocations(MLIRContext *context) : handler(sources, context) {
+    openOnlyText(sources);
+  }
+  llvm::SourceMgr sources;
+  BinaryLocationHandler handler;
+};
+} // namespace
+
+void mlir::dist::openOnlyText(llvm::SourceMgr &sources) {
+  sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<TextFiles>());
+}
+
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
+    : handler(sources, context) {
+  openOnlyText(sources);
+  context->printOpOnDiagnostic(false);
+}
+
+void mlir::dist::printBinaryLocations(PassManager &passes) {
+  passes.addInstrumentation(
+      std::make_unique<BinaryLocations>(passes.getContext()));
+}

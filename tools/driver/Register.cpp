@@ -1,0 +1,19 @@
+//===- Register.cpp - Everything that a module may contain ----------------===//
+
+#include "tools/driver/Register.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/ShardingRule.h"
+#include "lowering/buffers/Passes.h"
+#include "lowering/cpu/ObjectCode.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+
+void mlir::dist::registerAll(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<DistDialect, rt::RtDialect>();
+  registerShardingRules(registry);
+  registerBufferExtensions(registry);
+  registerCodegenTranslations(registry);
+}
