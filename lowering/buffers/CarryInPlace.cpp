@@ -30,7 +30,7 @@ static Value allocate(OpBuilder &builder, Location loc, MemRefType type) {
 /// Whether the buffer comes into being in the block, so that no loop carries
 /// it.
 static bool isMadeIn(Block *block, Value buffer) {
-  auto alloc = getRoot(buffer).getDefiningOp<memref::AllocOp>();
+  auto alloc = getViewRoot(buffer).getDefiningOp<memref::AllocOp>();
   return alloc && alloc->getBlock() == block;
 }
 

@@ -82,17 +82,17 @@ private:
 } // namespace
 
 /// In the order of time, best fit.
-static int64_t placeByTime(llvm::ArrayRef<Life> lives,
+static int64_t placeByTime(llvm::ArrayRef<LiveRange> ranges,
                            llvm::ArrayRef<int64_t> sizes,
                            llvm::SmallVectorImpl<int64_t> &offsets) {
-  auto order = llvm::to_vector(llvm::seq<size_t>(0, lives.size()));
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
   llvm::stable_sort(order, [&](size_t a, size_t b) {
-    return lives[a].start < lives[b].start;
+    return ranges[a].start < ranges[b].start;
   });
   std::multimap<int64_t, size_t> alive; // by end
   FreeList free;
   for (size_t index : order) {
-    while (!alive.empty() && alive.begin()->first < lives[index].start) {
+    while (!alive.empty() && alive.begin()->first < ranges[index].start) {
       size_t dead = alive.begin()->second;
       alive.erase(alive.begin());
       free.release(offsets[dead], sizes[dead]);
@@ -100,7 +100,7 @@ static int64_t placeByTime(llvm::ArrayRef<Life> lives,
     if (sizes[index] == 0)
       continue;
     offsets[index] = free.allocate(sizes[index]);
-    alive.insert({lives[index].end, index});
+    alive.insert({ranges[index].end, index});
   }
   return free.highest();
 }
@@ -108,10 +108,10 @@ static int64_t placeByTime(llvm::ArrayRef<Life> lives,
 /// The largest first, each in the smallest gap between those already placed
 /// that live at the same time (Pisarchyk and Lee, "Efficient Memory Management
 /// for Deep Neural Net Inference", 2020: greedy by size).
-static int64_t placeBySize(llvm::ArrayRef<Life> lives,
+static int64_t placeBySize(llvm::ArrayRef<LiveRange> ranges,
                            llvm::ArrayRef<int64_t> sizes,
                            llvm::SmallVectorImpl<int64_t> &offsets) {
-  auto order = llvm::to_vector(llvm::seq<size_t>(0, lives.size()));
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, ranges.size()));
   llvm::stable_sort(order,
                     [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
   llvm::SmallVector<size_t> placed; // sorted by offset
@@ -121,8 +121,8 @@ static int64_t placeBySize(llvm::ArrayRef<Life> lives,
       continue;
     int64_t best = -1, bestGap = INT64_MAX, top = 0;
     for (size_t other : placed) {
-      if (lives[other].end < lives[index].start ||
-          lives[index].end < lives[other].start)
+      if (ranges[other].end < ranges[index].start ||
+          ranges[index].end < ranges[other].start)
         continue;
       int64_t gap = offsets[other] - top;
       if (gap >= sizes[index] && gap < bestGap) {
@@ -141,17 +141,17 @@ static int64_t placeBySize(llvm::ArrayRef<Life> lives,
   return high;
 }
 
-MemoryPlan mlir::dist::planMemory(llvm::ArrayRef<Life> lives,
+MemoryPlan mlir::dist::planMemory(llvm::ArrayRef<LiveRange> ranges,
                                   int64_t alignment) {
   MemoryPlan plan;
-  plan.offsets.assign(lives.size(), 0);
+  plan.offsets.assign(ranges.size(), 0);
   llvm::SmallVector<int64_t> sizes;
   // Starts before ends at one time: both ends count as alive.
   llvm::SmallVector<std::pair<int64_t, int64_t>> changes;
-  for (const Life &life : lives) {
-    sizes.push_back(llvm::alignTo(life.bytes, alignment));
-    changes.push_back({2 * life.start, life.bytes});
-    changes.push_back({2 * life.end + 1, -life.bytes});
+  for (const LiveRange &range : ranges) {
+    sizes.push_back(llvm::alignTo(range.bytes, alignment));
+    changes.push_back({2 * range.start, range.bytes});
+    changes.push_back({2 * range.end + 1, -range.bytes});
   }
   llvm::sort(changes);
   int64_t now = 0;
@@ -159,10 +159,10 @@ MemoryPlan mlir::dist::planMemory(llvm::ArrayRef<Life> lives,
     now += bytes;
     plan.liveBytes = std::max(plan.liveBytes, now);
   }
-  plan.bytes = placeByTime(lives, sizes, plan.offsets);
-  if (lives.size() <= kMaxQuadratic) {
-    llvm::SmallVector<int64_t> other(lives.size(), 0);
-    int64_t bytes = placeBySize(lives, sizes, other);
+  plan.bytes = placeByTime(ranges, sizes, plan.offsets);
+  if (ranges.size() <= kMaxQuadratic) {
+    llvm::SmallVector<int64_t> other(ranges.size(), 0);
+    int64_t bytes = placeBySize(ranges, sizes, other);
     if (bytes < plan.bytes) {
       plan.bytes = bytes;
       plan.offsets = other;

@@ -14,13 +14,13 @@
 namespace mlir::dist {
 
 /// A buffer that is alive at the times start to end, both included.
-struct Life {
+struct LiveRange {
   int64_t start, end;
   int64_t bytes;
 };
 
 struct MemoryPlan {
-  llvm::SmallVector<int64_t> offsets; // in the order of the lives
+  llvm::SmallVector<int64_t> offsets; // in the order of the ranges
   int64_t bytes = 0;                  // of the arena
   int64_t liveBytes = 0;              // most bytes alive at one time
 };
@@ -28,7 +28,7 @@ struct MemoryPlan {
 /// Gives each buffer a place, a multiple of `alignment`, so that buffers alive
 /// at one time do not overlap. n log n, and for at most a few thousand buffers
 /// also a quadratic search for a smaller arena.
-MemoryPlan planMemory(llvm::ArrayRef<Life> lives, int64_t alignment);
+MemoryPlan planMemory(llvm::ArrayRef<LiveRange> ranges, int64_t alignment);
 
 } // namespace mlir::dist
 

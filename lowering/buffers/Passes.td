@@ -62,7 +62,7 @@ def DistCarryInPlace : Pass<"dist-carry-in-place", "::mlir::func::FuncOp"> {
   let summary = "What a loop carries stays in one buffer";
   let description = [{
     A buffer that a loop's iteration makes and the next one reads is copied into
-    one that lies beside the loop, so that every allocation has a known life.
+    one that lies beside the loop, so that every allocation has a known live range.
     Buffers that are the same in every iteration stay as they are.
 
     ```mlir
@@ -77,16 +77,17 @@ def DistCarryInPlace : Pass<"dist-carry-in-place", "::mlir::func::FuncOp"> {
 def DistPlanMemory : Pass<"dist-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Every buffer gets its place in one arena";
   let description = [{
-    Buffers whose lives do not overlap share memory: best fit over the intervals
-    between definition and last use. The entry function takes the arena as its
-    last argument; module attribute `rt.arena_bytes` is its size, and
-    `rt.live_bytes` the most bytes alive at once.
+    Buffers whose live ranges do not overlap share memory: best fit over the
+    intervals from the first to the last op that may touch a buffer or an alias.
+    The entry function takes the arena as its last argument; module attribute
+    `rt.arena_bytes` is its size, and `rt.live_bytes` the most bytes alive at once.
   }];
   let options = [
     Option<"sharing", "sharing", "bool", "true",
            "Whether buffers may have the same place, one after the other">
   ];
-  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // DIST_LOWERING_BUFFERS_PASSES_TD

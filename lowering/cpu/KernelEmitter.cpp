@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -29,6 +30,7 @@ private:
   // Analysis.
   void collectArguments();
   void addCaptured(Value value);
+  void setAliasAttributes(func::FuncOp function);
 
   // Emission.
   Value constant(int64_t value);
@@ -40,8 +42,8 @@ private:
   void emitBody(unsigned member, MutableArrayRef<Value> carried);
   Value emitAddress(unsigned member, const Access &access);
   Value emitGatherAddress(const FlatBuffer &buffer, ValueRange indices);
-  Value addTerm(Value sum, Value index, int64_t stride);
-  Value addStart(Value sum, const FlatBuffer &buffer);
+  Value addTerm(Value sum, Value index, int64_t stride, bool backwards);
+  Value addStart(Value sum, const FlatBuffer &buffer, bool backwards);
   void rewriteNested(Operation *op, unsigned member);
   Value indexOf(unsigned member, unsigned dim);
   void bind(ArrayRef<unsigned> members, const Loop &loop, Value iv);
@@ -53,7 +55,8 @@ private:
   Block *entry = nullptr;
 
   llvm::SetVector<Value> roots, scalars, views;
-  DenseMap<Value, Operation *> constants; // captured constants
+  SmallVector<const Origins *> origins;          // of the roots
+  llvm::MapVector<Value, Operation *> constants; // captured constants
   DenseMap<Value, int64_t> scratchSizes;
   DenseMap<Value, Value> buffers; // root to argument or scratch
   IRMapping captured;
@@ -83,8 +86,8 @@ void Emitter::addCaptured(Value value) {
 
 void Emitter::collectArguments() {
   auto add = [&](const FlatBuffer &buffer) {
-    if (!scratchSizes.contains(buffer.root))
-      roots.insert(buffer.root);
+    if (!scratchSizes.contains(buffer.root) && roots.insert(buffer.root))
+      origins.push_back(buffer.origins);
     if (buffer.dynamicOffset)
       views.insert(buffer.dynamicOffset);
   };
@@ -101,6 +104,30 @@ void Emitter::collectArguments() {
     getUsedValuesDefinedAbove(member.nest.op->getRegions(), above);
     for (Value value : above)
       addCaptured(value);
+  }
+}
+
+/// What LLVM may assume of the roots. `readonly` speaks of the argument;
+/// `noalias` speaks of memory: what lies there is written through this argument
+/// alone, or not at all while the kernel runs.
+void Emitter::setAliasAttributes(func::FuncOp function) {
+  SmallVector<bool> written(roots.size(), false);
+  for (const Member &member : group.members)
+    for (const Access &access : member.nest.accesses)
+      if (auto it = llvm::find(roots, access.buffer.root);
+          access.writes && it != roots.end())
+        written[it - roots.begin()] = true;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    if (!written[i])
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          builder.getUnitAttr());
+    bool isApart = true;
+    for (size_t other = 0; other < roots.size(); ++other)
+      if (other != i && (written[i] || written[other]))
+        isApart &= !mayAlias(origins[i], origins[other]);
+    if (isApart)
+      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                          builder.getUnitAttr());
   }
 }
 
@@ -140,9 +167,11 @@ Value Emitter::indexOf(unsigned member, unsigned dim) {
   return iv ? iv : constant(0);
 }
 
-Value Emitter::addTerm(Value sum, Value index, int64_t stride) {
-  auto flags =
-      arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+/// Where a loop walks `backwards`, sums on the way may be negative.
+Value Emitter::addTerm(Value sum, Value index, int64_t stride, bool backwards) {
+  auto flags = arith::IntegerOverflowFlags::nsw;
+  if (!backwards)
+    flags = flags | arith::IntegerOverflowFlags::nuw;
   if (stride == 0)
     return sum;
   if (stride != 1)
@@ -152,38 +181,45 @@ Value Emitter::addTerm(Value sum, Value index, int64_t stride) {
   return arith::AddIOp::create(builder, loc, sum, index, flags);
 }
 
-Value Emitter::addStart(Value sum, const FlatBuffer &buffer) {
+Value Emitter::addStart(Value sum, const FlatBuffer &buffer, bool backwards) {
   if (buffer.dynamicOffset)
-    sum = addTerm(sum, offsets.lookup(buffer.dynamicOffset), 1);
+    sum = addTerm(sum, offsets.lookup(buffer.dynamicOffset), 1, backwards);
   if (buffer.offset != 0)
-    sum = addTerm(sum, constant(buffer.offset), 1);
+    sum = addTerm(sum, constant(buffer.offset), 1, backwards);
   return sum ? sum : constant(0);
+}
+
+static bool anyNegative(ArrayRef<int64_t> strides) {
+  return llvm::any_of(strides, [](int64_t stride) { return stride < 0; });
 }
 
 Value Emitter::emitAddress(unsigned member, const Access &access) {
   const LoopNest &nest = group.members[member].nest;
   Value sum;
   if (access.linear) {
+    bool backwards = anyNegative(access.strides);
     for (auto [dim, stride] : llvm::enumerate(access.strides))
       if (Value iv = ivs.lookup({member, int(dim)}))
-        sum = addTerm(sum, iv, stride);
-    return addStart(sum, access.buffer);
+        sum = addTerm(sum, iv, stride, backwards);
+    return addStart(sum, access.buffer, backwards);
   }
+  bool backwards = anyNegative(access.buffer.strides);
   SmallVector<Value> loops;
   for (unsigned dim = 0; dim < nest.sizes.size(); ++dim)
     loops.push_back(indexOf(member, dim));
   for (auto [expr, stride] :
        llvm::zip_equal(access.map.getResults(), access.buffer.strides))
     sum = addTerm(sum, affine::expandAffineExpr(builder, loc, expr, loops, {}),
-                  stride);
-  return addStart(sum, access.buffer);
+                  stride, backwards);
+  return addStart(sum, access.buffer, backwards);
 }
 
 Value Emitter::emitGatherAddress(const FlatBuffer &buffer, ValueRange indices) {
   Value sum;
+  bool backwards = anyNegative(buffer.strides);
   for (auto [index, stride] : llvm::zip_equal(indices, buffer.strides))
-    sum = addTerm(sum, index, stride);
-  return addStart(sum, buffer);
+    sum = addTerm(sum, index, stride, backwards);
+  return addStart(sum, buffer, backwards);
 }
 
 /// Contraction to fused multiply-add is the one liberty taken everywhere;
@@ -208,7 +244,7 @@ void Emitter::rewriteNested(Operation *root, unsigned member) {
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
       op->getResult(0).replaceAllUsesWith(indexOf(member, index.getDim()));
     } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
-      Value base = getRoot(load.getMemRef());
+      Value base = getViewRoot(load.getMemRef());
       for (const FlatBuffer &gather : nest.gathers) {
         if (gather.root != base)
           continue;
@@ -409,16 +445,10 @@ FailureOr<Kernel> Emitter::emit(StringRef name, SmallVector<Value> &scratch) {
   Operation *end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
 
+  setAliasAttributes(function);
   size_t next = 0;
-  for (Value root : roots) {
-    bool written = group.writes(root);
-    function.setArgAttr(next, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        builder.getUnitAttr());
-    if (!written)
-      function.setArgAttr(next, LLVM::LLVMDialect::getReadonlyAttrName(),
-                          builder.getUnitAttr());
+  for (Value root : roots)
     buffers[root] = entry->getArgument(next++);
-  }
   for (Value scalar : scalars)
     captured.map(scalar, entry->getArgument(next++));
   for (Value view : views)

@@ -25,8 +25,8 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
     Neighbouring ops that agree on outer parallel loops, and on how these loops
     walk over the buffers that they share, are computed row by row in one kernel;
     a buffer that only the kernel uses shrinks to one row of it. Kernels take the
-    buffers' roots as arguments that do not alias, flattened to one dimension, and
-    equal kernels are one function.
+    buffers' roots as arguments, flattened to one dimension and `noalias` where it
+    is proved (lowering/buffers/Aliases.h), and equal kernels are one function.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",

@@ -82,10 +82,10 @@ private:
 
 class BlockScheduler {
 public:
-  BlockScheduler(ModuleOp module, const KernelTarget &target,
-                 KernelTable &table)
-      : module(module), target(target), limits(target.groupLimits()),
-        table(table) {}
+  BlockScheduler(ModuleOp module, const BufferAliases &aliases,
+                 const KernelTarget &target, KernelTable &table)
+      : module(module), aliases(aliases), target(target),
+        limits(target.groupLimits()), table(table) {}
 
   LogicalResult run(Block &block);
 
@@ -97,6 +97,7 @@ private:
   LogicalResult emit(KernelGroup group, Operation *at);
 
   ModuleOp module;
+  const BufferAliases &aliases;
   const KernelTarget &target;
   GroupLimits limits;
   KernelTable &table;
@@ -108,11 +109,9 @@ private:
 
 } // namespace
 
-/// Whether `op` or what it contains may read or write memory.
-static bool touchesMemory(Operation *op) {
-  return !isView(op) && !isa<memref::AllocOp, memref::GetGlobalOp>(op) &&
-         !isMemoryEffectFree(op);
-}
+/// Fills that wait at a time. Each op is compared with them; those that wait
+/// beyond that are computed where they stand.
+static constexpr size_t kMaxWaiting = 64;
 
 static bool isCopyToSelf(const LoopNest &nest) {
   if (!isa<memref::CopyOp>(nest.op))
@@ -123,7 +122,8 @@ static bool isCopyToSelf(const LoopNest &nest) {
          from.dynamicOffset == to.dynamicOffset && from.strides == to.strides;
 }
 
-/// Buffers that only the group's ops use.
+/// Buffers that only the group's ops use, and that are made anew each time that
+/// the group runs: one from outside of a loop may carry something round it.
 static SmallVector<Value> findScratch(const KernelGroup &group) {
   DenseSet<Operation *> ops;
   for (const Member &member : group.members)
@@ -134,6 +134,7 @@ static SmallVector<Value> findScratch(const KernelGroup &group) {
     for (const Access &access : member.nest.accesses) {
       Value root = access.buffer.root;
       if (!access.writes || !root.getDefiningOp<memref::AllocOp>() ||
+          root.getParentBlock() != member.nest.op->getBlock() ||
           !seen.insert(root).second)
         continue;
       bool own = true;
@@ -197,6 +198,11 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
   return success();
 }
 
+/// What a fill writes.
+static const FlatBuffer &getFilled(const LoopNest &fill) {
+  return fill.accesses.front().buffer;
+}
+
 LogicalResult BlockScheduler::flush() {
   if (group.empty())
     return success();
@@ -227,9 +233,7 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
   Unit unit;
   SmallVector<LoopNest, 0> kept;
   for (LoopNest &fill : fills) {
-    bool touched = llvm::any_of(fill.accesses, [&](const Access &access) {
-      return nest.touches(access.buffer.root);
-    });
+    bool touched = nest.mayTouch(getFilled(fill));
     (touched ? unit : kept).push_back(std::move(fill));
   }
   fills = std::move(kept);
@@ -245,9 +249,7 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
     fills.append(unit.begin(), std::prev(unit.end()));
     LoopNest alone = unit.back();
     if (failed(flushFills([&](const LoopNest &fill) {
-          return llvm::any_of(fill.accesses, [&](const Access &access) {
-            return alone.touches(access.buffer.root);
-          });
+          return alone.mayTouch(getFilled(fill));
         })))
       return failure();
     join(group, {alone}, limits);
@@ -258,7 +260,7 @@ LogicalResult BlockScheduler::add(LoopNest nest) {
 
 LogicalResult BlockScheduler::visit(Operation *op) {
   if (isa<linalg::LinalgOp, memref::CopyOp>(op)) {
-    FailureOr<LoopNest> nest = buildLoopNest(op);
+    FailureOr<LoopNest> nest = buildLoopNest(op, aliases);
     if (failed(nest))
       return failure();
     if (nest->isEmpty() || isCopyToSelf(*nest)) {
@@ -266,8 +268,17 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return success();
     }
     if (isa<linalg::FillOp>(op)) {
-      // It may be computed later than it stands, but not before what precedes.
-      if (group.touches(nest->accesses.front().buffer.root) && failed(flush()))
+      // It may be computed later than it stands, but not before what precedes,
+      // and fills of one memory keep their order: what touches one of two roots
+      // need not touch the other.
+      FlatBuffer filled = getFilled(*nest);
+      if (group.mayTouch(filled) && failed(flush()))
+        return failure();
+      bool isFull = fills.size() >= kMaxWaiting;
+      if (failed(flushFills([&](const LoopNest &fill) {
+            return isFull || (getFilled(fill).root != filled.root &&
+                              mayAlias(getFilled(fill), filled));
+          })))
         return failure();
       fills.push_back(std::move(*nest));
       return success();
@@ -280,17 +291,20 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return failure();
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        if (failed(BlockScheduler(module, target, table).run(block)))
+        if (failed(BlockScheduler(module, aliases, target, table).run(block)))
           return failure();
     return success();
   }
-  if (!touchesMemory(op))
+  SmallVector<Value> touched;
+  bool namesAll =
+      visitTouchedBuffers(op, [&](Value buffer) { touched.push_back(buffer); });
+  if (namesAll && touched.empty())
     return success();
   if (failed(flush()))
     return failure();
   return flushFills([&](const LoopNest &fill) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return fill.touches(getRoot(operand));
+    return !namesAll || llvm::any_of(touched, [&](Value buffer) {
+      return mayAlias(aliases.getOrigins(buffer), getFilled(fill).origins);
     });
   });
 }
@@ -308,10 +322,12 @@ LogicalResult mlir::dist::formKernels(ModuleOp module,
                                       const KernelTarget &target) {
   KernelTable table;
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
-  for (func::FuncOp function : functions)
+  for (func::FuncOp function : functions) {
+    BufferAliases aliases(function);
     for (Block &block : function.getBody())
-      if (failed(BlockScheduler(module, target, table).run(block)))
+      if (failed(BlockScheduler(module, aliases, target, table).run(block)))
         return failure();
+  }
   // What shrank to a row of its kernel is needed no more.
   for (func::FuncOp function : functions)
     for (Block &block : function.getBody())

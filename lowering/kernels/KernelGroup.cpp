@@ -5,14 +5,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-bool KernelGroup::writes(Value root) const {
+bool KernelGroup::mayTouch(const FlatBuffer &buffer) const {
   return llvm::any_of(members,
-                      [&](const Member &m) { return m.nest.writes(root); });
-}
-
-bool KernelGroup::touches(Value root) const {
-  return llvm::any_of(members,
-                      [&](const Member &m) { return m.nest.touches(root); });
+                      [&](const Member &m) { return m.nest.mayTouch(buffer); });
 }
 
 static bool sameStart(const FlatBuffer &a, const FlatBuffer &b) {
@@ -29,17 +24,20 @@ SmallVector<int> mlir::dist::matchLoops(ArrayRef<Member> members,
 
   for (const Member &member : members) {
     for (const FlatBuffer &gather : nest.gathers)
-      if (member.nest.writes(gather.root))
+      if (member.nest.mayWrite(gather))
         forbidAll();
     for (const FlatBuffer &gather : member.nest.gathers)
-      if (nest.writes(gather.root))
+      if (nest.mayWrite(gather))
         forbidAll();
     for (const Access &theirs : member.nest.accesses) {
       for (const Access &ours : nest.accesses) {
-        if (theirs.buffer.root != ours.buffer.root)
-          continue;
-        related = true;
         bool dependent = theirs.writes || ours.writes;
+        if (theirs.buffer.root != ours.buffer.root) {
+          if (dependent && mayAlias(theirs.buffer, ours.buffer))
+            forbidAll();
+          continue;
+        }
+        related = true;
         if (!theirs.linear || !ours.linear ||
             !sameStart(theirs.buffer, ours.buffer)) {
           if (dependent)

@@ -5,7 +5,8 @@
 // iteration of the shared loops: wherever one nest writes a buffer that another
 // touches, both walk it with the same stride in each shared loop, and what the
 // remaining loops reach in different iterations is disjoint (LoopNest.h,
-// isSeparable).
+// isSeparable). Two buffers of different roots that may share memory are not
+// walked alike: if one of them is written, no loop is shared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +29,8 @@ struct KernelGroup {
   SmallVector<Member, 0> members;
 
   bool empty() const { return members.empty(); }
-  bool writes(Value root) const;
-  bool touches(Value root) const;
+  /// Whether a member may touch memory that the buffer lies in.
+  bool mayTouch(const FlatBuffer &buffer) const;
 };
 
 /// What pays in one kernel, as the target knows it.

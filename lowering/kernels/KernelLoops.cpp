@@ -25,10 +25,10 @@ void mlir::dist::hoistFills(KernelGroup &group) {
             size_t(llvm::count_if(member.nest.sizes,
                                   [](int64_t size) { return size != 1; })))
       continue;
-    Value root = member.nest.accesses.front().buffer.root;
+    const FlatBuffer &filled = member.nest.accesses.front().buffer;
     auto before = ArrayRef(group.members).take_front(index);
     if (llvm::none_of(before, [&](const Member &other) {
-          return other.nest.touches(root);
+          return other.nest.mayTouch(filled);
         }))
       std::rotate(group.members.begin(), group.members.begin() + index,
                   group.members.begin() + index + 1);

@@ -9,10 +9,12 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op) {
+FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op,
+                                          const BufferAliases *aliases) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
   FlatBuffer flat;
-  flat.root = getRoot(buffer);
+  flat.root = getViewRoot(buffer);
+  flat.origins = aliases ? aliases->getOrigins(flat.root) : nullptr;
   auto rootType = dyn_cast<MemRefType>(flat.root.getType());
   // Nothing of an empty buffer is touched; its strides mean nothing.
   if (type && type.hasStaticShape() && type.getNumElements() == 0) {
@@ -36,17 +38,19 @@ FailureOr<FlatBuffer> mlir::dist::flatten(Value buffer, Operation *op) {
   return flat;
 }
 
-bool LoopNest::writes(Value root) const {
+bool LoopNest::mayWrite(const FlatBuffer &buffer) const {
   return llvm::any_of(accesses, [&](const Access &access) {
-    return access.writes && access.buffer.root == root;
+    return access.writes && mayAlias(access.buffer, buffer);
   });
 }
 
-bool LoopNest::touches(Value root) const {
-  auto isRoot = [&](const FlatBuffer &buffer) { return buffer.root == root; };
-  return llvm::any_of(gathers, isRoot) ||
+bool LoopNest::mayTouch(const FlatBuffer &buffer) const {
+  return llvm::any_of(gathers,
+                      [&](const FlatBuffer &gather) {
+                        return mayAlias(gather, buffer);
+                      }) ||
          llvm::any_of(accesses, [&](const Access &access) {
-           return isRoot(access.buffer);
+           return mayAlias(access.buffer, buffer);
          });
 }
 
@@ -92,8 +96,9 @@ static void computeStrides(Access &access, unsigned numLoops) {
 }
 
 static FailureOr<Access> buildAccess(Operation *op, unsigned operand,
-                                     AffineMap map, unsigned numLoops) {
-  FailureOr<FlatBuffer> buffer = flatten(op->getOperand(operand), op);
+                                     AffineMap map, unsigned numLoops,
+                                     const BufferAliases &aliases) {
+  FailureOr<FlatBuffer> buffer = flatten(op->getOperand(operand), op, &aliases);
   if (failed(buffer))
     return failure();
   Access access;
@@ -110,7 +115,32 @@ static FailureOr<Access> buildAccess(Operation *op, unsigned operand,
   return access;
 }
 
-FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op) {
+/// Single elements that the body reads are all that it may do to memory.
+static LogicalResult collectGathers(LoopNest &nest,
+                                    const BufferAliases &aliases) {
+  WalkResult walked = nest.op->walk([&](Operation *inner) {
+    if (inner == nest.op)
+      return WalkResult::advance();
+    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      FailureOr<FlatBuffer> buffer = flatten(load.getMemRef(), load, &aliases);
+      if (failed(buffer))
+        return WalkResult::interrupt();
+      nest.gathers.push_back(*buffer);
+      return WalkResult::advance();
+    }
+    if (llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<BaseMemRefType>) ||
+        llvm::any_of(inner->getResultTypes(), llvm::IsaPred<BaseMemRefType>)) {
+      inner->emitOpError("works on a buffer in the body of ")
+          << nest.op->getName() << "; only single elements can be read there";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op,
+                                              const BufferAliases &aliases) {
   LoopNest nest;
   nest.op = op;
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
@@ -120,7 +150,8 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op) {
     AffineMap identity =
         AffineMap::getMultiDimIdentityMap(type.getRank(), op->getContext());
     for (unsigned i : {0u, 1u}) {
-      FailureOr<Access> access = buildAccess(op, i, identity, type.getRank());
+      FailureOr<Access> access =
+          buildAccess(op, i, identity, type.getRank(), aliases);
       if (failed(access))
         return failure();
       (i == 0 ? access->reads : access->writes) = true;
@@ -141,7 +172,7 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op) {
       continue;
     FailureOr<Access> access = buildAccess(
         op, operand.getOperandNumber(),
-        linalgOp.getMatchingIndexingMap(&operand), nest.sizes.size());
+        linalgOp.getMatchingIndexingMap(&operand), nest.sizes.size(), aliases);
     if (failed(access))
       return failure();
     access->writes = linalgOp.isDpsInit(&operand);
@@ -149,14 +180,7 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op) {
     if (access->reads || access->writes)
       nest.accesses.push_back(*access);
   }
-  WalkResult walked = linalgOp->walk([&](memref::LoadOp load) {
-    FailureOr<FlatBuffer> buffer = flatten(load.getMemRef(), load);
-    if (failed(buffer))
-      return WalkResult::interrupt();
-    nest.gathers.push_back(*buffer);
-    return WalkResult::advance();
-  });
-  if (walked.wasInterrupted())
+  if (failed(collectGathers(nest, aliases)))
     return failure();
   return nest;
 }

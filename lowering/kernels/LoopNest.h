@@ -19,15 +19,24 @@ namespace mlir::dist {
 /// offset + i * strides[0] + j * strides[1] + … of the flat `root`.
 struct FlatBuffer {
   Value root;
+  /// What memory the root may lie in; null: anywhere.
+  const Origins *origins = nullptr;
   int64_t offset = 0;
   /// The view whose offset it is, where that is known at run time only.
   Value dynamicOffset;
   SmallVector<int64_t> strides;
 };
 
+/// Whether they may share memory, wherever in their roots they lie.
+inline bool mayAlias(const FlatBuffer &a, const FlatBuffer &b) {
+  return a.root == b.root || mayAlias(a.origins, b.origins);
+}
+
 /// Looks through views; fails (with an error at `op`) for a layout that is not
-/// strided with static sizes and strides.
-FailureOr<FlatBuffer> flatten(Value buffer, Operation *op);
+/// strided with static sizes and strides. Origins are found if `aliases` are
+/// given.
+FailureOr<FlatBuffer> flatten(Value buffer, Operation *op,
+                              const BufferAliases *aliases = nullptr);
 
 /// How an operand is walked over.
 struct Access {
@@ -53,12 +62,15 @@ struct LoopNest {
   SmallVector<FlatBuffer> gathers;
 
   bool isEmpty() const { return llvm::is_contained(sizes, 0); }
-  bool writes(Value root) const;
-  bool touches(Value root) const;
+  /// Whether what the nest writes, or reads or writes, may share memory with
+  /// the buffer.
+  bool mayWrite(const FlatBuffer &buffer) const;
+  bool mayTouch(const FlatBuffer &buffer) const;
 };
 
 /// The nest of a linalg op or memref.copy; fails with an error at the op.
-FailureOr<LoopNest> buildLoopNest(Operation *op);
+/// `aliases` must outlive it.
+FailureOr<LoopNest> buildLoopNest(Operation *op, const BufferAliases &aliases);
 
 /// Whether loop `dim` is a digit of the address: as it goes from 0 to its size,
 /// the parts of the buffer that the other loops reach are disjoint.

@@ -16,40 +16,53 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The zero fill that writes `buffer` just before `op` reads it, or null.
-static linalg::FillOp findZeroFill(Operation *op, Value buffer) {
-  linalg::FillOp fill;
-  Value root = getRoot(buffer);
-  for (Operation *user : buffer.getUsers()) {
-    auto candidate = dyn_cast<linalg::FillOp>(user);
-    if (candidate && candidate->getBlock() == op->getBlock() &&
-        candidate->isBeforeInBlock(op) &&
-        (!fill || fill->isBeforeInBlock(candidate)))
-      fill = candidate;
-  }
-  if (!fill || (!matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) &&
-                !matchPattern(fill.getInputs()[0], m_PosZeroFloat())))
-    return {};
-  // Nothing else may touch the buffer in between.
-  SmallVector<Value> pending = {root};
-  while (!pending.empty())
-    for (Operation *user : pending.pop_back_val().getUsers()) {
-      if (isView(user)) {
-        pending.push_back(user->getResult(0));
-        continue;
-      }
-      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-      if (user != op && here && fill->isBeforeInBlock(here) &&
-          here->isBeforeInBlock(op))
-        return {};
-    }
-  return fill;
+/// Zero fills remembered at a time; one that is forgotten stays a fill.
+static constexpr size_t kMaxRemembered = 64;
+
+namespace {
+
+/// Walks over blocks in their order and remembers the zero fills after which
+/// nothing has touched their memory, under any name.
+class Selection {
+public:
+  Selection(func::FuncOp function, const KernelTarget &target)
+      : aliases(function), target(target) {}
+
+  LogicalResult run(Block &block);
+
+private:
+  LogicalResult visit(linalg::LinalgOp op, linalg::FillOp fill);
+  void forgetTouched(Operation *op, SmallVector<linalg::FillOp> &fills);
+
+  BufferAliases aliases;
+  const KernelTarget &target;
+};
+
+} // namespace
+
+static bool isZeroFill(linalg::FillOp fill) {
+  Value value = fill.getInputs()[0];
+  return isa<MemRefType>(fill.getOutputs()[0].getType()) &&
+         (matchPattern(value, m_AnyZeroFloat()) ||
+          matchPattern(value, m_PosZeroFloat()));
 }
 
-static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
-  FailureOr<SmallVector<LoopKind>> kinds = matchContraction(op);
-  if (failed(kinds) || !op.hasPureBufferSemantics())
-    return success();
+void Selection::forgetTouched(Operation *op,
+                              SmallVector<linalg::FillOp> &fills) {
+  if (fills.empty())
+    return;
+  auto forget = [&](Value buffer) {
+    const Origins *origins = aliases.getOrigins(buffer);
+    llvm::erase_if(fills, [&](linalg::FillOp fill) {
+      return mayAlias(origins, aliases.getOrigins(fill.getOutputs()[0]));
+    });
+  };
+  if (!visitTouchedBuffers(op, forget))
+    fills.clear();
+}
+
+LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
+  SmallVector<LoopKind> kinds = *matchContraction(op);
   Value a = op->getOperand(0), b = op->getOperand(1), c = op->getOperand(2);
   if (!isa<MemRefType>(a.getType()) || !isa<MemRefType>(b.getType()))
     return success();
@@ -57,10 +70,10 @@ static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
   Type out = cast<MemRefType>(c.getType()).getElementType();
   if (in != cast<MemRefType>(b.getType()).getElementType())
     return success();
-  FailureOr<LoopNest> nest = buildLoopNest(op);
+  FailureOr<LoopNest> nest = buildLoopNest(op, aliases);
   if (failed(nest))
     return failure();
-  if (!target.isContractionCall(in, out, *nest, *kinds))
+  if (!target.isContractionCall(in, out, *nest, kinds))
     return success();
 
   SmallVector<Attribute> loops;
@@ -69,11 +82,13 @@ static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
       continue;
     ArrayRef<Access> accesses = nest->accesses;
     loops.push_back(
-        rt::LoopAttr::get(op.getContext(), (*kinds)[loop], nest->sizes[loop],
+        rt::LoopAttr::get(op.getContext(), kinds[loop], nest->sizes[loop],
                           accesses[0].strides[loop], accesses[1].strides[loop],
                           accesses[2].strides[loop]));
   }
-  linalg::FillOp fill = findZeroFill(op, c);
+  // Where the fill is also what is multiplied, it must be done before.
+  if (fill && (aliases.mayAlias(c, a) || aliases.mayAlias(c, b)))
+    fill = {};
   OpBuilder builder(op);
   auto call = rt::ContractOp::create(builder, op.getLoc(), a, b, c,
                                      builder.getArrayAttr(loops),
@@ -86,12 +101,43 @@ static LogicalResult select(linalg::LinalgOp op, const KernelTarget &target) {
   return success();
 }
 
+LogicalResult Selection::run(Block &block) {
+  SmallVector<linalg::FillOp> fills;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (linalgOp && succeeded(matchContraction(linalgOp)) &&
+        linalgOp.hasPureBufferSemantics()) {
+      Value target = linalgOp.getDpsInits()[0];
+      auto *found = llvm::find_if(fills, [&](linalg::FillOp fill) {
+        return fill.getOutputs()[0] == target;
+      });
+      linalg::FillOp fill = found == fills.end() ? linalg::FillOp() : *found;
+      forgetTouched(&op, fills);
+      if (failed(visit(linalgOp, fill)))
+        return failure();
+      continue;
+    }
+    forgetTouched(&op, fills);
+    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && isZeroFill(fill)) {
+      if (fills.size() >= kMaxRemembered)
+        fills.erase(fills.begin());
+      fills.push_back(fill);
+    }
+    if (linalgOp)
+      continue;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        if (failed(run(inner)))
+          return failure();
+  }
+  return success();
+}
+
 LogicalResult mlir::dist::selectContractions(func::FuncOp function,
                                              const KernelTarget &target) {
-  SmallVector<linalg::LinalgOp> ops;
-  function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-  for (linalg::LinalgOp op : ops)
-    if (failed(select(op, target)))
+  Selection selection(function, target);
+  for (Block &block : function.getBody())
+    if (failed(selection.run(block)))
       return failure();
   return success();
 }

@@ -87,8 +87,10 @@ typedef enum dist_op {
 /// Exported by a compiled program. `args` and `results` point to the local
 /// tensors in the order of the manifest, aligned to 64 bytes, except for an arg
 /// that lies in the mapped weights file, which has the alignment of its element
-/// type only. args are never written. `arena` is scratch of the manifest's
-/// `arena_bytes`, aligned to 64 bytes, undefined on entry.
+/// type only. args are never written and may overlap each other; no result
+/// overlaps an arg, another result, the arena or the status words. `arena` is
+/// scratch of the manifest's `arena_bytes`, aligned to 64 bytes, undefined on
+/// entry.
 ///
 /// `status` holds 1 + the number of the manifest's `checks` words, zero on
 /// entry. Where check i does not hold (an index is out of range, an assertion
