@@ -365,3 +365,20 @@ module attributes {rt.num_results = 1 : i64} {
     return
   }
 }
+
+// -----
+
+// A check of the status words reads what kernels before it have stored there: nothing moves past it.
+// CHECK-LABEL: func.func @check
+// CHECK: call @kernel_0
+// CHECK: rt.check
+// CHECK: call @kernel_0
+module attributes {rt.num_results = 1 : i64} {
+  func.func @check(%x: memref<8x16xf32>, %result: memref<8x16xf32>) {
+    %a = memref.alloc() : memref<8x16xf32>
+    memref.copy %x, %a : memref<8x16xf32> to memref<8x16xf32>
+    rt.check
+    memref.copy %a, %result : memref<8x16xf32> to memref<8x16xf32>
+    return
+  }
+}
