@@ -9,6 +9,7 @@
 #define DIST_PASSES_SCHEDULE_NAMETRIE_H
 
 #include "passes/schedule/NamePattern.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

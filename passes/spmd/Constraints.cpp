@@ -109,7 +109,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     if (sync.getDim())
       os << " dim " << *sync.getDim();
     os << " over " << printAxes(axes);
-    if (std::string at = describeLocation(sync.getLoc()); !at.empty())
+    if (std::string at = describeLine(sync.getLoc()); !at.empty())
       os << " (" << at << ")";
     return text;
   });

@@ -12,7 +12,7 @@ std::string mlir::dist::describeOp(Operation *op) {
   return text;
 }
 
-std::string mlir::dist::describeLocation(Location loc) {
+std::string mlir::dist::describeLine(Location loc) {
   FileLineColLoc file;
   loc->walk([&](Location part) {
     file = dyn_cast<FileLineColLoc>(part);

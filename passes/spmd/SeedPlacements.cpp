@@ -74,7 +74,7 @@ static std::string getCause(FunctionOpInterface function,
     if (auto given = function.getArgAttrOfType<StringAttr>(number, attr))
       name = (attr == kParameterAttr ? "parameter '" : "input '") +
              given.str() + "'";
-  std::string at = describeLocation(argument.getLoc());
+  std::string at = describeLine(argument.getLoc());
   return "the sharding of " + name + (at.empty() ? "" : " (" + at + ")");
 }
 
@@ -101,7 +101,7 @@ LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
   unsigned cause = placements.addCause(
       constraint.getCause()
           ? constraint.getCause()->str()
-          : "the constraint at " + describeLocation(constraint.getLoc()));
+          : "the constraint at " + describeLine(constraint.getLoc()));
   unsigned value = graph.getIndex(constraint.getResult());
   if (failed(seedValue(value, constraint.getSharding(), cause, constraint)))
     return failure();
