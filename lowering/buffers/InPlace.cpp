@@ -382,6 +382,12 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
     }
     if (areDisjoint(other.get(), operand))
       continue;
+    // One of two buffers, of which the destination may be one: a tensor of its
+    // size that lies in it is all of it, so each element is put where it lies.
+    if (isa<MaterializeInDestinationOp>(op) &&
+        other.get().getType() == operand.get().getType() &&
+        cast<TensorType>(operand.get().getType()).hasStaticShape())
+      continue;
     return true;
   }
   return false;

@@ -6,7 +6,7 @@
 // RUN: sed s/9/2/g %s > %t.good.mlir
 // RUN: dist-run %t.good.mlir --input x=random --json | FileCheck %s --check-prefix=GOOD
 
-// BAD: rank 1 (x=1): {{.*}}run_failed_index.mlir:[[#@LINE+9]]: an index of the gather is out of range: coordinates must be at least 0 and less than [5], not 9
+// BAD: rank 1 (x=1): {{.*}}run_failed_index.mlir:[[#@LINE+8]]:8: an index of the gather is out of range: coordinates must be at least 0 and less than [5], not 9
 // NEGATIVE: rank 1 (x=1): {{.*}}an index of the gather is out of range: coordinates must be at least 0 and less than [5], not -1
 // GOOD: {"ok":true,{{.*}}"ranks":2
 dist.mesh @m ["x" = 2]

@@ -158,7 +158,7 @@ std::string mlir::dist::describeDirective(Operation *directive) {
   }
   // Printed where it stands, it would have all values of the module numbered.
   OwningOpRef<Operation *> alone = directive->clone();
-  alone->print(stream, OpPrintingFlags().useLocalScope());
+  alone->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
   return text;
 }
 

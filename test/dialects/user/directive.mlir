@@ -1,6 +1,6 @@
 // A directive of a user's dialect: names modules like any other, is applied by
 // its own function, and is refused like any other.
-// RUN: user-opt %s --split-input-file --verify-diagnostics --dist-apply-schedule 2>&1 | FileCheck %s
+// RUN: %{root}/test/dialects/user/user-opt %s --split-input-file --verify-diagnostics --dist-apply-schedule 2>&1 | FileCheck %s
 
 // CHECK: directive.mlir:10: user.replicate "h.*.norm": 2 places
 // CHECK: directive.mlir:11: user.replicate "x" optional: 0 places

@@ -8,7 +8,7 @@
 // CHECK: linalg.generic
 // CHECK: %[[BAD:.*]] = arith.cmpi uge, %[[INDEX:.*]], %
 // CHECK: scf.if %[[BAD]] {
-// CHECK: rt.fail %[[STATUS]], "{{.*}}failed_checks.mlir:[[#]]: an index of the gather is out of range: coordinates must be at least 0 and less than [5]" value %[[INDEX]]
+// CHECK: rt.fail %[[STATUS]], "{{.*}}failed_checks.mlir:[[#]]:[[#]]: an index of the gather is out of range: coordinates must be at least 0 and less than [5]" value %[[INDEX]]
 // CHECK: %[[SAFE:.*]] = arith.select %[[BAD]], %{{.*}}, %[[INDEX]] : index
 // CHECK: linalg.yield %[[SAFE]]
 // CHECK-NOT: rt.check

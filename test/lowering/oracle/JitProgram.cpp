@@ -10,7 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Interpreter.h"
-#include "tools/driver/Driver.h"
+#include "tools/driver/Register.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <dlfcn.h>
 
@@ -22,7 +22,7 @@ namespace host = ::dist;
 MLIRContext *mlir::dist::test::getLoweringContext() {
   static auto context = [] {
     DialectRegistry registry;
-    registerEverything(registry);
+    registerAll(registry);
     auto made = std::make_unique<MLIRContext>(registry,
                                               MLIRContext::Threading::DISABLED);
     made->loadDialect<DistDialect>();

@@ -25,13 +25,13 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   // CHECK: llvm.call @dist_recv({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, !llvm.ptr) -> i32
   rt.recv comm 0 site 9 source 0 outs(%a : memref<2x4x64xf32>)
   // An event has a number of its own.
-  // CHECK: %[[FIRST:.*]] = llvm.mlir.constant(0 : i32)
-  // CHECK: llvm.call @dist_event_record(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
+  // CHECK: llvm.call @dist_event_record(%{{.*}}, %[[FIRST:.*]], %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
   %e = rt.event_record stream 1
-  // CHECK: llvm.call @dist_event_record
+  // CHECK: llvm.call @dist_event_record(%{{.*}}, %[[SECOND:.*]], %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
   %f = rt.event_record stream 2
-  // CHECK: llvm.call @dist_stream_wait(%{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
+  // CHECK: llvm.call @dist_stream_wait(%{{.*}}, %{{.*}}, %[[SECOND]]) : (!llvm.ptr, i32, i32) -> i32
   rt.stream_wait %f stream 0
+  // CHECK: llvm.call @dist_stream_wait(%{{.*}}, %{{.*}}, %[[FIRST]]) : (!llvm.ptr, i32, i32) -> i32
   rt.stream_wait %e stream 0
   // CHECK: llvm.call @dist_copy({{.*}}) : (!llvm.ptr, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.copy stream 3 ins(%c : memref<2x4x64xbf16>) outs(%c : memref<2x4x64xbf16>)
