@@ -27,7 +27,7 @@ config.test_exec_root = os.path.join(
 config.environment["PATH"] = os.pathsep.join(
     [
         os.path.join(root, "tools"),
-        os.path.join(root, "test", "generator"),
+        os.path.join(root, "test", "generator", "fuzz"),
         LLVM_BIN,
         "/usr/bin",
         "/bin",

@@ -75,6 +75,15 @@ struct ExpandBf16 : dist::impl::DistCpuExpandBf16Base<ExpandBf16> {
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(emulation))))
       return signalPassFailure();
+    // The emulation marks its conversions as ones that may be left out in pairs;
+    // but bf16 is what each op is to be rounded to.
+    getOperation()->walk([](Operation *op) {
+      if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+        cast<arith::ArithFastMathInterface>(op)->setAttr(
+            cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
+            arith::FastMathFlagsAttr::get(op->getContext(),
+                                          arith::FastMathFlags::none));
+    });
     RewritePatternSet patterns(context);
     patterns.add<TruncateF64>(context);
     arith::populateExpandBFloat16Patterns(patterns);

@@ -224,9 +224,10 @@ Value Emitter::emitGatherAddress(const FlatBuffer &buffer, ValueRange indices) {
 
 /// Contraction to fused multiply-add is the one liberty taken everywhere;
 /// reassociation is taken in reductions, whose order is the compiler's choice.
+/// On a conversion the flag would say that rounding may be left out.
 static void setFastMath(Operation *op, bool reassociate) {
   auto arith = dyn_cast<arith::ArithFastMathInterface>(op);
-  if (!arith)
+  if (!arith || isa<arith::ExtFOp, arith::TruncFOp>(op))
     return;
   auto flags = arith::FastMathFlags::contract;
   if (reassociate)

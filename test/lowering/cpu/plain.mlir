@@ -17,7 +17,7 @@
 // PLAIN-NOT: fastmath
 // PLAIN-NOT: rt.contract
 
-// FUSED: module attributes {{.*}}rt.arena_bytes = 0
+// FUSED: module attributes {{.*}}rt.arena_bytes = 4096
 // FUSED: rt.contract
 // FUSED: llvm.noalias
 

@@ -1,0 +1,26 @@
+//===- Bf16.cpp - Rounding to bf16, for compiled code ---------------------===//
+//
+// What LLVM calls where a value of type bf16 passes through f32 (a select, at
+// low levels of optimization) on a processor without an instruction for it.
+// compiler-rt has this function, gcc 12's library has not. Such values are bf16
+// numbers already; others are rounded to nearest, ties to even.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dist/runtime.h"
+#include <cstring>
+
+extern "C" DIST_API __bf16 __truncsfbf2(float value);
+
+extern "C" DIST_API __bf16 __truncsfbf2(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  uint16_t rounded;
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    rounded = static_cast<uint16_t>((bits >> 16) | 0x40u); // NaN stays quiet
+  else
+    rounded = static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+  __bf16 result;
+  std::memcpy(&result, &rounded, sizeof(result));
+  return result;
+}
