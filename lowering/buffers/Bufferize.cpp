@@ -241,12 +241,13 @@ static void separateResults(func::ReturnOp terminator) {
   }
 }
 
-/// A slice that a loop or a branch hands on would give the buffers there a
-/// layout that is known at run time only: it is copied.
+/// A slice that a loop, a branch or a selection hands on would give the buffers
+/// there a layout that is known at run time only: it is copied.
 static void copySlicesHandedOn(func::FuncOp function) {
   SliceTrace slices;
   function.walk([&](Operation *op) {
-    if (!isa<scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op))
+    if (!isa<arith::SelectOp, scf::ForOp, scf::WhileOp, scf::YieldOp,
+             scf::ConditionOp>(op))
       return;
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
@@ -331,6 +332,51 @@ static LogicalResult analyze(ModuleOp module, InPlaceState &state) {
   return success();
 }
 
+/// Nothing is computed in the place of such a result any more: it is copied
+/// there in the end.
+static void computeElsewhere(MaterializeInDestinationOp result) {
+  auto place = cast<BlockArgument>(result.getDest());
+  auto type = cast<RankedTensorType>(place.getType());
+  OpBuilder builder = OpBuilder::atBlockBegin(place.getOwner());
+  Value elsewhere = tensor::EmptyOp::create(
+      builder, result.getLoc(), type.getShape(), type.getElementType());
+  place.replaceAllUsesExcept(elsewhere, result);
+}
+
+/// Decides what is done in place. Where a tensor that was to be computed in a
+/// result's place may still be needed when another is put there, it is computed
+/// elsewhere, and all is decided anew.
+static LogicalResult analyzeWithResults(ModuleOp module,
+                                        std::optional<InPlaceState> &state,
+                                        const OneShotBufferizationOptions &options) {
+  state.emplace(module, options);
+  if (failed(analyze(module, *state)))
+    return failure();
+  SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
+  if (results.empty())
+    return success();
+  // What lies in one result's place may have been in another's way.
+  for (MaterializeInDestinationOp result : results)
+    computeElsewhere(result);
+  state.emplace(module, options);
+  if (failed(analyze(module, *state)))
+    return failure();
+  if (state->getUnplaced().empty())
+    return success();
+  module.walk([](MaterializeInDestinationOp result) {
+    if (isa<BlockArgument>(result.getDest()))
+      computeElsewhere(result);
+  });
+  state.emplace(module, options);
+  if (failed(analyze(module, *state)))
+    return failure();
+  if (state->getUnplaced().empty())
+    return success();
+  MaterializeInDestinationOp first = state->getUnplaced().front();
+  return first.emitOpError(
+      "must write over its destination, but what lies there is still needed");
+}
+
 namespace {
 struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   void runOnOperation() override {
@@ -369,9 +415,9 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
     }
     BufferizationState state;
     {
-      InPlaceState analysis(module, options);
-      if (failed(analyze(module, analysis)) ||
-          failed(insertTensorCopies(module, analysis, state)))
+      std::optional<InPlaceState> analysis;
+      if (failed(analyzeWithResults(module, analysis, options)) ||
+          failed(insertTensorCopies(module, *analysis, state)))
         return failure();
     }
     if (failed(bufferizeModuleOp(module, options, state)))

@@ -10,14 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/buffers/InPlace.h"
+#include "lowering/buffers/Subsets.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/DestinationStyleOpInterface.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SubsetOpInterface.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -28,71 +25,11 @@ static constexpr size_t kMaxDisjoint = 16;
 
 static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 
-//===----------------------------------------------------------------------===//
-// Subsets
-//===----------------------------------------------------------------------===//
-
-namespace {
-enum class Overlap { Same, Apart, Partly };
-} // namespace
-
-/// Compares subsets of one tensor whose offsets, sizes and strides are numbers.
-/// Upstream's solver finds the same, in a thousand times as long.
-static std::optional<Overlap> compareConstant(SubsetOpInterface a,
-                                              SubsetOpInterface b) {
-  FailureOr<HyperrectangularSlice> first = a.getAccessedHyperrectangularSlice(),
-                                   second =
-                                       b.getAccessedHyperrectangularSlice();
-  if (failed(first) || failed(second))
-    return std::nullopt;
-  auto getNumbers = [](const HyperrectangularSlice &slice) {
-    std::pair<SmallVector<int64_t>, bool> result({}, true);
-    for (ArrayRef<OpFoldResult> list :
-         {slice.getMixedOffsets(), slice.getMixedSizes(),
-          slice.getMixedStrides()})
-      for (OpFoldResult value : list) {
-        std::optional<int64_t> number = getConstantIntValue(value);
-        result.second &= number.has_value();
-        result.first.push_back(number.value_or(0));
-      }
-    return result;
-  };
-  auto [x, isConstantX] = getNumbers(*first);
-  auto [y, isConstantY] = getNumbers(*second);
-  if (!isConstantX || !isConstantY || x.size() != y.size())
-    return std::nullopt;
-  if (x == y)
-    return Overlap::Same;
-  size_t rank = x.size() / 3;
-  if (llvm::any_of(ArrayRef(x).take_back(rank),
-                   [](int64_t s) { return s < 1; }) ||
-      llvm::any_of(ArrayRef(y).take_back(rank),
-                   [](int64_t s) { return s < 1; }))
-    return std::nullopt;
-  auto endOf = [&](ArrayRef<int64_t> numbers, size_t dim) {
-    return numbers[dim] + (numbers[rank + dim] - 1) * numbers[2 * rank + dim] +
-           1;
-  };
-  for (size_t dim = 0; dim < rank; ++dim)
-    if (endOf(x, dim) <= y[dim] || endOf(y, dim) <= x[dim])
-      return Overlap::Apart;
-  return Overlap::Partly;
-}
-
-/// Whether both ops operate on the same part of the same tensor.
-static bool areSameSubset(SubsetOpInterface a, SubsetOpInterface b) {
-  if (std::optional<Overlap> known = compareConstant(a, b))
-    return *known == Overlap::Same &&
-           a.getTensorContainer() == b.getTensorContainer();
-  return a.operatesOnEquivalentSubset(b,
-                                      [](Value x, Value y) { return x == y; });
-}
-
 namespace {
 
 class InPlaceAnalysis {
 public:
-  explicit InPlaceAnalysis(OneShotAnalysisState &state) : state(state) {}
+  explicit InPlaceAnalysis(dist::InPlaceState &state) : state(state) {}
 
   LogicalResult run(func::FuncOp function) {
     number(function);
@@ -161,20 +98,14 @@ private:
   unsigned find(Value value) { return find(getEntry(value)); }
   void unite(Value a, Value b);
 
-  OneShotAnalysisState &state;
+  dist::InPlaceState &state;
   DenseMap<Operation *, Interval> intervals;
   DenseMap<Value, unsigned> indices;
   std::vector<Entry> entries;
 
-  /// The extraction of a subset that a value was computed in, if it was.
-  DenseMap<Value, SubsetExtractionOpInterface> origins;
-  struct Insertion {
-    Operation *op;
-    /// The last time that the destination's contents are needed otherwise.
-    int64_t lastOtherUse;
-  };
-  /// What puts a value back where the extraction took it from.
-  DenseMap<Operation *, Insertion> insertions;
+  dist::SubsetTrace subsets;
+  /// When the destinations of insertions are needed last for something else.
+  DenseMap<Operation *, int64_t> lastOtherUses;
 };
 
 } // namespace
@@ -291,39 +222,7 @@ void InPlaceAnalysis::prepare(Operation *op) {
           argument && isTensor(*argument))
         unite(operand.get(), *argument);
 
-  if (auto extraction = dyn_cast<SubsetExtractionOpInterface>(op)) {
-    origins[extraction.getResult()] = extraction;
-    return;
-  }
-  if (auto insertion = dyn_cast<SubsetInsertionOpInterface>(op)) {
-    Value destination = insertion.getDestinationOperand().get();
-    auto found = origins.find(insertion.getSourceOperand().get());
-    if (isTensor(destination) && found != origins.end() &&
-        !insertions.contains(found->second) &&
-        areSameSubset(cast<SubsetOpInterface>(op),
-                      cast<SubsetOpInterface>(*found->second)) &&
-        llvm::count(op->getOperands(), destination) == 1)
-      insertions[found->second] = {op, getLastUse(destination, op)};
-  }
-  auto inherit = [&](Value result, Value from) {
-    auto found = origins.find(from);
-    if (found != origins.end() && isTensor(result))
-      origins[result] = SubsetExtractionOpInterface(found->second);
-  };
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-    if (std::optional<ResultRange> results = loop.getLoopResults();
-        results && results->size() == loop.getInits().size())
-      for (auto [result, init] : llvm::zip_equal(*results, loop.getInits()))
-        inherit(result, init);
-    return;
-  }
-  for (Value result : op->getResults()) {
-    if (!isTensor(result))
-      continue;
-    AliasingOpOperandList aliases = state.getAliasingOpOperands(result);
-    if (aliases.getNumAliases() == 1)
-      inherit(result, aliases.begin()->opOperand->get());
-  }
+  subsets.trace(op, state);
 }
 
 /// Tells the state which buffers are the same, as upstream's analysis does.
@@ -401,33 +300,12 @@ bool InPlaceAnalysis::isPutBack(OpOperand &operand) {
   Value source = insertion.getSourceOperand().get();
   if (isa<MaterializeInDestinationOp>(*insertion))
     return state.areEquivalentBufferizedValues(source, operand.get());
-  auto origin = origins.find(source);
-  return origin != origins.end() &&
-         insertions.lookup(origin->second).op == insertion &&
-         state.areEquivalentBufferizedValues(source,
-                                             origin->second.getResult());
+  Value taken = subsets.getExtractionPutBack(insertion);
+  return taken && state.areEquivalentBufferizedValues(source, taken);
 }
 
-/// Whether the value lies in a part of a tensor that has nothing in common with
-/// the part that is written through the operand.
 bool InPlaceAnalysis::areDisjoint(Value value, OpOperand &operand) {
-  auto read = origins.find(value), written = origins.find(operand.get());
-  if (read == origins.end())
-    return false;
-  SubsetOpInterface subset;
-  if (auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
-      insertion && &insertion.getDestinationOperand() == &operand)
-    subset = cast<SubsetOpInterface>(*insertion);
-  else if (written != origins.end())
-    subset = cast<SubsetOpInterface>(*written->second);
-  if (!subset)
-    return false;
-  auto other = cast<SubsetOpInterface>(*read->second);
-  if (std::optional<Overlap> known = compareConstant(subset, other))
-    return *known == Overlap::Apart &&
-           state.areEquivalentBufferizedValues(subset.getTensorContainer(),
-                                               other.getTensorContainer());
-  return subset.operatesOnDisjointSubset(other, [&](Value a, Value b) {
+  return subsets.areDisjoint(value, operand, [&](Value a, Value b) {
     return state.areEquivalentBufferizedValues(a, b);
   });
 }
@@ -435,17 +313,14 @@ bool InPlaceAnalysis::areDisjoint(Value value, OpOperand &operand) {
 /// Whether the member is the destination of an insertion yet to come that
 /// overwrites the subset which `operand` lies in, and is not needed otherwise.
 bool InPlaceAnalysis::isOverwrittenLater(unsigned member, OpOperand &operand) {
-  int64_t now = intervals.lookup(operand.getOwner()).begin;
-  Value inner = operand.get();
-  for (auto origin = origins.find(inner); origin != origins.end();
-       origin = origins.find(inner)) {
-    inner = origin->second.getSourceOperand().get();
-    auto insertion = insertions.find(origin->second);
-    if (insertion != insertions.end() && inner == entries[member].value &&
-        insertion->second.lastOtherUse <= now)
-      return true;
-  }
-  return false;
+  Operation *insertion =
+      subsets.findInsertion(operand.get(), entries[member].value);
+  if (!insertion)
+    return false;
+  auto [found, isNew] = lastOtherUses.try_emplace(insertion);
+  if (isNew)
+    found->second = getLastUse(entries[member].value, insertion);
+  return found->second <= intervals.lookup(operand.getOwner()).begin;
 }
 
 /// Whether all later reads of the member are in branches that are not taken
@@ -521,6 +396,11 @@ LogicalResult InPlaceAnalysis::decide(OpOperand &operand) {
   bool isForced = state.isInPlace(operand);
   bool writes = state.bufferizesToMemoryWrite(operand);
   if ((writes && !mayWrite(operand)) || (!isForced && !mayShare(operand))) {
+    if (auto result = dyn_cast<MaterializeInDestinationOp>(op);
+        result && isForced) {
+      state.addUnplaced(result);
+      return success();
+    }
     if (isForced)
       return op->emitOpError("must write over operand #")
              << operand.getOperandNumber()
@@ -595,6 +475,8 @@ LogicalResult dist::InPlaceState::analyze(func::FuncOp function) {
     return failure();
   if (failed(InPlaceAnalysis(*this).run(function)))
     return failure();
+  if (!unplaced.empty())
+    return success();
   findUndefined(function);
   WalkResult verified = function.walk([&](BufferizableOpInterface op) {
     return failed(op.verifyAnalysis(*this)) ? WalkResult::interrupt()

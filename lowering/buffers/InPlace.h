@@ -7,6 +7,7 @@
 #ifndef DIST_LOWERING_BUFFERS_INPLACE_H
 #define DIST_LOWERING_BUFFERS_INPLACE_H
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -22,6 +23,15 @@ public:
   /// writes in place if no value that is read later may lie there.
   LogicalResult analyze(func::FuncOp function);
 
+  /// Ops that must write over their destination, which is still needed. If there
+  /// are any, the program has to be changed and all to be decided anew.
+  ArrayRef<bufferization::MaterializeInDestinationOp> getUnplaced() const {
+    return unplaced;
+  }
+  void addUnplaced(bufferization::MaterializeInDestinationOp op) {
+    unplaced.push_back(op);
+  }
+
   bool hasUndefinedContents(OpOperand *operand) const override {
     return undefined.contains(operand->get());
   }
@@ -31,6 +41,7 @@ private:
 
   /// Values of which nothing was written yet.
   DenseSet<Value> undefined;
+  SmallVector<bufferization::MaterializeInDestinationOp> unplaced;
 };
 
 } // namespace mlir::dist

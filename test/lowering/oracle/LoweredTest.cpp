@@ -44,8 +44,7 @@ protected:
 
 /// Of all families, placed on up to twelve ranks.
 using Placed = Lowered;
-/// Programs that are hard on buffers, on one rank. Some are refused, with a
-/// place: where a result may lie in another result's buffer (InPlace.cpp).
+/// Programs that are hard on buffers, on one rank. None is refused.
 using Buffers = Lowered;
 /// What other producers write, placed.
 using Programs = Lowered;
@@ -59,8 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Placed,
                                         kCasesPerBatch));
 
 TEST_P(Buffers, Agree) {
-  checkBatch([](uint64_t seed) { return makeBufferCase(seed); },
-             kCasesPerBatch / 12);
+  checkBatch([](uint64_t seed) { return makeBufferCase(seed); }, 0);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Buffers,
                          testing::Range(uint64_t(80000), uint64_t(80700),
