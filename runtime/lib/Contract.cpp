@@ -4,7 +4,8 @@
 // (benchmarks/contract_benchmark.cpp, docs/runtime.md): dnnl_sgemm for a single
 // f32 product, the matmul primitive for batches and for bf16. The primitive
 // takes its slow reference code for some strides; then the batch is a loop over
-// dnnl_sgemm.
+// dnnl_sgemm. Without AVX-512 oneDNN has no fast bf16 product either: then its
+// operands are converted, and products and their sums are f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +70,34 @@ static void unpack(const float *in, MatrixStrides strides, int64_t rows,
       out[i * strides.row + j * strides.column] = in[i * columns + j];
 }
 
+/// A strided matrix of `dtype` as a dense one of f32, and back.
+static void convertFrom(dist_dtype dtype, const char *in, MatrixStrides strides,
+                        int64_t rows, int64_t columns,
+                        std::vector<float> &out) {
+  out.resize(rows * columns);
+  if (dtype == DIST_F32)
+    return pack(reinterpret_cast<const float *>(in), strides, rows, columns,
+                out.data());
+  auto *values = reinterpret_cast<const uint16_t *>(in);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * columns + j] =
+          bfloatToFloat(values[i * strides.row + j * strides.column]);
+}
+
+static void convertTo(dist_dtype dtype, const std::vector<float> &in,
+                      MatrixStrides strides, int64_t rows, int64_t columns,
+                      char *out) {
+  if (dtype == DIST_F32)
+    return unpack(in.data(), strides, rows, columns,
+                  reinterpret_cast<float *>(out));
+  auto *values = reinterpret_cast<uint16_t *>(out);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      values[i * strides.row + j * strides.column] =
+          floatToBfloat(in[i * columns + j]);
+}
+
 static memory::data_type dnnlType(int32_t dtype) {
   return dtype == DIST_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
@@ -100,6 +129,7 @@ private:
                  char *c);
   void product(bool accumulating, const char *a, const char *b, char *c);
   void gemm(bool accumulating, const float *a, const float *b, float *c);
+  void convertedGemm(bool accumulating, const char *a, const char *b, char *c);
   void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
 
   LoopNest nest;
@@ -143,19 +173,12 @@ ContractPlan::ContractPlan(const ContractCall &call)
     return;
   if (f32)
     return;
-  if (!makePrimitive(/*withBatch=*/false, accumulate, first))
-    throw Error("dist_contract: oneDNN has no bf16 product of " +
-                std::to_string(nest.m.extent) + "x" +
-                std::to_string(nest.k.extent) + "x" +
-                std::to_string(nest.n.extent) +
-                " with these strides on this "
-                "processor; compile the model in f32");
-  if (sumsAround) {
-    if (outDtype == DIST_BF16)
-      throw Error("dist_contract: a bf16 result of several sums would be "
-                  "rounded between them; use an f32 result");
-    makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added);
-  }
+  if (sumsAround && outDtype == DIST_BF16)
+    throw Error("dist_contract: a bf16 result of several sums would be "
+                "rounded between them; use an f32 result");
+  if (makePrimitive(/*withBatch=*/false, accumulate, first) && sumsAround &&
+      !makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added))
+    first.reset();
 }
 
 /// Describes the product, and the loops around it as batch dimensions, to
@@ -308,10 +331,33 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
     unpack(result, stridesC, m, n, c);
 }
 
+void ContractPlan::convertedGemm(bool accumulating, const char *a,
+                                 const char *b, char *c) {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  auto in = static_cast<dist_dtype>(inDtype),
+       out = static_cast<dist_dtype>(outDtype);
+  MatrixStrides stridesC{nest.m.c, nest.n.c};
+  convertFrom(in, a, {nest.m.a, nest.k.a}, m, k, packedA);
+  convertFrom(in, b, {nest.k.b, nest.n.b}, k, n, packedB);
+  packedC.resize(m * n);
+  if (accumulating)
+    convertFrom(out, c, stridesC, m, n, packedC);
+  dnnl_status_t status = dnnl_sgemm(
+      'N', 'N', m, n, k, 1.0f, packedA.data(), k, packedB.data(), n,
+      accumulating ? 1.0f : 0.0f, packedC.data(), n);
+  if (status != dnnl_success)
+    throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
+                " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +
+                std::to_string(n) + " in bf16");
+  convertTo(out, packedC, stridesC, m, n, c);
+}
+
 void ContractPlan::product(bool accumulating, const char *a, const char *b,
                            char *c) {
   if (first)
     execute(accumulating && added ? *added : *first, a, b, c);
+  else if (inDtype == DIST_BF16)
+    convertedGemm(accumulating, a, b, c);
   else
     gemm(accumulating, reinterpret_cast<const float *>(a),
          reinterpret_cast<const float *>(b), reinterpret_cast<float *>(c));

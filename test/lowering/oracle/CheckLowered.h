@@ -18,7 +18,8 @@ namespace mlir::dist::test {
 class Expectation {
 public:
   /// What steers branches and loops is among the inputs: several go every way.
-  static constexpr unsigned kInputs = 8, kPlacedInputs = 2;
+  /// Of 398 mutants that are wrong, six are right on eight inputs, none on 20.
+  static constexpr unsigned kInputs = 20, kPlacedInputs = 2;
 
   /// Null where the interpreter does not know the program.
   static std::unique_ptr<Expectation> make(ModuleOp module, uint64_t seed,
