@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -28,6 +29,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTBUFFERIZE
@@ -260,6 +262,39 @@ static void copySlicesHandedOn(func::FuncOp function) {
   });
 }
 
+/// No processor can address more: sizes in bytes are numbers that cannot
+/// overflow from here on.
+static constexpr int64_t kMaxBytes = int64_t(1) << 47;
+
+static LogicalResult checkSizes(func::FuncOp function) {
+  auto isTooLarge = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return false;
+    int64_t bytes = rt::getElementBytes(tensor.getElementType());
+    for (int64_t size : tensor.getShape())
+      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+        return !llvm::is_contained(tensor.getShape(), 0);
+    return false;
+  };
+  for (Type type : function.getArgumentTypes())
+    if (isTooLarge(type))
+      return function.emitOpError()
+             << "has an argument of type " << type
+             << ", which is larger than what a processor can address";
+  WalkResult result = function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (isTooLarge(type)) {
+        op->emitOpError() << "has a result of type " << type
+                          << ", which is larger than what a processor can "
+                             "address; shard it, or compute it in parts";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Adds an argument for each result and materializes the results there. It is
 /// a tensor like all others until one-shot analysis has seen what aliases it.
 static LogicalResult passDestinations(func::FuncOp function) {
@@ -290,14 +325,9 @@ static LogicalResult passDestinations(func::FuncOp function) {
     return failure();
   StringAttr writable =
       builder.getStringAttr(BufferizationDialect::kWritableAttrName);
-  SmallVector<DictionaryAttr> attributes;
-  function.getAllArgAttrs(attributes);
-  for (auto [index, dictionary] : llvm::enumerate(attributes)) {
-    NamedAttrList list(dictionary);
-    list.set(writable, builder.getBoolAttr(index >= first));
-    dictionary = list.getDictionary(function.getContext());
-  }
-  function.setAllArgAttrs(attributes);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    list.set(writable, builder.getBoolAttr(number >= first));
+  });
   for (OpOperand &operand : terminator->getOpOperands())
     operand.set(MaterializeInDestinationOp::create(
                     builder, loc, operand.get(),
@@ -346,9 +376,9 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
 /// Decides what is done in place. Where a tensor that was to be computed in a
 /// result's place may still be needed when another is put there, it is computed
 /// elsewhere, and all is decided anew.
-static LogicalResult analyzeWithResults(ModuleOp module,
-                                        std::optional<InPlaceState> &state,
-                                        const OneShotBufferizationOptions &options) {
+static LogicalResult
+analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
+                   const OneShotBufferizationOptions &options) {
   state.emplace(module, options);
   if (failed(analyze(module, *state)))
     return failure();
@@ -389,6 +419,8 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      if (failed(checkSizes(function)))
+        return failure();
       dropUnreadDestinations(function);
       unshareDestinations(function);
       if (failed(passDestinations(function)))
@@ -420,6 +452,11 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
           failed(insertTensorCopies(module, *analysis, state)))
         return failure();
     }
+    // Upstream would drop these one by one.
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      updateArgAttrs(function, [](unsigned, NamedAttrList &list) {
+        list.erase(BufferizationDialect::kWritableAttrName);
+      });
     if (failed(bufferizeModuleOp(module, options, state)))
       return failure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())

@@ -1,6 +1,7 @@
 //===- KernelEmitter.cpp - A group of loop nests as a function ------------===//
 
 #include "lowering/cpu/KernelEmitter.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -117,18 +118,18 @@ void Emitter::setAliasAttributes(func::FuncOp function) {
       if (auto it = llvm::find(roots, access.buffer.root);
           access.writes && it != roots.end())
         written[it - roots.begin()] = true;
-  for (size_t i = 0; i < roots.size(); ++i) {
+  updateArgAttrs(function, [&](unsigned i, NamedAttrList &list) {
+    if (i >= roots.size())
+      return;
     if (!written[i])
-      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
-                          builder.getUnitAttr());
+      list.set(LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
     bool isApart = true;
     for (size_t other = 0; other < roots.size(); ++other)
       if (other != i && (written[i] || written[other]))
         isApart &= !mayAlias(origins[i], origins[other]);
     if (isApart)
-      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                          builder.getUnitAttr());
-  }
+      list.set(LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  });
 }
 
 //===----------------------------------------------------------------------===//

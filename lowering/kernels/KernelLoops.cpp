@@ -38,9 +38,9 @@ void mlir::dist::hoistFills(KernelGroup &group) {
 /// A buffer that is used within one iteration of the shared loops only needs
 /// room for what one iteration touches. Its new strides are compact, in the
 /// order of the old ones.
-DenseMap<Value, int64_t>
-mlir::dist::shrinkScratch(KernelGroup &group, SmallVector<Value> &scratch,
-                          int64_t maxBytes) {
+DenseMap<Value, int64_t> mlir::dist::shrinkScratch(KernelGroup &group,
+                                                   SmallVector<Value> &scratch,
+                                                   int64_t maxBytes) {
   DenseMap<Value, int64_t> scratchSizes;
   int64_t total = 0;
   llvm::erase_if(scratch, [&](Value root) {
@@ -116,7 +116,10 @@ SmallVector<Run> mlir::dist::formRuns(const KernelGroup &group) {
     for (auto [dim, size] : llvm::enumerate(member.nest.sizes))
       if (size != 1 && !llvm::is_contained(member.shared, int(dim)))
         inner.push_back(dim);
-    if (!runs.empty() && runs.back().loops.size() == inner.size()) {
+    // The order of such loops is not to be another's.
+    bool isApart = member.nest.isOrdered ||
+                   (!current.empty() && current.back().nest.isOrdered);
+    if (!isApart && !runs.empty() && runs.back().loops.size() == inner.size()) {
       Run &run = runs.back();
       SmallVector<int64_t> sizes;
       for (const Loop &loop : run.loops)
@@ -154,6 +157,21 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                             ArrayRef<unsigned> members) {
   if (loops.size() < 2)
     return;
+  auto reduces = [&](const Loop &loop) {
+    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
+      if (!group.members[index].nest.parallel[dim])
+        return true;
+    return false;
+  };
+  auto putReductionsInside = [&] {
+    llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
+      return reduces(a) < reduces(b);
+    });
+  };
+  if (llvm::any_of(members, [&](unsigned index) {
+        return group.members[index].nest.isOrdered;
+      }))
+    return putReductionsInside();
   size_t best = 0;
   double bestScore = -1e300;
   for (auto [position, loop] : llvm::enumerate(loops)) {
@@ -174,15 +192,7 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
   }
   Loop innermost = loops[best];
   loops.erase(loops.begin() + best);
-  llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
-    auto reduces = [&](const Loop &loop) {
-      for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-        if (!group.members[index].nest.parallel[dim])
-          return true;
-      return false;
-    };
-    return reduces(a) < reduces(b);
-  });
+  putReductionsInside();
   loops.push_back(innermost);
 }
 

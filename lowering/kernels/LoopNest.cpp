@@ -1,6 +1,7 @@
 //===- LoopNest.cpp - Loops over flat buffers -----------------------------===//
 
 #include "lowering/kernels/LoopNest.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -167,6 +168,13 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op,
                            "be lowered");
   for (utils::IteratorType iterator : linalgOp.getIteratorTypesArray())
     nest.parallel.push_back(iterator == utils::IteratorType::parallel);
+  auto reductions = llvm::count_if(
+      llvm::zip_equal(nest.sizes, nest.parallel), [](const auto &loop) {
+        return std::get<0>(loop) > 1 && !std::get<1>(loop);
+      });
+  if (reductions > 1)
+    for (int64_t i = 0, e = linalgOp.getNumDpsInits(); i < e; ++i)
+      nest.isOrdered |= !getReduction(linalgOp, i);
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;

@@ -57,6 +57,9 @@ struct LoopNest {
   Operation *op = nullptr;
   SmallVector<int64_t> sizes;
   SmallVector<bool> parallel;
+  /// Whether the loops that are not parallel must run in their order: what
+  /// their body accumulates is no sum, maximum or the like.
+  bool isOrdered = false;
   SmallVector<Access> accesses;
   /// Buffers that the body reads at computed places.
   SmallVector<FlatBuffer> gathers;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -295,7 +296,10 @@ LogicalResult Lowering::lower(Operation *op) {
 }
 
 LogicalResult Lowering::run() {
-  mesh = lookupMesh(module, {});
+  FailureOr<MeshOp> found = findProgramMesh(module);
+  if (failed(found))
+    return failure();
+  mesh = *found;
   SmallVector<Operation *> ops, symbols;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa_and_present<DistDialect>(op->getDialect()))
@@ -311,13 +315,11 @@ LogicalResult Lowering::run() {
       return failure();
   // What is left speaks of one device.
   for (auto function : module.getOps<FunctionOpInterface>())
-    for (StringRef name : {kShardingAttr, kGlobalTypeAttr}) {
-      auto attr = StringAttr::get(module.getContext(), name);
-      for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-        function.removeArgAttr(i, attr);
-      for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-        function.removeResultAttr(i, attr);
-    }
+    for (auto update : {updateArgAttrs, updateResultAttrs})
+      update(function, [](unsigned, NamedAttrList &list) {
+        list.erase(kShardingAttr);
+        list.erase(kGlobalTypeAttr);
+      });
   SmallVector<Attribute> lists;
   for (auto &[axes, number] : comms)
     lists.push_back(axes);

@@ -392,8 +392,7 @@ struct SyncDirective
     if (directive.getMode() == SyncMode::BwdPost)
       return emitError(op->getLoc())
              << "'bwd_post' speaks about gradients, but this program has no "
-             << "backward pass: it applies to differentiated programs only "
-             << "(run --dist-differentiate first)";
+             << "backward pass; gradients are not supported yet";
     bool isInput = directive.getMode() == SyncMode::FwdPre;
     Syncs syncs(directive, application);
     unsigned places = 0;

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/ParallelCombiningOpInterface.h"
@@ -197,6 +198,7 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
 
 LogicalResult ReshardInserter::visitReturn(Operation *op,
                                            FunctionOpInterface function) {
+  llvm::SmallDenseMap<unsigned, ShardingAttr> placed;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     Value value = operand.get();
@@ -216,7 +218,11 @@ LogicalResult ReshardInserter::visitReturn(Operation *op,
         return cause.str();
       return (isAsked ? "the sharding of " : "completes ") + name;
     }));
-    function.setResultAttr(number, kShardingAttr, wanted);
+    placed[number] = wanted;
   }
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (ShardingAttr wanted = placed.lookup(number))
+      list.set(kShardingAttr, wanted);
+  });
   return success();
 }

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,7 +17,6 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
-#include "passes/spmd/PlacementMesh.h"
 #include "passes/spmd/ReshardLowering.h"
 
 using namespace mlir;
@@ -137,6 +138,10 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
   auto attr = op->getAttrOfType<ArrayAttr>(shardingsName);
+  if (!attr &&
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    return op->emitOpError() << "has no placement: run --dist-propagate and "
+                             << "--dist-insert-reshards first";
   if (!attr && op->getNumRegions() == 0)
     return success();
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
@@ -235,12 +240,13 @@ LogicalResult Partitioner::visitFunction(FunctionOpInterface function) {
   if (failed(visitBlock(body)))
     return failure();
   Operation *terminator = body.getTerminator();
-  for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+  for (Value value : terminator->getOperands())
     results.push_back(value.getType());
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
     if (auto type = dyn_cast<RankedTensorType>(globals[number]))
-      function.setResultAttr(number, kGlobalTypeAttr, TypeAttr::get(type));
-    function.removeResultAttr(number, StringAttr::get(context, kCauseAttr));
-  }
+      list.set(kGlobalTypeAttr, TypeAttr::get(type));
+    list.erase(kCauseAttr);
+  });
   function.setType(FunctionType::get(context, arguments, results));
   return success();
 }
@@ -253,7 +259,7 @@ namespace mlir::dist {
 namespace {
 struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
-    FailureOr<MeshOp> mesh = getPlacementMesh(getOperation());
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
       return signalPassFailure();
     if (!*mesh)

@@ -1,72 +1,42 @@
 //===- PlacementAnalysis.cpp - A module, and where it is placed -----------===//
 
 #include "passes/spmd/PlacementAnalysis.h"
-#include "passes/spmd/PlacementMesh.h"
+#include "dialects/dist/IR/Program.h"
 #include "passes/spmd/SeedPlacements.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The mesh that all annotations name, null where they name none.
-static FailureOr<FlatSymbolRefAttr> findMeshName(Operation *module) {
-  // All shardings must speak of one mesh.
-  FlatSymbolRefAttr mesh;
-  LogicalResult status = success();
-  auto see = [&](Operation *at, FlatSymbolRefAttr name) {
-    if (!name || failed(status))
-      return;
-    if (mesh && mesh != name)
-      status = at->emitOpError()
-               << "is placed on mesh " << name << ", but others are on " << mesh
-               << "; one mesh a module is supported";
-    mesh = name;
-  };
-  module->walk([&](Operation *op) {
-    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
-      if (isOfOneDevice(function) && succeeded(status))
-        status = op->emitOpError()
-                 << "is the program of one device already ('" << kGlobalTypeAttr
-                 << "'): it cannot be placed again";
-      for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-        if (auto s = function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr))
-          see(op, s.getMesh());
-      for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-        if (auto s =
-                function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
-          see(op, s.getMesh());
-    } else if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
-      see(op, constraint.getSharding().getMesh());
-    } else if (auto sync = dyn_cast<SyncOp>(op)) {
-      if (sync.getMeshAttr() && sync.getOperand())
-        see(op, sync.getMeshAttr());
-    }
-  });
-  if (failed(status))
-    return failure();
-  return mesh;
+/// Whether anything asks for a placement.
+static bool asksForPlacement(ModuleOp module) {
+  if (module.getOps<MeshOp>().empty())
+    return getLevel(module) > 0;
+  return module
+      .walk([](SyncOp sync) {
+        return sync.getOperand() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
-LogicalResult PlacementAnalysis::build(Operation *module) {
-  FailureOr<FlatSymbolRefAttr> name = findMeshName(module);
-  if (failed(name))
+LogicalResult PlacementAnalysis::build(Operation *root) {
+  auto module = cast<ModuleOp>(root);
+  if (getLevel(module) == 3) {
+    auto functions = module.getOps<FunctionOpInterface>();
+    return emitError(functions.empty() ? module.getLoc()
+                                       : (*functions.begin()).getLoc())
+           << "is the program of one device already: it cannot be placed again";
+  }
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
     return failure();
-  Block &body = module->getRegion(0).front();
-  if (body.empty())
-    return success();
-  MeshOp mesh = lookupMesh(&body.front(), *name);
-  if (!mesh) {
-    bool hasSync = module
-                       ->walk([&](SyncOp sync) {
-                         return sync.getOperand() ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-    if (*name || hasSync)
-      return module->emitOpError()
+  if (!*mesh) {
+    if (asksForPlacement(module))
+      return module.emitError()
              << "has no dist.mesh that its placements could be on";
     return success();
   }
-  layout.emplace(mesh);
+  layout.emplace(*mesh);
   if (failed(graph.build(module)))
     return failure();
   placements.emplace(graph, *layout);

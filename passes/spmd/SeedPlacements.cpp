@@ -142,6 +142,13 @@ LogicalResult mlir::dist::seedPlacements(Operation *module,
     if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
       if (failed(seeder.seedConstraint(constraint)))
         return WalkResult::interrupt();
+    if (auto sync = dyn_cast<SyncOp>(op);
+        sync && sync.getOperand() && sync.getMode() == SyncMode::BwdPost) {
+      sync.emitOpError() << "'bwd_post' speaks about gradients, but this "
+                         << "program has no backward pass; gradients are not "
+                         << "supported yet";
+      return WalkResult::interrupt();
+    }
     return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });

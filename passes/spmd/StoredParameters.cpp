@@ -6,26 +6,52 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/SeedPlacements.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Axes of constraints on what the ops that use `value` result in, or on
-/// `value` itself: there the user wants the op sharded, not only stored.
+/// Whether the op computes with no other tensor: a transpose, a cast, a view.
+/// Where results are put does not count.
+static bool hasOneInput(Operation *op) {
+  OperandRange inputs = op->getOperands();
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+    return llvm::count_if(destination.getDpsInputs(), [](Value value) {
+             return isa<RankedTensorType>(value.getType());
+           }) == 1;
+  return llvm::count_if(inputs, [](Value value) {
+           return isa<RankedTensorType>(value.getType());
+         }) == 1;
+}
+
+/// Axes of constraints beside the ops that `value` is computed with, on what
+/// they result in and on what else they read, or on `value` itself and what
+/// it becomes before: there the user wants the op sharded, not only stored.
 static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
   SmallVector<AxisRefAttr> axes;
   auto add = [&](Operation *op) {
-    if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+    if (auto constraint = dyn_cast_or_null<ShardingConstraintOp>(op))
       for (DimShardingAttr dim : constraint.getSharding().getDims())
         llvm::append_range(axes, dim.getAllAxes());
   };
-  for (Operation *user : value.getUsers()) {
-    add(user);
-    for (Operation *next : user->getUsers())
-      add(next);
-  }
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      add(user);
+      if (user->getNumRegions() == 0 || isa<linalg::LinalgOp>(user))
+        for (Value result : user->getResults()) {
+          if (hasOneInput(user))
+            reached.insert(result);
+          for (Operation *next : result.getUsers())
+            add(next);
+        }
+      for (Value operand : user->getOperands())
+        add(operand.getDefiningOp());
+    }
   return axes;
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -14,7 +15,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/spmd/OpPlacement.h"
-#include "passes/spmd/PlacementMesh.h"
 #include "passes/spmd/RuleCache.h"
 
 using namespace mlir;
@@ -327,7 +327,7 @@ struct VerifyPlacedPass
     : mlir::dist::impl::VerifyPlacedPassBase<VerifyPlacedPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    FailureOr<MeshOp> mesh = getPlacementMesh(getOperation());
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
       return signalPassFailure();
     if (!*mesh)

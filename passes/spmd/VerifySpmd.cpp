@@ -9,8 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
-#include "passes/spmd/PlacementMesh.h"
 #include "passes/spmd/PlacementText.h"
 #include "passes/spmd/Uniformity.h"
 

@@ -23,9 +23,18 @@ func.func @gather_of_unsharded(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 // -----
 
 dist.mesh @m ["tp" = 4]
-// expected-error @below {{is the program of one device already ('dist.global_type'): it cannot be placed again}}
+// expected-error @below {{is the program of one device already: it cannot be placed again}}
 func.func @twice(%x: tensor<2x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>, dist.global_type = tensor<8x16xf32>}) -> tensor<2x16xf32> {
   return %x : tensor<2x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @gradients(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @below {{'bwd_post' speaks about gradients, but this program has no backward pass; gradients are not supported yet}}
+  %0 = dist.sync %x bwd_post scatter dim 0 over "tp" : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
 }
 
 // -----

@@ -65,3 +65,42 @@ func.func @constrained(%x: tensor<8x64xf32> {dist.input = "x", dist.sharding = #
   %c = dist.sharding_constraint %y <@m, [{?}, {"tp"}]> : tensor<8x64xf32>
   return %c : tensor<8x64xf32>
 }
+
+// -----
+
+// A constraint on what the product reads beside the parameter, as `row` leaves one: tensor parallel.
+dist.mesh @m ["tp" = 4]
+// PLACED-LABEL: func.func @row
+// PLACED-NOT: dist.stored
+// CHECK-LABEL: func.func @row
+// CHECK: dist.all_to_all %arg0
+// CHECK: linalg.matmul ins(%{{.*}}, %arg1 : tensor<8x16xf32>, tensor<16x64xf32>)
+func.func @row(%x: tensor<8x64xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>},
+               %w: tensor<64x64xf32> {dist.parameter = "w", dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %c = dist.sharding_constraint %x <@m, [{}, {"tp"}]> : tensor<8x64xf32>
+  %y = linalg.matmul ins(%c, %w : tensor<8x64xf32>, tensor<64x64xf32>) outs(%init : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}
+
+// -----
+
+// The parameter is read through a transpose.
+dist.mesh @m ["tp" = 4]
+// PLACED-LABEL: func.func @column_transposed
+// PLACED-NOT: dist.stored
+// CHECK-LABEL: func.func @column_transposed
+// CHECK: linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<8x64xf32>, tensor<64x16xf32>)
+func.func @column_transposed(%x: tensor<8x64xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>},
+               %w: tensor<64x64xf32> {dist.parameter = "w", dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %te = tensor.empty() : tensor<64x64xf32>
+  %t = linalg.transpose ins(%w : tensor<64x64xf32>) outs(%te : tensor<64x64xf32>) permutation = [1, 0]
+  %y = linalg.matmul ins(%x, %t : tensor<8x64xf32>, tensor<64x64xf32>) outs(%init : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %c = dist.sharding_constraint %y <@m, [{}, {"tp"}]> : tensor<8x64xf32>
+  return %c : tensor<8x64xf32>
+}

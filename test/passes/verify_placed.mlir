@@ -61,8 +61,9 @@ func.func @result(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>
 // C1: two meshes.
 dist.mesh @m ["x" = 2]
 dist.mesh @n ["x" = 2]
+// expected-note @below {{used here}}
 func.func @meshes(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
-  // expected-error @below {{result 0 is placed as #dist.sharding<@n, [{}]>, but the module is on mesh @m}}
+  // expected-error @below {{uses mesh @n, while the program is on mesh @m elsewhere; a program runs on one mesh}}
   %0 = math.exp %a {dist.shardings = [#dist.sharding<@n, [{}]>]} : tensor<8xf32>
   return
 }
@@ -279,4 +280,15 @@ func.func @reshard_end(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"
   // expected-error @below {{ends at #dist.sharding<@m, [{}]>, but its result is placed as #dist.sharding<@m, [{"x"}]>}}
   %0 = dist.reshard %a <@m, [{"x"}]> to <@m, [{}]> cause "test" {dist.shardings = [#dist.sharding<@m, [{"x"}]>]} : tensor<8xf32>
   return
+}
+
+// -----
+
+// Signatures without a placement do not hide what is placed inside.
+dist.mesh @m ["x" = 2]
+// expected-error @below {{argument 0 has no placement}}
+func.func @inside_only(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = math.tanh %a {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]} : tensor<8x4xf32>
+  %1 = math.exp %0 : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
 }

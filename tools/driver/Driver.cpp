@@ -1,6 +1,7 @@
 //===- Driver.cpp - What dist-compile and dist-run share ------------------===//
 
 #include "tools/driver/Driver.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -146,13 +147,11 @@ LogicalResult mlir::dist::eraseAnnotations(ModuleOp module) {
       ops.push_back(op);
       return WalkResult::skip();
     }
-    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        function.removeArgAttr(i, kShardingAttr);
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        function.removeResultAttr(
-            i, StringAttr::get(module.getContext(), kShardingAttr));
-    }
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      for (auto update : {updateArgAttrs, updateResultAttrs})
+        update(function, [](unsigned, NamedAttrList &list) {
+          list.erase(kShardingAttr);
+        });
     return WalkResult::advance();
   });
   for (Operation *op : ops) {

@@ -104,7 +104,7 @@ FailureOr<MeshOp> mlir::dist::findProgramMesh(ModuleOp module) {
       use(sharding.getMesh(), at);
   };
   auto shardings = StringAttr::get(module.getContext(), kShardingsAttr);
-  module.walk([&](Operation *op) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       walkValueAttrs(function, [&](NamedAttribute attr) {
         useAttr(attr.getValue(), function.getLoc());
@@ -113,6 +113,8 @@ FailureOr<MeshOp> mlir::dist::findProgramMesh(ModuleOp module) {
       use(collective.getMeshAttr(), op->getLoc());
     else if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
       useAttr(constraint.getShardingAttr(), op->getLoc());
+    else if (auto sync = dyn_cast<SyncOp>(op); sync && sync.getOperand())
+      use(sync.getMeshAttr(), op->getLoc());
     else if (auto reshard = dyn_cast<ReshardOp>(op))
       useAttr(reshard.getShardingAttr(), op->getLoc());
     else if (auto constant = dyn_cast<LocalConstantOp>(op))

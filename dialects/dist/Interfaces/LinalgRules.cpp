@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,10 +15,30 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The combiner that result `index` is accumulated with, if its body has the
-/// form out = combine(out, f(inputs)).
-static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
-                                                 int64_t index) {
+/// Whether `value` is computed from what the op has accumulated so far.
+static bool dependsOnResults(linalg::LinalgOp op, Value value) {
+  Block *body = op.getBlock();
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned i = 0; i < reached.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(reached[i])) {
+      if (argument.getOwner() == body &&
+          argument.getArgNumber() >= op.getNumDpsInputs())
+        return true;
+      continue;
+    }
+    Operation *source = reached[i].getDefiningOp();
+    if (source->getParentRegion() != body->getParent())
+      continue;
+    source->walk([&](Operation *nested) {
+      reached.insert_range(nested->getOperands());
+    });
+  }
+  return false;
+}
+
+std::optional<ReductionKind> mlir::dist::getReduction(linalg::LinalgOp op,
+                                                      int64_t index) {
   Block *body = op.getBlock();
   BlockArgument out = body->getArgument(op.getNumDpsInputs() + index);
   Operation *combiner =
@@ -25,6 +46,9 @@ static std::optional<ReductionKind> getReduction(linalg::LinalgOp op,
   if (!combiner || combiner->getBlock() != body ||
       combiner->getNumOperands() != 2 || !out.hasOneUse() ||
       *out.getUsers().begin() != combiner)
+    return std::nullopt;
+  Value added = combiner->getOperand(combiner->getOperand(0) == out);
+  if (dependsOnResults(op, added))
     return std::nullopt;
   // One-bit integers order and add differently from what kinds mean.
   std::optional<ReductionKind> kind = getCombiner(combiner);

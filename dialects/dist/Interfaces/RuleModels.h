@@ -7,6 +7,7 @@
 #ifndef DIST_DIALECTS_DIST_INTERFACES_RULEMODELS_H
 #define DIST_DIALECTS_DIST_INTERFACES_RULEMODELS_H
 
+#include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 
 namespace mlir::dist {
@@ -55,31 +56,8 @@ void guardUnsafeOperands(OpBuilder &builder, Block &body, Value inside);
 /// The combiner that a binary op is, if any.
 std::optional<ReductionKind> getCombiner(Operation *op);
 
-/// Where an element of a device's part lies in the whole dimension.
-struct GlobalIndex {
-  /// Index into the whole dimension.
-  Value index;
-  /// Whether it is an element and not padding; null where there is no padding.
-  Value inBounds;
-};
-
-/// Computes where element `local` of a dimension of `size` elements sharded as
-/// `dim` lies. Coordinates come from dist.axis_index. Where the size is not
-/// known, `localSize` is that of the device's part.
-GlobalIndex getGlobalIndex(OpBuilder &builder, Location loc,
-                           const MeshLayout &layout, DimShardingAttr dim,
-                           int64_t size, Value local, Value localSize = {});
-
-/// Where element `global` of the whole dimension lies in the device's part, and
-/// whether it does; the inverse of getGlobalIndex. An index outside of the
-/// dimension lies nowhere.
-struct LocalIndex {
-  Value index;
-  Value isHere;
-};
-LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
-                         const MeshLayout &layout, DimShardingAttr dim,
-                         int64_t size, Value global, Value localSize = {});
+/// A scalar constant.
+Value createNumber(OpBuilder &builder, Location loc, Type type, int64_t number);
 
 /// `tensor`, a device's part of a tensor placed as `sharding`, with `number`
 /// where it is padding along the dimensions `dims`.
@@ -87,20 +65,6 @@ Value fillPadding(OpBuilder &builder, Location loc, const MeshLayout &layout,
                   Value tensor, ShardingAttr sharding,
                   ArrayRef<int64_t> globalShape, ArrayRef<int64_t> dims,
                   int64_t number = 0);
-
-/// The size of a device's part of a dimension whose whole size is `size`, which
-/// its devices divide.
-Value divideSize(OpBuilder &builder, Location loc, const MeshLayout &layout,
-                 DimShardingAttr dim, Value size);
-
-/// Divides `sizes`, one for each dimension of `whole` whose size is not known,
-/// among the devices that share the dimension: the sizes of a device's part.
-void divideSizes(OpBuilder &builder, Location loc, const MeshLayout &layout,
-                 RankedTensorType whole, ShardingAttr sharding,
-                 MutableOperandRange sizes);
-
-/// A scalar constant.
-Value createNumber(OpBuilder &builder, Location loc, Type type, int64_t number);
 
 } // namespace mlir::dist
 

@@ -1,4 +1,4 @@
-// RUN: %{root}/test/dialects/user/user-opt %s --dist-spmd 2>&1 | FileCheck %s
+// RUN: %{root}/test/dialects/user/user-opt %s --dist-spmd --split-input-file 2>&1 | FileCheck %s
 
 // A dialect that implements ShardingRuleOpInterface is placed, resharded and
 // partitioned like any other.
@@ -57,7 +57,8 @@ func.func @uneven_sum(%a: tensor<8x10xf64> {dist.sharding = #dist.sharding<@m, [
 // CHECK-LABEL: @indices
 // CHECK: %[[I:.*]] = dist.axis_index "x" on @m
 // CHECK: %[[M:.*]] = arith.muli %[[I]], %c2
-// CHECK: %[[A:.*]] = arith.addi %arg1, %[[M]]
+// CHECK: %[[O:.*]] = arith.addi %[[M]], %c0
+// CHECK: %[[A:.*]] = arith.addi %arg1, %[[O]]
 // CHECK: user.iota %arg0 from %[[A]] : tensor<2xi64> -> tensor<2xi64>
 func.func @indices(%a: tensor<8xi64> {dist.sharding = #dist.sharding<@m, [{"x"}]>}, %n: index) -> tensor<8xi64> {
   %0 = user.iota %a from %n : tensor<8xi64> -> tensor<8xi64>
@@ -71,4 +72,24 @@ func.func @indices(%a: tensor<8xi64> {dist.sharding = #dist.sharding<@m, [{"x"}]
 func.func @without_rule(%a: tensor<8xf64> {dist.sharding = #dist.sharding<@m, [{"x"}]>}) -> tensor<8xf64> {
   %0 = user.opaque %a : tensor<8xf64> -> tensor<8xf64>
   return %0 : tensor<8xf64>
+}
+
+// -----
+
+dist.mesh @grid ["dp" = 2, "tp" = 4]
+
+// Ten rows, five for each of two groups, of which four devices get two each: the second group begins at row 5, not at
+// row 4 * 2.
+// CHECK-LABEL: @nested_indices
+// CHECK: %[[TP:.*]] = dist.axis_index "tp" on @grid
+// CHECK: %[[T:.*]] = arith.muli %[[TP]], %c2
+// CHECK: %[[IN:.*]] = arith.addi %[[T]], %c0
+// CHECK: %[[DP:.*]] = dist.axis_index "dp" on @grid
+// CHECK: %[[D:.*]] = arith.muli %[[DP]], %c5
+// CHECK: %[[AT:.*]] = arith.addi %[[D]], %[[IN]]
+// CHECK: %[[START:.*]] = arith.addi %arg1, %[[AT]]
+// CHECK: user.iota %arg0 from %[[START]] : tensor<2xi64> -> tensor<2xi64>
+func.func @nested_indices(%a: tensor<10xi64> {dist.sharding = #dist.sharding<@grid, [{"dp", "tp"}]>}, %n: index) -> tensor<10xi64> {
+  %0 = user.iota %a from %n : tensor<10xi64> -> tensor<10xi64>
+  return %0 : tensor<10xi64>
 }

@@ -1,6 +1,7 @@
 //===- user-opt.cpp - dist-opt with a user's dialect ----------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -130,16 +131,12 @@ LogicalResult user::IotaOp::makeLocal(OpBuilder &builder,
                                       const dist::LocalView &view) {
   auto whole = cast<RankedTensorType>(view.operandTypes[0]);
   dist::DimShardingAttr rows = view.operands[0].getDims()[0];
-  SmallVector<dist::AxisRefAttr> axes = rows.getAllAxes();
-  if (!axes.empty()) {
+  if (!rows.getAllAxes().empty()) {
     Location loc = getLoc();
-    Value place = dist::AxisIndexOp::create(
-        builder, loc,
-        builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end())),
-        view.layout.getName());
-    Value count = arith::ConstantIndexOp::create(
-        builder, loc, view.layout.localSize(rows, whole.getDimSize(0)));
-    Value before = arith::MulIOp::create(builder, loc, place, count);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value before = dist::getGlobalIndex(builder, loc, view.layout, rows,
+                                        whole.getDimSize(0), zero)
+                       .index;
     setOperand(1, arith::AddIOp::create(builder, loc, getStart(), before));
   }
   return dist::setLocalResultTypes(*this, view);

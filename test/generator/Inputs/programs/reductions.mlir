@@ -148,3 +148,42 @@ func.func @main(%x: tensor<0x4xf64>, %y: tensor<5x0xf64>, %w: tensor<0x4xf64>) -
   %c = tensor.collapse_shape %x [[0, 1]] : tensor<0x4xf64> into tensor<0xf64>
   return %s, %m, %e, %c : tensor<4xf64>, tensor<5x4xf64>, tensor<0x2x2xf64>, tensor<0xf64>
 }
+// -----
+// the second result sums the running sums of the first: their loop has an order
+func.func @main(%x: tensor<12xf64>) -> (tensor<f64>, tensor<f64>) {
+  %z = arith.constant dense<0.0> : tensor<f64>
+  %a, %b = linalg.generic {indexing_maps = [affine_map<(i)->(i)>, affine_map<(i)->()>, affine_map<(i)->()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<12xf64>) outs(%z, %z : tensor<f64>, tensor<f64>) {
+  ^bb0(%v: f64, %p: f64, %q: f64):
+    %s = arith.addf %p, %v : f64
+    %t = arith.addf %q, %s : f64
+    linalg.yield %s, %t : f64, f64
+  } -> (tensor<f64>, tensor<f64>)
+  return %a, %b : tensor<f64>, tensor<f64>
+}
+// -----
+// two loops whose order matters, over an operand that lies the other way round: a recurrence, the last one, running sums
+func.func @main(%x: tensor<3x5xf64>) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
+  %z = arith.constant dense<0.0> : tensor<f64>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j)->(j, i)>, affine_map<(i, j)->()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<3x5xf64>) outs(%z : tensor<f64>) {
+  ^bb0(%v: f64, %p: f64):
+    %h = arith.constant 0.5 : f64
+    %s = arith.mulf %p, %h : f64
+    %t = arith.addf %s, %v : f64
+    linalg.yield %t : f64
+  } -> tensor<f64>
+  %e = linalg.generic {indexing_maps = [affine_map<(i, j)->(j, i)>, affine_map<(i, j)->()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<3x5xf64>) outs(%z : tensor<f64>) {
+  ^bb0(%v: f64, %p: f64):
+    linalg.yield %v : f64
+  } -> tensor<f64>
+  %f, %g = linalg.generic {indexing_maps = [affine_map<(i, j)->(j, i)>, affine_map<(i, j)->()>, affine_map<(i, j)->()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<3x5xf64>) outs(%z, %z : tensor<f64>, tensor<f64>) {
+  ^bb0(%v: f64, %p: f64, %q: f64):
+    %s = arith.addf %p, %v : f64
+    %t = arith.addf %q, %s : f64
+    linalg.yield %s, %t : f64, f64
+  } -> (tensor<f64>, tensor<f64>)
+  return %d, %e, %g : tensor<f64>, tensor<f64>, tensor<f64>
+}

@@ -1,0 +1,36 @@
+//===- FunctionAttrs.cpp - Attributes of all arguments or results ---------===//
+
+#include "dialects/dist/IR/FunctionAttrs.h"
+
+using namespace mlir;
+
+static SmallVector<DictionaryAttr>
+update(ArrayAttr lists, unsigned count, MLIRContext *context,
+       function_ref<void(unsigned, NamedAttrList &)> update) {
+  SmallVector<DictionaryAttr> updated;
+  updated.reserve(count);
+  for (unsigned number = 0; number < count; ++number) {
+    NamedAttrList list;
+    if (lists)
+      list = NamedAttrList(cast<DictionaryAttr>(lists[number]));
+    update(number, list);
+    updated.push_back(list.getDictionary(context));
+  }
+  return updated;
+}
+
+void mlir::dist::updateArgAttrs(
+    FunctionOpInterface function,
+    function_ref<void(unsigned, NamedAttrList &)> change) {
+  function.setAllArgAttrs(update(function.getArgAttrsAttr(),
+                                 function.getNumArguments(),
+                                 function.getContext(), change));
+}
+
+void mlir::dist::updateResultAttrs(
+    FunctionOpInterface function,
+    function_ref<void(unsigned, NamedAttrList &)> change) {
+  function.setAllResultAttrs(update(function.getResAttrsAttr(),
+                                    function.getNumResults(),
+                                    function.getContext(), change));
+}
