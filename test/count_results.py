@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Counts single tests from the event file of one `bazel test`: each lit file, each GoogleTest case.
+"""Counts single tests from the event files of `bazel test`: each lit file, each GoogleTest case.
 
 Prints a line per Bazel target, what failed and why, and as the last line
 `N passed, N failed`. Exits 0 only if something ran and nothing failed. A target
 that did not build, timed out or died counts as one failure; so does a run that
-Bazel itself calls failed although no test says so.
+Bazel itself calls failed although no test says so. Of several runs, each after
+the first has a name, which stands before its targets.
 
-usage: count_results.py EVENTS.json BAZEL_EXIT_STATUS
+usage: count_results.py EVENTS.json BAZEL_EXIT_STATUS [NAME EVENTS.json BAZEL_EXIT_STATUS]...
 """
 
 import json
@@ -126,15 +127,33 @@ def count(cases, state):
     return sum(case.state == state for case in cases)
 
 
+def ended_badly(status, targets):
+    """What Bazel's exit status says that no test of the run says; None if there is nothing."""
+    cases = [case for cases in targets.values() for case in cases]
+    passed, failed = count(cases, "passed"), count(cases, "failed")
+    if not status or failed or (status == 4 and not passed):
+        return None  # 4: no test matched, told by the zero below
+    if status == 8:
+        return "Interrupted: not all tests ran."
+    return f"Bazel failed with status {status}: its messages stand above."
+
+
 def main():
-    if len(sys.argv) != 3:
+    arguments = sys.argv[1:]
+    if len(arguments) < 2 or len(arguments) % 3 != 2:
         sys.exit(__doc__)
-    events, status = read_events(sys.argv[1]), int(sys.argv[2])
-    targets = collect(events)
+    arguments.insert(0, "")
+    targets, problems = {}, []
+    for name, path, status in zip(*[iter(arguments)] * 3):
+        found = collect(read_events(path))
+        problem = ended_badly(int(status), found)
+        if problem:
+            problems.append(f"{name}: {problem}" if name else problem)
+        targets.update({f"{name} {label}".lstrip(): cases for label, cases in found.items()})
     failures = []
     for label, cases in sorted(targets.items()):
         passed, failed, skipped = (count(cases, s) for s in ("passed", "failed", "skipped"))
-        line = f"{'FAIL' if failed else 'ok':4}  {label.removeprefix('//'):45} {passed:5} passed"
+        line = f"{'FAIL' if failed else 'ok':4}  {label.replace('//', '', 1):45} {passed:5} passed"
         line += f", {failed} failed" if failed else ""
         line += f", {skipped} skipped" if skipped else ""
         print(line)
@@ -150,10 +169,9 @@ def main():
 
     everything = [case for cases in targets.values() for case in cases]
     passed, failed, skipped = (count(everything, s) for s in ("passed", "failed", "skipped"))
-    if status and not failed and (status != 4 or passed):
-        # 8: interrupted; 4: no test matched, told by the zero below.
-        print("\nInterrupted: not all tests ran." if status == 8 else f"\nBazel failed with status {status}: its messages stand above.")
-        failed = 1
+    for problem in problems:
+        print("\n" + problem)
+    failed += len(problems)
     if skipped:
         print(f"\n{skipped} skipped")
     print(f"\n{passed} passed, {failed} failed")

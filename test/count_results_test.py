@@ -97,6 +97,30 @@ class CountResults(unittest.TestCase):
         self.assertEqual(self.count(4)[1:], ("0 passed, 0 failed", 1))
         self.assertEqual(self.count(1)[1:], ("0 passed, 1 failed", 1))
 
+    def test_several_runs_are_summed(self):
+        paths = []
+        for status, xml in (("PASSED", GTEST_XML), ("FAILED", LIT_XML), ("PASSED", GTEST_XML)):
+            self.events = []
+            self.result("//a:a", status, xml)
+            paths.append(os.path.join(self.folder.name, f"events{len(paths)}.json"))
+            os.rename(os.path.join(self.folder.name, "0.xml"), paths[-1] + ".xml")
+            text = json.dumps(self.events[0]).replace("0.xml", os.path.basename(paths[-1]) + ".xml")
+            with open(paths[-1], "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+        def run(*statuses):
+            arguments = [paths[0], statuses[0], "asan", paths[1], statuses[1], "tsan", paths[2], statuses[2]]
+            done = subprocess.run([sys.executable, "-B", SCRIPT, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+            return done.stdout, done.stdout.splitlines()[-1], done.returncode
+
+        text, last, status = run("0", "3", "0")
+        self.assertEqual((last, status), ("5 passed, 1 failed", 1))
+        self.assertIn("FAILED asan //a:a dist.passes.b.mlir", text)
+        # A run that Bazel calls failed, although its tests passed.
+        text, last, status = run("0", "3", "1")
+        self.assertEqual((last, status), ("5 passed, 2 failed", 1))
+        self.assertIn("tsan: Bazel failed with status 1", text)
+
     def test_no_event_file(self):
         run = subprocess.run([sys.executable, "-B", SCRIPT, "/no/such/file", "37"],
                              stdout=subprocess.PIPE, text=True, check=False)
