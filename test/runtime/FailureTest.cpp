@@ -15,7 +15,7 @@ using namespace dist;
 using namespace dist::test;
 
 static int32_t reduceOne(dist_rank *rank, int32_t comm = 0, int64_t count = 1,
-                         dist_op op = DIST_SUM, int32_t stream = 0) {
+                         int32_t op = DIST_SUM, int32_t stream = 0) {
   float in[16] = {}, out[16];
   return dist_all_reduce(rank, comm, stream, -1, DIST_F32, op, count, in, out);
 }
@@ -293,7 +293,7 @@ TEST(Arguments, OutOfRangeAreNamed) {
       {[](dist_rank *r) { return reduceOne(r, 0, -4); }, "negative size -4"},
       {[](dist_rank *r) { return reduceOne(r, 0, 1, DIST_AND); },
        "and, or are not defined on f32"},
-      {[](dist_rank *r) { return reduceOne(r, 0, 1, dist_op(9)); },
+      {[](dist_rank *r) { return reduceOne(r, 0, 1, 9); },
        "reduction 9 does not exist"},
       {[](dist_rank *r) {
          return dist_all_reduce(r, 0, 0, -1, 42, DIST_SUM, 1, x, y);
