@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "lowering/files/OutputStream.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
@@ -55,8 +56,10 @@ static LogicalResult run() {
   if (!module)
     return failure();
   // The bundle names its weights relative to itself, a folder.
-  std::string weights = relocate(weightsPath(*module, input, common.weights),
-                                 ".", StringRef(output).rtrim('/'));
+  std::string weightsFile = weightsPath(*module, input, common.weights);
+  ::dist::noteInput(weightsFile);
+  std::string weights =
+      relocate(weightsFile, ".", StringRef(output).rtrim('/'));
   (*module)->setAttr(kWeightsAttr, StringAttr::get(&context, weights));
   if (f64 && failed(convertToF64(*module, stages)))
     return failure();
@@ -86,10 +89,11 @@ static LogicalResult run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  ::dist::handleSignals("dist-compile");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compiles a module of any level into a bundle, once for all ranks.\n");
-  return failed(run());
+  return finishOutput("dist-compile", failed(run()));
 }

@@ -7,6 +7,7 @@
 
 #include "dist/Launcher.h"
 #include "dist/OptionValues.h"
+#include "dist/OutputFile.h"
 #include "dist/Outputs.h"
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,12 @@ struct Options {
 
 } // namespace
 
+/// Paths and names may be any bytes, JSON may not.
+static std::string dump(const nlohmann::ordered_json &json) {
+  return json.dump(-1, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
 static void report(const Program &program, const RunResult &result,
                    const Options &options) {
   int64_t ranks = program.manifest.mesh.size();
@@ -35,11 +42,10 @@ static void report(const Program &program, const RunResult &result,
       outputs.push_back({{"name", output.name},
                          {"dtype", dtypeName(output.tensor.dtype)},
                          {"shape", output.tensor.shape}});
-    std::puts(nlohmann::ordered_json{{"ok", true},
-                                     {"ranks", ranks},
-                                     {"outputs", std::move(outputs)},
-                                     {"seconds", result.seconds}}
-                  .dump()
+    std::puts(dump({{"ok", true},
+                    {"ranks", ranks},
+                    {"outputs", std::move(outputs)},
+                    {"seconds", result.seconds}})
                   .c_str());
     return;
   }
@@ -61,10 +67,12 @@ static int run(const Options &options) {
   if (!options.output.empty())
     writeOutputs(options.output, result);
   report(program, result, options);
+  flushStandardOutput();
   return 0;
 }
 
 int main(int argc, char **argv) {
+  handleSignals("dist-exec");
   Options options;
   CLI::App app("Runs a bundle made by dist-compile, on as many ranks as its "
                "mesh has devices.",
@@ -94,18 +102,21 @@ int main(int argc, char **argv) {
                  "Pretend that ranks are joined by such a link: "
                  "latency=20us,bandwidth=1GB/s");
   app.add_flag("--json", options.json, "Last line is one JSON object");
-  CLI11_PARSE(app, argc, argv);
-
   try {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+      int status = app.exit(error);
+      flushStandardOutput();
+      return status;
+    }
     checkBackend(options.run.backend);
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     return run(options);
   } catch (const std::exception &e) {
     if (options.json)
-      std::puts(nlohmann::ordered_json{{"ok", false}, {"error", e.what()}}
-                    .dump()
-                    .c_str());
+      std::puts(dump({{"ok", false}, {"error", e.what()}}).c_str());
     std::fprintf(stderr, "dist-exec: error: %s\n", e.what());
     return 1;
   }

@@ -7,6 +7,7 @@
 
 #include "frontends/onnx/Import.h"
 #include "frontends/onnx/Safetensors.h"
+#include "lowering/files/OutputStream.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/SmallString.h"
@@ -74,77 +75,36 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// No output replaces what was read, nor the other output.
-static llvm::Error checkOutputs(const frontend::Model &model, StringRef program,
-                                StringRef weights) {
-  auto error = [](const llvm::Twine &message) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-  };
-  auto same = [](StringRef a, StringRef b) {
-    return a != "-" && b != "-" && (a == b || llvm::sys::fs::equivalent(a, b));
-  };
-  for (StringRef path : {program, weights})
-    for (StringRef read : model.files)
-      if (!path.empty() && same(path, read))
-        return error(path + ": would replace what is imported, '" + read + "'");
-  if (!weights.empty() && same(program, weights))
-    return error(program + ": the program and its parameters would go to the "
-                           "same file");
-  return llvm::Error::success();
-}
-
-/// Writes to `path`, which is replaced as a whole or not at all; to standard
-/// output, or what is no file, as it comes.
-static llvm::Error
-writeOutput(StringRef path,
-            llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  auto error = [&](const llvm::Twine &why) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   path + ": cannot be written: " + why);
-  };
-  auto checked = [&](llvm::raw_fd_ostream &os) -> llvm::Error {
-    llvm::Error failure = write(os);
-    os.flush();
-    if (!os.has_error())
-      return failure;
-    llvm::consumeError(std::move(failure));
-    std::string message = os.error().message();
-    os.clear_error();
-    return error(message);
-  };
-  if (path == "-")
-    return checked(llvm::outs());
-  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path)) {
-    std::error_code code;
-    llvm::raw_fd_ostream os(path, code);
-    return code ? error(code.message()) : checked(os);
-  }
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp",
-                                      llvm::sys::fs::all_read |
-                                          llvm::sys::fs::all_write);
-  if (!file)
-    return error(llvm::toString(file.takeError()));
-  {
-    llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
-    if (llvm::Error failure = checked(os)) {
-      llvm::consumeError(file->discard());
-      return failure;
-    }
-  }
-  if (llvm::Error failure = file->keep(path))
-    return error(llvm::toString(std::move(failure)));
-  return llvm::Error::success();
+/// Writes the program, and its parameters unless `weights` is empty. Both
+/// appear at once.
+static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
+                                StringRef program, StringRef weights) {
+  auto programStream = OutputStream::open(program);
+  if (!programStream)
+    return programStream.takeError();
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(locations);
+  ModuleOp module = imported.module.get();
+  module.print((*programStream)->os(), flags);
+  (*programStream)->os() << "\n";
+  if (weights.empty())
+    return (*programStream)->keep();
+  auto weightsStream = OutputStream::open(weights);
+  if (!weightsStream)
+    return weightsStream.takeError();
+  frontend::writeSafetensors((*weightsStream)->os(), imported.parameters);
+  return OutputStream::keep({weightsStream->get(), programStream->get()});
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
+  ::dist::handleSignals("dist-import");
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "Imports an exported model as linalg on tensors\n");
 
   if (operators)
-    return listOperators();
+    return finishOutput("dist-import", listOperators());
   if (input.empty())
     return fail("a model is needed: dist-import MODEL.onnx -o OUT.mlir");
   frontend::ImportOptions options;
@@ -189,21 +149,10 @@ int main(int argc, char **argv) {
     return fail(llvm::toString(imported.takeError()));
 
   bool writesWeights = !weightsPath.empty() && !imported->parameters.empty();
-  if (llvm::Error failure = checkOutputs(
-          *model, output, writesWeights ? StringRef(weightsPath) : ""))
+  for (const std::string &file : model->files)
+    ::dist::noteInput(file);
+  if (llvm::Error failure = writeOutputs(
+          *imported, output, writesWeights ? StringRef(weightsPath) : ""))
     return fail(llvm::toString(std::move(failure)));
-  OpPrintingFlags flags;
-  flags.enableDebugInfo(locations);
-  llvm::Error written = writeOutput(output, [&](llvm::raw_ostream &os) {
-    imported->module->print(os, flags);
-    os << "\n";
-    os.flush();
-    // A program is of no use without its weights, so that they are there first.
-    return writesWeights
-               ? frontend::writeSafetensors(weightsPath, imported->parameters)
-               : llvm::Error::success();
-  });
-  if (written)
-    return fail(llvm::toString(std::move(written)));
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/cpu/Passes.h"
+#include "lowering/files/OutputStream.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"
@@ -17,12 +18,29 @@
 #include "tools/driver/Paths.h"
 #include "tools/driver/Register.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include <filesystem>
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
+/// Runs first: the weights are no output.
+struct NoteWeights : PassWrapper<NoteWeights, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NoteWeights)
+  explicit NoteWeights(std::string folder) : folder(std::move(folder)) {}
+
+  StringRef getName() const override { return "NoteWeights"; }
+  void runOnOperation() override {
+    auto weights = getOperation()->getAttrOfType<StringAttr>(kWeightsAttr);
+    if (weights)
+      ::dist::noteInput(
+          (std::filesystem::path(folder) / weights.getValue().str()).string());
+    markAllAnalysesPreserved();
+  }
+
+  std::string folder;
+};
+
 /// Runs last: what the weights are relative to becomes the new file's folder.
 struct RelocateWeights : PassWrapper<RelocateWeights, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RelocateWeights)
@@ -43,20 +61,40 @@ struct RelocateWeights : PassWrapper<RelocateWeights, OperationPass<>> {
 };
 } // namespace
 
+/// The files of schedules that passes read are no output.
+static void noteSchedules(OpPassManager &passes) {
+  for (Pass &pass : passes.getPasses()) {
+    if (pass.getArgument() != "dist-apply-schedule")
+      continue;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    pass.printAsTextualPipeline(os);
+    StringRef file = StringRef(text).split("file=").second;
+    ::dist::noteInput(
+        file.take_until([](char c) { return c == ' ' || c == '}'; })
+            .trim('"')
+            .str());
+  }
+}
+
 static LogicalResult run(int argc, char **argv, StringRef input,
                          StringRef output, DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, input, output, registry);
   llvm::InitLLVM init(argc, argv);
+  ::dist::handleSignals("dist-opt");
 
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
-  std::unique_ptr<llvm::ToolOutputFile> out;
-  if (file)
-    out = openOutputFile(output, &message);
-  if (!out) {
+  if (!file) {
     llvm::errs() << message << "\n";
+    return failure();
+  }
+  ::dist::noteInput(input.str());
+  auto out = OutputStream::open(output);
+  if (!out) {
+    llvm::errs() << "error: " << llvm::toString(out.takeError()) << "\n";
     return failure();
   }
   std::string folder = folderOf(input), newFolder = folderOf(output);
@@ -64,15 +102,20 @@ static LogicalResult run(int argc, char **argv, StringRef input,
   config.setPassPipelineSetupFn([&, asked](PassManager &passes) {
     if (!asked.shouldVerifyDiagnostics())
       printBinaryLocations(passes);
+    passes.addPass(std::make_unique<NoteWeights>(folder));
     if (failed(asked.setupPassPipeline(passes)))
       return failure();
+    noteSchedules(passes);
     if (folder != newFolder)
       passes.addPass(std::make_unique<RelocateWeights>(folder, newFolder));
     return success();
   });
-  if (failed(MlirOptMain(out->os(), std::move(file), registry, config)))
+  if (failed(MlirOptMain((*out)->os(), std::move(file), registry, config)))
     return failure();
-  out->keep();
+  if (llvm::Error error = (*out)->keep()) {
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    return failure();
+  }
   return success();
 }
 
@@ -85,5 +128,6 @@ int main(int argc, char **argv) {
   registerLowerCpuPasses();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "dist optimizer driver\n", registry);
-  return asMainReturnCode(run(argc, argv, input, output, registry));
+  LogicalResult result = run(argc, argv, input, output, registry);
+  return finishOutput("dist-opt", failed(result));
 }

@@ -2,12 +2,11 @@
 
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
-#include "mlir/Support/FileUtilities.h"
+#include "lowering/files/OutputStream.h"
 #include "passes/report/Report.h"
 #include "tools/driver/Driver.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -79,28 +78,32 @@ static LogicalResult run() {
   DiagnosticPrinter printer(&context);
   Stages stages("dist-report", verbose);
   OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);
-  if (!module || failed(prepare(*module, stages)))
+  if (!module)
+    return failure();
+  ::dist::noteInput(weightsPath(*module, input, ""));
+  if (failed(prepare(*module, stages)))
     return failure();
   stages.begin("report", "adding up");
   FailureOr<ProgramReport> report = makeReport(*module);
   if (failed(report))
     return failure();
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> out = openOutputFile(output, &message);
-  if (!out) {
-    llvm::errs() << "dist-report: " << message << "\n";
-    return failure();
-  }
-  if (json)
-    printJson(*report, out->os());
-  else
-    printTable(*report, time, all, out->os());
-  out->keep();
-  return success();
+  llvm::Error error = writeFile(output, [&](llvm::raw_ostream &os) {
+    if (json)
+      printJson(*report, os);
+    else
+      printTable(*report, time, all, os);
+    return llvm::Error::success();
+  });
+  if (!error)
+    return success();
+  llvm::errs() << "dist-report: error: " << llvm::toString(std::move(error))
+               << "\n";
+  return failure();
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  ::dist::handleSignals("dist-report");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   cl::ParseCommandLineOptions(
@@ -113,5 +116,5 @@ int main(int argc, char **argv) {
       "the tensors\nalive at once in program order, arguments included. Work "
       "is "
       "that of contractions:\na multiplication and an addition are 2 FLOP.\n");
-  return failed(run());
+  return finishOutput("dist-report", failed(run()));
 }

@@ -9,7 +9,9 @@
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
+#include "dist/OutputFile.h"
 #include "dist/Outputs.h"
+#include "lowering/files/OutputStream.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
@@ -18,6 +20,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <filesystem>
@@ -114,10 +117,17 @@ struct Compiler {
     std::string weightsFile = weightsPath(module, file, common.weights);
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
+    host::noteInput(weightsFile);
     module->setAttr(kWeightsAttr, StringAttr::get(&context, weightsFile));
-    TemporaryFolder folder;
-    if (folder.path().empty())
-      throw host::Error("no temporary folder to compile into");
+    SmallString<128> name;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
+    llvm::sys::path::append(name, "dist-run");
+    host::TemporaryPath folder(host::TemporaryPath::beside(name.str().str()));
+    if (std::error_code error = llvm::sys::fs::create_directory(
+            folder.path(), /*IgnoreExisting=*/false, llvm::sys::fs::owner_all))
+      throw host::Error(
+          folder.path() +
+          ": no temporary folder to compile into: " + error.message());
     BundleOptions options;
     options.codegen.cpu = common.cpu;
     options.plain = plain;
@@ -432,6 +442,7 @@ static bool run() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  host::handleSignals("dist-run");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   cl::ParseCommandLineOptions(argc, argv,
@@ -439,13 +450,13 @@ int main(int argc, char **argv) {
                               "ranks, and runs it; or runs "
                               "a bundle.\n");
   try {
-    return run() ? 0 : 1;
+    return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const std::exception &error) {
     if (json)
       llvm::outs() << llvm::json::Value(llvm::json::Object{
                           {"ok", false}, {"error", error.what()}})
                    << "\n";
     llvm::errs() << "dist-run: error: " << error.what() << "\n";
-    return 1;
+    return finishOutput("dist-run", 1);
   }
 }

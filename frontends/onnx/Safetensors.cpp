@@ -3,7 +3,6 @@
 #include "Safetensors.h"
 
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -59,43 +58,18 @@ static void writeTransposed(raw_ostream &os, const HostTensor &data) {
   }
 }
 
-Error mlir::dist::frontend::writeSafetensors(StringRef path,
-                                             ArrayRef<Parameter> parameters) {
-  Expected<sys::fs::TempFile> file =
-      sys::fs::TempFile::create(path + ".%%%%%%.tmp");
-  if (!file)
-    return createStringError(
-        inconvertibleErrorCode(),
-        path + ": cannot be written: " + toString(file.takeError()));
-  {
-    raw_fd_ostream os(file->FD, /*shouldClose=*/false);
-    std::string header = makeHeader(parameters);
-    char length[8];
-    support::endian::write64le(length, header.size());
-    os.write(length, sizeof(length));
-    os << header;
-    for (const Parameter &parameter : parameters) {
-      ArrayRef<char> bytes = parameter.data.getBytes();
-      if (parameter.transposed)
-        writeTransposed(os, parameter.data);
-      else
-        os.write(bytes.data(), bytes.size());
-    }
-    os.flush();
-    if (os.has_error()) {
-      std::string message = os.error().message();
-      os.clear_error();
-      consumeError(file->discard());
-      return createStringError(inconvertibleErrorCode(),
-                               path + ": cannot be written: " + message);
-    }
+void mlir::dist::frontend::writeSafetensors(raw_ostream &os,
+                                            ArrayRef<Parameter> parameters) {
+  std::string header = makeHeader(parameters);
+  char length[8];
+  support::endian::write64le(length, header.size());
+  os.write(length, sizeof(length));
+  os << header;
+  for (const Parameter &parameter : parameters) {
+    ArrayRef<char> bytes = parameter.data.getBytes();
+    if (parameter.transposed)
+      writeTransposed(os, parameter.data);
+    else
+      os.write(bytes.data(), bytes.size());
   }
-  // Temporary files are for their owner alone; this one is to stay.
-  sys::fs::setPermissions(file->FD,
-                          sys::fs::perms(0666 & ~sys::fs::getUmask()));
-  if (Error failure = file->keep(path))
-    return createStringError(
-        inconvertibleErrorCode(),
-        path + ": cannot be written: " + toString(std::move(failure)));
-  return Error::success();
 }

@@ -11,14 +11,13 @@
 
 #include "frontends/onnx/reading/Parameters.h"
 
-#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mlir::dist::frontend {
 
-/// Writes the parameters in the model's own layout. `path` is replaced as a
-/// whole or not at all.
-llvm::Error writeSafetensors(llvm::StringRef path,
-                             llvm::ArrayRef<Parameter> parameters);
+/// Writes the parameters in the model's own layout.
+void writeSafetensors(llvm::raw_ostream &os,
+                      llvm::ArrayRef<Parameter> parameters);
 
 } // namespace mlir::dist::frontend
 

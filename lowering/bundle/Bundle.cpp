@@ -3,6 +3,7 @@
 #include "lowering/bundle/Bundle.h"
 #include "dialects/dist/IR/Program.h"
 #include "dist/Manifest.h"
+#include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/cpu/Passes.h"
@@ -12,13 +13,14 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 // The runtime's namespace, of its host side.
 namespace host = ::dist;
+
+static constexpr char kManifestFile[] = "manifest.json";
+static constexpr char kConstantsFile[] = "constants.safetensors";
 
 using NamedTensors = std::vector<std::pair<std::string, host::Tensor>>;
 
@@ -121,6 +123,10 @@ static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
   if (!function)
     return entry->emitError(
         "is no func.func, which the entry function must be");
+  if (*mesh && mesh->getNumDevices() > host::maxRanks)
+    return mesh->emitError("has ")
+           << mesh->getNumDevices() << " devices; a bundle is for at most "
+           << host::maxRanks << " (--mesh gives an axis another size)";
   if (*mesh)
     for (MeshAxisAttr axis : mesh->getAxes())
       manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
@@ -235,7 +241,7 @@ static LogicalResult describeConstants(ModuleOp module,
   auto list = module->getAttrOfType<ArrayAttr>(rt::kConstantsAttr);
   if (!list)
     return success();
-  manifest.constants = "constants.safetensors";
+  manifest.constants = kConstantsFile;
   llvm::DenseMap<Attribute, std::string> names;
   for (DictionaryAttr entry : list.getAsRange<DictionaryAttr>()) {
     auto value = entry.getAs<ElementsAttr>("value");
@@ -271,55 +277,88 @@ static LogicalResult describeConstants(ModuleOp module,
 // Files
 //===----------------------------------------------------------------------===//
 
-static LogicalResult writeConstants(ModuleOp module, StringRef path,
-                                    const NamedTensors &tensors) {
-  try {
-    host::writeSafetensors(path.str(), tensors);
-  } catch (const host::Error &error) {
-    return module.emitError() << error.what();
-  }
-  return success();
+/// The program says itself what its manifest says.
+static void embedManifest(ModuleOp module, const host::Manifest &manifest) {
+  std::string text = manifest.agreement();
+  text.push_back('\0');
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  LLVM::GlobalOp::create(
+      builder, module.getLoc(),
+      LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      /*isConstant=*/true, LLVM::Linkage::External, "dist_manifest",
+      builder.getStringAttr(text));
 }
 
-static LogicalResult writeText(ModuleOp module, StringRef path,
-                               StringRef text) {
+/// Whether the folder `path` is a bundle, and nothing but one; says so if not.
+static LogicalResult checkIsBundle(ModuleOp module, StringRef path) {
+  bool hasManifest = false;
   std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
-  if (!error) {
-    file.os() << text;
-    file.os().close();
-    error = file.os().error();
-    file.os().clear_error();
+  for (llvm::sys::fs::directory_iterator file(path, error), end;
+       !error && file != end; file.increment(error)) {
+    StringRef name = llvm::sys::path::filename(file->path());
+    hasManifest |= name == kManifestFile;
+    if (name != kManifestFile && name != kConstantsFile &&
+        name != host::Manifest().program)
+      return module.emitError("output ")
+             << path << " exists and holds '" << name
+             << "', which is no part of a bundle; remove it or choose another "
+                "name";
   }
-  if (error)
-    return module.emitError("cannot write ") << path << ": " << error.message();
-  file.keep();
+  if (error || !hasManifest)
+    return module.emitError("output ")
+           << path << " exists and is no bundle; remove it or choose another "
+           << "name";
   return success();
 }
 
-/// Puts the finished folder `from` where `to` is wanted.
-static LogicalResult moveIntoPlace(ModuleOp module, StringRef from,
-                                   StringRef to) {
-  std::string old;
-  if (llvm::sys::fs::exists(to)) {
-    SmallString<256> manifest(to);
-    llvm::sys::path::append(manifest, "manifest.json");
-    if (!llvm::sys::fs::exists(manifest))
-      return module.emitError("output ")
-             << to
-             << " exists and is no bundle; remove it or choose another name";
-    old = (from + ".old").str();
-    if (std::error_code error = llvm::sys::fs::rename(to, old))
-      return module.emitError("cannot replace ")
-             << to << ": " << error.message();
-  }
-  std::error_code error = llvm::sys::fs::rename(from, to);
-  if (error && !old.empty())
-    llvm::sys::fs::rename(old, to);
-  if (!old.empty())
-    llvm::sys::fs::remove_directories(old);
+/// Puts the finished folder `from` where `to` is wanted. A signal ends the
+/// program before or after.
+static LogicalResult moveIntoPlace(ModuleOp module, const std::string &from,
+                                   const std::string &to) {
+  bool replaces = llvm::sys::fs::exists(to);
+  if (replaces && failed(checkIsBundle(module, to)))
+    return failure();
+  host::TemporaryPath old(host::TemporaryPath::beside(to));
+  std::error_code error;
+  host::checkHoldsNoInput(to);
+  host::withoutSignals([&] {
+    if (replaces)
+      error = llvm::sys::fs::rename(to, old.path());
+    if (error)
+      return;
+    error = llvm::sys::fs::rename(from, to);
+    if (error && replaces)
+      llvm::sys::fs::rename(old.path(), to);
+  });
   if (error)
     return module.emitError("cannot write ") << to << ": " << error.message();
+  return success();
+}
+
+/// Writes the files of a bundle to the folder `path`. Throws host::Error.
+static LogicalResult writeFiles(ModuleOp module, const std::string &path,
+                                host::Manifest &manifest,
+                                const NamedTensors &constants,
+                                const CodegenOptions &codegen) {
+  auto fileIn = [&](StringRef name) {
+    SmallString<256> file(path);
+    llvm::sys::path::append(file, name);
+    return std::string(file);
+  };
+  if (!constants.empty()) {
+    std::string file = fileIn(manifest.constants);
+    host::writeSafetensors(file, constants);
+    manifest.constantsChecksum = host::checksumOfFile(file);
+  }
+  std::string program = fileIn(manifest.program);
+  embedManifest(module, manifest);
+  if (failed(emitSharedObject(module, program, codegen)))
+    return failure();
+  manifest.programChecksum = host::checksumOfFile(program);
+  std::string text = manifest.toJson();
+  host::OutputFile file(fileIn(kManifestFile));
+  file.write(text.data(), text.size());
+  file.commit();
   return success();
 }
 
@@ -352,26 +391,19 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
       statistics->kernels += function.getName().starts_with("kernel_");
   }
 
-  SmallString<256> folder;
-  StringRef trimmed = path.rtrim('/');
-  llvm::sys::fs::createUniquePath(trimmed + ".tmp-%%%%%%", folder,
-                                  /*MakeAbsolute=*/false);
-  if (std::error_code error = llvm::sys::fs::create_directory(folder))
+  std::string target = path.rtrim('/').str();
+  host::TemporaryPath folder(host::TemporaryPath::beside(target));
+  // As umask says.
+  if (std::error_code error = llvm::sys::fs::create_directory(
+          folder.path(), /*IgnoreExisting=*/false, llvm::sys::fs::all_all))
     return module.emitError("cannot write ")
-           << folder << ": " << error.message();
-  auto result = [&]() -> LogicalResult {
-    SmallString<256> program(folder), text(folder), data(folder);
-    llvm::sys::path::append(program, manifest->program);
-    llvm::sys::path::append(text, "manifest.json");
-    llvm::sys::path::append(data, manifest->constants);
-    if (!constants.empty() && failed(writeConstants(module, data, constants)))
+           << target << ": " << error.message();
+  try {
+    if (failed(writeFiles(module, folder.path(), *manifest, constants,
+                          options.codegen)))
       return failure();
-    if (failed(emitSharedObject(module, program, options.codegen)) ||
-        failed(writeText(module, text, manifest->toJson())))
-      return failure();
-    return moveIntoPlace(module, folder, trimmed);
-  }();
-  if (failed(result))
-    llvm::sys::fs::remove_directories(folder);
-  return result;
+    return moveIntoPlace(module, folder.path(), target);
+  } catch (const host::Error &error) {
+    return module.emitError() << error.what();
+  }
 }

@@ -1,6 +1,7 @@
 //===- ObjectCode.cpp - From the LLVM dialect to a shared object ----------===//
 
 #include "lowering/cpu/ObjectCode.h"
+#include "lowering/files/OutputStream.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -17,9 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -41,7 +40,8 @@ static std::string hostFeatures() {
 }
 
 static std::unique_ptr<llvm::TargetMachine>
-createTargetMachine(ModuleOp module, const dist::CodegenOptions &options) {
+createTargetMachine(ModuleOp module,
+                    const mlir::dist::CodegenOptions &options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -133,23 +133,15 @@ static LogicalResult emitCode(ModuleOp source, llvm::Module &module,
 
 /// Writes a file with what `write` puts out.
 static LogicalResult
-writeFile(ModuleOp source, StringRef path,
-          function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
-  if (error)
-    return source.emitError("cannot write ") << path << ": " << error.message();
-  if (failed(write(file.os())))
+writeOrReport(ModuleOp source, StringRef path,
+              function_ref<LogicalResult(llvm::raw_pwrite_stream &)> write) {
+  auto stream = mlir::dist::OutputStream::open(path);
+  if (!stream)
+    return source.emitError(llvm::toString(stream.takeError()));
+  if (failed(write((*stream)->os())))
     return failure();
-  file.os().flush();
-  if (file.os().has_error()) {
-    InFlightDiagnostic diagnostic = source.emitError("cannot write ")
-                                    << path << ": "
-                                    << file.os().error().message();
-    file.os().clear_error();
-    return diagnostic;
-  }
-  file.keep();
+  if (llvm::Error error = (*stream)->keep())
+    return source.emitError(llvm::toString(std::move(error)));
   return success();
 }
 
@@ -193,12 +185,8 @@ static LogicalResult link(ModuleOp source, StringRef object, StringRef path) {
       break;
     }
   SmallVector<StringRef> references(arguments.begin(), arguments.end());
-  SmallString<128> log;
-  if (llvm::sys::fs::createTemporaryFile("dist-link", "log", log))
-    log.clear();
-  llvm::sys::RemoveFileOnSignal(log);
+  std::string log = (path + ".log").str(), message;
   llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
-  std::string message;
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
   int status = llvm::sys::ExecuteAndWait(linker, references, std::nullopt,
@@ -229,16 +217,15 @@ LogicalResult mlir::dist::emitObject(ModuleOp module,
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   optimize(*code, *machine, options.optLevel);
-  if (!options.dumpLLVM.empty()) {
-    std::error_code error;
-    llvm::raw_fd_ostream file(options.dumpLLVM, error);
-    if (error)
-      return module.emitError("cannot write ")
-             << options.dumpLLVM << ": " << error.message();
-    code->print(file, nullptr);
-  }
+  if (!options.dumpLLVM.empty() &&
+      failed(writeOrReport(module, options.dumpLLVM,
+                           [&](llvm::raw_pwrite_stream &file) {
+                             code->print(file, nullptr);
+                             return success();
+                           })))
+    return failure();
   if (!options.dumpAssembly.empty() &&
-      failed(writeFile(
+      failed(writeOrReport(
           module, options.dumpAssembly, [&](llvm::raw_pwrite_stream &file) {
             return emitCode(module, *llvm::CloneModule(*code), *machine, file,
                             llvm::CodeGenFileType::AssemblyFile);
@@ -251,9 +238,8 @@ LogicalResult mlir::dist::emitObject(ModuleOp module,
 LogicalResult mlir::dist::emitSharedObject(ModuleOp module, StringRef path,
                                            const CodegenOptions &options) {
   std::string object = (path + ".o").str();
-  llvm::sys::RemoveFileOnSignal(object);
   llvm::scope_exit removeObject([&] { llvm::sys::fs::remove(object); });
-  if (failed(writeFile(module, object, [&](llvm::raw_pwrite_stream &file) {
+  if (failed(writeOrReport(module, object, [&](llvm::raw_pwrite_stream &file) {
         return emitObject(module, file, options);
       })))
     return failure();

@@ -31,7 +31,8 @@ struct CodegenOptions {
 };
 
 /// Translates `module` (LLVM dialect) to LLVM IR, optimizes it, generates code
-/// and links the shared object `path`. Errors are reported at the module.
+/// and links the shared object `path`. Its folder is a temporary one: a signal
+/// may leave other files there. Errors are reported at the module.
 LogicalResult emitSharedObject(ModuleOp module, StringRef path,
                                const CodegenOptions &options);
 

@@ -49,7 +49,8 @@ static const Tensor *findConstant(const Program &program,
 }
 
 Arguments::Arguments(const Program &program, const Inputs &inputs,
-                     const std::string &weights) {
+                     const std::string &weights)
+    : program(program) {
   std::string path = weightsPath(program, weights);
   if (!path.empty())
     weightsFile.emplace(path);
@@ -98,6 +99,13 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
       throw Error("the program has no input '" + name +
                   "'; its inputs are:" + (known.empty() ? " none" : known));
     }
+}
+
+void Arguments::checkUnchanged() const {
+  if (weightsFile)
+    weightsFile->checkUnchanged();
+  if (program.constants)
+    program.constants->checkUnchanged();
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,6 +72,9 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
     throw Error("repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
   Arguments arguments(program, inputs, options.weights);
-  return collect(program.manifest, backend.launch(program, arguments, options),
-                 options.keepParts);
+  RunResult result =
+      collect(program.manifest, backend.launch(program, arguments, options),
+              options.keepParts);
+  arguments.checkUnchanged();
+  return result;
 }

@@ -2,14 +2,34 @@
 
 #include "dist/Manifest.h"
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include "Json.h"
+#include "MappedFile.h"
+
+#include <algorithm>
+#include <charconv>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 using namespace dist;
 using Json = nlohmann::ordered_json;
 
-static constexpr int manifestVersion = 1;
+static constexpr int64_t manifestVersion = 2;
+
+/// What no real program reaches; products of what is below do not overflow.
+static constexpr int64_t maxElements = int64_t(1) << 46;
+static constexpr int64_t maxManifestBytes = int64_t(1) << 30;
+
+Checksum dist::checksumOf(std::string_view data) {
+  return {static_cast<int64_t>(data.size()),
+          XXH3_64bits(data.data(), data.size())};
+}
+
+Checksum dist::checksumOfFile(const std::string &path) {
+  MappedFile file = mapFile(path);
+  Checksum sum = checksumOf(file.text());
+  file.checkUnchanged();
+  return sum;
+}
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -19,10 +39,13 @@ static Mesh readMesh(const Json &json) {
   Mesh mesh;
   int64_t ranks = 1;
   for (const Json &axis : json.at("axes")) {
-    MeshAxis read{axis.at(0).get<std::string>(), axis.at(1).get<int64_t>()};
-    if (read.size < 1 || __builtin_mul_overflow(ranks, read.size, &ranks))
+    MeshAxis read{axis.at(0).get<std::string>(), integerOf(axis.at(1))};
+    if (read.size < 1)
       throw Error("mesh axis " + read.name + " has size " +
                   std::to_string(read.size));
+    if (__builtin_mul_overflow(ranks, read.size, &ranks) || ranks > maxRanks)
+      throw Error("the mesh has more than " + std::to_string(maxRanks) +
+                  " ranks");
     if (mesh.find(read.name) >= 0)
       throw Error("mesh axis " + read.name + " is there twice");
     mesh.axes.push_back(read);
@@ -37,8 +60,10 @@ static AxisRef readAxisRef(const Mesh &mesh, const Json &json) {
     throw Error("the mesh has no axis " + name);
   int64_t whole = mesh.axes[axis].size;
   AxisRef ref = mesh.whole(axis);
-  ref.pre = json.value("pre", int64_t(1));
-  ref.size = json.value("size", whole);
+  if (json.contains("pre"))
+    ref.pre = integerOf(json.at("pre"));
+  if (json.contains("size"))
+    ref.size = integerOf(json.at("size"));
   int64_t product;
   if (ref.pre < 1 || ref.size < 1 ||
       __builtin_mul_overflow(ref.pre, ref.size, &product) ||
@@ -50,11 +75,38 @@ static AxisRef readAxisRef(const Mesh &mesh, const Json &json) {
   return ref;
 }
 
-static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json) {
+/// Adds the axes that `json` lists; all in `seen` are parts of their own.
+static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json,
+                                         std::vector<AxisRef> &seen) {
   std::vector<AxisRef> refs;
-  for (const Json &ref : json)
-    refs.push_back(readAxisRef(mesh, ref));
+  for (const Json &one : json) {
+    AxisRef ref = readAxisRef(mesh, one);
+    for (const AxisRef &other : seen) {
+      // Of two parts one is made of digits that lie before those of the other.
+      auto before = [](const AxisRef &a, const AxisRef &b) {
+        return b.pre % (a.pre * a.size) == 0;
+      };
+      if (ref.axis == other.axis && !before(ref, other) && !before(other, ref))
+        throw Error("axis " + mesh.axes[ref.axis].name +
+                    " is used twice, or two of its parts overlap");
+    }
+    seen.push_back(ref);
+    refs.push_back(ref);
+  }
   return refs;
+}
+
+/// A shape whose number of elements can be multiplied by what follows.
+static Shape readShape(const Json &json) {
+  Shape shape = integersOf(json);
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    if (extent < 0 || extent > maxElements ||
+        (extent > 0 && count > maxElements / extent))
+      throw Error("impossible shape " + toString(shape));
+    count *= std::max<int64_t>(extent, 1);
+  }
+  return shape;
 }
 
 static TensorDesc::Kind readKind(const std::string &kind) {
@@ -71,20 +123,24 @@ static TensorDesc::Kind readKind(const std::string &kind) {
               "output");
 }
 
-static TensorDesc readTensor(const Mesh &mesh, const Json &json) {
+static TensorDesc readTensor(const Mesh &mesh, const Json &json,
+                             bool isResult) {
   TensorDesc desc;
+  std::vector<AxisRef> seen;
   desc.name = json.at("name").get<std::string>();
   try {
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
-    desc.globalShape = json.at("global_shape").get<Shape>();
-    desc.localShape = json.at("local_shape").get<Shape>();
-    numElements(desc.globalShape);
+    if ((desc.kind == TensorDesc::Output) != isResult)
+      throw Error("is in the wrong list: results are of kind output, arguments "
+                  "are not");
+    desc.globalShape = readShape(json.at("global_shape"));
+    desc.localShape = readShape(json.at("local_shape"));
     for (const Json &dim : json.at("dims")) {
       std::vector<SubDim> subDims;
       for (const Json &sub : dim)
-        subDims.push_back({sub.at("size").get<int64_t>(),
-                           readAxisRefs(mesh, sub.at("axes"))});
+        subDims.push_back({integerOf(sub.at("size")),
+                           readAxisRefs(mesh, sub.at("axes"), seen)});
       desc.dims.push_back(std::move(subDims));
     }
     if (desc.dims.size() != desc.globalShape.size())
@@ -112,15 +168,21 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json) {
   return desc;
 }
 
-static CollectiveDesc readCollective(const Json &json) {
+static CollectiveDesc readCollective(const Json &json, size_t communicators) {
   CollectiveDesc desc;
   desc.op = json.at("op").get<std::string>();
-  desc.comm = json.value("comm", -1);
+  int64_t comm = json.contains("comm") ? integerOf(json.at("comm")) : -1;
+  if (comm < -1 || comm >= static_cast<int64_t>(communicators))
+    throw Error("a collective is on communicator " + std::to_string(comm) +
+                " of " + std::to_string(communicators));
+  desc.comm = static_cast<int32_t>(comm);
   desc.axes = json.value("axes", std::vector<std::string>());
   desc.reduce = json.value("reduce", "");
   desc.dtype = json.value("dtype", "");
-  desc.shape = json.value("shape", Shape());
-  desc.bytesSentPerRank = json.value("bytes_sent_per_rank", int64_t(0));
+  if (json.contains("shape"))
+    desc.shape = readShape(json.at("shape"));
+  if (json.contains("bytes_sent_per_rank"))
+    desc.bytesSentPerRank = integerOf(json.at("bytes_sent_per_rank"));
   desc.scope = json.value("scope", "");
   desc.cause = json.value("cause", "");
   desc.location = json.value("location", "");
@@ -149,44 +211,79 @@ Shape dist::localShapeOf(const TensorDesc &desc) {
   return shape;
 }
 
+/// The name of a file in the bundle itself.
+static std::string readFileName(const Json &json, const char *key) {
+  std::string name = json.get<std::string>();
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    throw Error(std::string(key) + " '" + name +
+                "' is not the name of a file in the bundle");
+  return name;
+}
+
+static Checksum readChecksum(const Json &json) {
+  Checksum sum;
+  sum.bytes = integerOf(json.at("bytes"));
+  std::string text = json.at("xxh3").get<std::string>();
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, sum.xxh3, 16);
+  if (error != std::errc() || rest != end)
+    throw Error("checksum '" + text + "' is no hexadecimal number of 64 bits");
+  return sum;
+}
+
+static bool has(const Json &json, const char *key) {
+  return json.contains(key) && !json.at(key).is_null();
+}
+
 static Manifest readManifest(const Json &json) {
-  int version = json.at("version").get<int>();
+  int64_t version = integerOf(json.at("version"));
   if (version != manifestVersion)
     throw Error("version " + std::to_string(version) + "; this program reads " +
                 std::to_string(manifestVersion) + ": compile the bundle again");
-  int abi = json.at("abi").get<int>();
+  int64_t abi = integerOf(json.at("abi"));
   if (abi != DIST_ABI_VERSION)
     throw Error("compiled for runtime interface " + std::to_string(abi) +
                 "; this is " + std::to_string(DIST_ABI_VERSION) +
                 ": compile the bundle again");
   Manifest manifest;
-  manifest.target = json.value("target", manifest.target);
-  manifest.program = json.value("program", manifest.program);
+  manifest.target = json.at("target").get<std::string>();
+  manifest.program = readFileName(json.at("program"), "program");
   manifest.mesh = readMesh(json.at("mesh"));
-  for (const Json &refs : json.at("communicators"))
-    manifest.communicators.push_back(readAxisRefs(manifest.mesh, refs));
+  for (const Json &refs : json.at("communicators")) {
+    std::vector<AxisRef> seen;
+    manifest.communicators.push_back(readAxisRefs(manifest.mesh, refs, seen));
+  }
   for (const Json &tensor : json.at("arguments"))
-    manifest.arguments.push_back(readTensor(manifest.mesh, tensor));
+    manifest.arguments.push_back(
+        readTensor(manifest.mesh, tensor, /*isResult=*/false));
   for (const Json &tensor : json.at("results"))
-    manifest.results.push_back(readTensor(manifest.mesh, tensor));
-  manifest.arenaBytes = json.at("arena_bytes").get<int64_t>();
-  if (manifest.arenaBytes < 0)
+    manifest.results.push_back(
+        readTensor(manifest.mesh, tensor, /*isResult=*/true));
+  manifest.arenaBytes = integerOf(json.at("arena_bytes"));
+  if (manifest.arenaBytes < 0 || manifest.arenaBytes > maxElements)
     throw Error("arena_bytes is " + std::to_string(manifest.arenaBytes));
-  if (json.contains("weights") && !json.at("weights").is_null())
+  if (has(json, "weights"))
     manifest.weights = json.at("weights").get<std::string>();
-  if (json.contains("constants") && !json.at("constants").is_null())
-    manifest.constants = json.at("constants").get<std::string>();
-  if (json.contains("collectives"))
+  if (has(json, "constants"))
+    manifest.constants = readFileName(json.at("constants"), "constants");
+  if (has(json, "collectives"))
     for (const Json &collective : json.at("collectives"))
-      manifest.collectives.push_back(readCollective(collective));
-  if (json.contains("checks"))
+      manifest.collectives.push_back(
+          readCollective(collective, manifest.communicators.size()));
+  if (has(json, "checks"))
     for (const Json &check : json.at("checks"))
       manifest.checks.push_back({check.at("message").get<std::string>(),
                                  check.value("value", false)});
+  const Json &sums = json.at("checksums");
+  manifest.programChecksum = readChecksum(sums.at("program"));
+  if (!manifest.constants.empty())
+    manifest.constantsChecksum = readChecksum(sums.at("constants"));
   return manifest;
 }
 
-Manifest Manifest::parse(const std::string &text, const std::string &source) {
+Manifest Manifest::parse(std::string_view text, const std::string &source) {
   try {
     return readManifest(Json::parse(text));
   } catch (const std::exception &e) {
@@ -195,11 +292,15 @@ Manifest Manifest::parse(const std::string &text, const std::string &source) {
 }
 
 Manifest Manifest::read(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw Error(path + ": cannot read; is this a bundle (OUT.dist)?");
-  return parse(text.str(), path);
+  MappedFile file;
+  try {
+    file = mapFile(path, maxManifestBytes);
+  } catch (const Error &error) {
+    throw Error(std::string(error.what()) + "; is this a bundle (OUT.dist)?");
+  }
+  Manifest manifest = parse(file.text(), path);
+  file.checkUnchanged();
+  return manifest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,33 +352,80 @@ static Json writeCollective(const CollectiveDesc &desc) {
   return json;
 }
 
-std::string Manifest::toJson() const {
+static Json writeChecksum(const Checksum &sum) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(sum.xxh3));
+  return {{"bytes", sum.bytes}, {"xxh3", digits}};
+}
+
+/// All but the checksums.
+static Json writeManifest(const Manifest &manifest) {
+  const Mesh &mesh = manifest.mesh;
   Json axes = Json::array();
   for (const MeshAxis &axis : mesh.axes)
     axes.push_back(Json::array({axis.name, axis.size}));
+  auto orNull = [](const std::string &text) {
+    return text.empty() ? Json() : Json(text);
+  };
   Json json = {{"version", manifestVersion},
                {"abi", DIST_ABI_VERSION},
-               {"target", target},
-               {"program", program},
+               {"target", manifest.target},
+               {"program", manifest.program},
                {"mesh", {{"axes", std::move(axes)}}},
                {"communicators", Json::array()},
                {"arguments", Json::array()},
                {"results", Json::array()},
-               {"arena_bytes", arenaBytes},
-               {"weights", weights.empty() ? Json() : Json(weights)},
-               {"constants", constants.empty() ? Json() : Json(constants)},
+               {"arena_bytes", manifest.arenaBytes},
+               {"weights", orNull(manifest.weights)},
+               {"constants", orNull(manifest.constants)},
                {"collectives", Json::array()},
                {"checks", Json::array()}};
-  for (const std::vector<AxisRef> &refs : communicators)
+  for (const std::vector<AxisRef> &refs : manifest.communicators)
     json["communicators"].push_back(writeAxisRefs(mesh, refs));
-  for (const TensorDesc &desc : arguments)
+  for (const TensorDesc &desc : manifest.arguments)
     json["arguments"].push_back(writeTensor(mesh, desc));
-  for (const TensorDesc &desc : results)
+  for (const TensorDesc &desc : manifest.results)
     json["results"].push_back(writeTensor(mesh, desc));
-  for (const CollectiveDesc &desc : collectives)
+  for (const CollectiveDesc &desc : manifest.collectives)
     json["collectives"].push_back(writeCollective(desc));
-  for (const CheckDesc &desc : checks)
+  for (const CheckDesc &desc : manifest.checks)
     json["checks"].push_back(
         {{"message", desc.message}, {"value", desc.hasValue}});
-  return json.dump(1) + "\n";
+  return json;
+}
+
+static std::string dump(const Json &json, int indent) {
+  try {
+    return json.dump(indent);
+  } catch (const Json::exception &) {
+    throw Error("a name or a message of the program is not UTF-8, which a "
+                "manifest is written in");
+  }
+}
+
+std::string Manifest::toJson() const {
+  Json json = writeManifest(*this);
+  Json sums = {{"program", writeChecksum(programChecksum)}};
+  if (constantsChecksum)
+    sums["constants"] = writeChecksum(*constantsChecksum);
+  json["checksums"] = std::move(sums);
+  return dump(json, 1) + "\n";
+}
+
+std::string Manifest::agreement() const {
+  return dump(writeManifest(*this), -1);
+}
+
+std::string dist::differingKeys(const std::string &first,
+                                const std::string &second) {
+  Json a = Json::parse(first, nullptr, /*allow_exceptions=*/false);
+  Json b = Json::parse(second, nullptr, /*allow_exceptions=*/false);
+  if (!a.is_object() || !b.is_object())
+    return "everything";
+  std::string keys;
+  for (const auto &[key, value] : a.items())
+    if (!b.contains(key) || b.at(key) != value)
+      keys += (keys.empty() ? "" : ", ") + key;
+  return keys;
 }

@@ -1,6 +1,7 @@
 //===- MappedFile.cpp - A file as read-only memory ------------------------===//
 
 #include "MappedFile.h"
+#include "dist/OutputFile.h"
 #include "dist/Tensor.h"
 
 #include <cerrno>
@@ -12,27 +13,57 @@
 
 using namespace dist;
 
-MappedFile dist::mapFile(const std::string &path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+/// The open file, and what it was like when it was mapped.
+struct MappedFile::Source {
+  int fd = -1;
+  struct stat info;
+  Source() = default;
+  Source(const Source &) = delete;
+  ~Source() {
+    if (fd >= 0)
+      close(fd);
+  }
+};
+
+MappedFile dist::mapFile(const std::string &path, int64_t limit) {
+  MappedFile file;
+  file.path = path;
+  file.source = std::make_shared<MappedFile::Source>();
+  // Without waiting, as for who writes to a pipe.
+  int fd = file.source->fd =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     throw Error(path + ": cannot open: " + std::strerror(errno));
-  struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
+  struct stat &info = file.source->info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
     throw Error(path + ": not a regular file");
-  }
-  MappedFile file;
   file.bytes = info.st_size;
-  if (file.bytes > 0) {
-    void *memory = mmap(nullptr, file.bytes, PROT_READ, MAP_SHARED, fd, 0);
-    int error = errno;
-    if (memory == MAP_FAILED) {
-      close(fd);
-      throw Error(path + ": cannot map " + std::to_string(file.bytes) +
-                  " bytes: " + std::strerror(error));
-    }
-    file.memory = {memory, [bytes = file.bytes](void *p) { munmap(p, bytes); }};
-  }
-  close(fd);
+  if (file.bytes > limit)
+    throw Error(path + ": has " + std::to_string(file.bytes) +
+                " bytes, more than the " + std::to_string(limit) +
+                " that such a file may have");
+  noteInput(path);
+  if (file.bytes == 0)
+    return file;
+  void *memory = mmap(nullptr, file.bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED)
+    throw Error(path + ": cannot map " + std::to_string(file.bytes) +
+                " bytes: " + std::strerror(errno));
+  file.memory = {memory, [bytes = file.bytes](void *p) { munmap(p, bytes); }};
   return file;
+}
+
+void MappedFile::checkUnchanged() const {
+  struct stat now;
+  const struct stat &then = source->info;
+  if (fstat(source->fd, &now) != 0)
+    throw Error(path + ": cannot be looked at: " + std::strerror(errno));
+  if (now.st_size != then.st_size)
+    throw Error(path + ": had " + std::to_string(then.st_size) +
+                " bytes when it was opened and now has " +
+                std::to_string(now.st_size) +
+                ": it was written to while it was in use; run again");
+  if (now.st_mtim.tv_sec != then.st_mtim.tv_sec ||
+      now.st_mtim.tv_nsec != then.st_mtim.tv_nsec)
+    throw Error(path + ": was written to while it was in use; run again");
 }

@@ -6,18 +6,31 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace dist {
 
 struct MappedFile {
+  std::string path;
   /// Unmaps when the last copy goes. Null for an empty file.
   std::shared_ptr<void> memory;
   int64_t bytes = 0;
   const char *data() const { return static_cast<const char *>(memory.get()); }
+  std::string_view text() const { return {data(), static_cast<size_t>(bytes)}; }
+
+  /// Throws Error if the file was written to, or cut short, since it was
+  /// mapped: what was read of it may be a mixture.
+  void checkUnchanged() const;
+
+private:
+  friend MappedFile mapFile(const std::string &, int64_t);
+  struct Source;
+  std::shared_ptr<Source> source;
 };
 
-/// Throws Error if `path` cannot be opened or is no regular file.
-MappedFile mapFile(const std::string &path);
+/// Throws Error if `path` cannot be opened, is no regular file, or is longer
+/// than `limit`. No output replaces the file from then on.
+MappedFile mapFile(const std::string &path, int64_t limit = INT64_MAX);
 
 } // namespace dist
 

@@ -2,13 +2,13 @@
 
 #include "dist/Npy.h"
 #include "MappedFile.h"
+#include "dist/OutputFile.h"
 
-#include <cerrno>
-#include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <map>
-#include <regex>
-#include <unistd.h>
+#include <string_view>
+#include <utility>
 
 using namespace dist;
 
@@ -44,45 +44,159 @@ static void fromFortranOrder(const Shape &shape, int64_t bytes, const char *in,
   }
 }
 
+//===----------------------------------------------------------------------===//
+// The header
+//===----------------------------------------------------------------------===//
+
 namespace {
+
 struct Header {
-  dist_dtype dtype;
-  bool fortran;
+  dist_dtype dtype = DIST_F32;
+  bool fortran = false;
   Shape shape;
 };
+
+/// Reads the header: a Python dictionary literal with three known keys, each
+/// once. In one pass, without going back.
+class HeaderParser {
+public:
+  HeaderParser(const std::string &path, std::string_view text)
+      : path(path), rest(text) {}
+
+  Header parse() {
+    Header header;
+    std::map<std::string, bool> seen;
+    expect('{', "descr");
+    while (!take('}')) {
+      std::string key = parseText("descr");
+      if (key != "descr" && key != "fortran_order" && key != "shape")
+        fail("an unknown '" + key + "'");
+      if (std::exchange(seen[key], true))
+        fail("two '" + key + "'");
+      expect(':', key);
+      if (key == "descr")
+        header.dtype = parseType();
+      else if (key == "shape")
+        header.shape = parseShape();
+      else
+        header.fortran = parseBool();
+      if (!take(',')) {
+        expect('}', key);
+        break;
+      }
+    }
+    for (const char *key : {"descr", "fortran_order", "shape"})
+      if (!seen[key])
+        failAt(key);
+    skipSpace();
+    if (!rest.empty())
+      fail("more than a dictionary");
+    return header;
+  }
+
+private:
+  static constexpr size_t maxRank = 64; // NumPy's
+
+  [[noreturn]] void fail(const std::string &what) const {
+    throw Error(path + ": not an .npy file that dist reads: " + what +
+                " in its header");
+  }
+  [[noreturn]] void failAt(const std::string &key) const {
+    fail("no plain '" + key + "'");
+  }
+  void skipSpace() {
+    size_t at = rest.find_first_not_of(" \t\r\n");
+    rest.remove_prefix(at == std::string_view::npos ? rest.size() : at);
+  }
+  bool take(char c) {
+    skipSpace();
+    if (rest.empty() || rest[0] != c)
+      return false;
+    rest.remove_prefix(1);
+    return true;
+  }
+  bool takeWord(std::string_view word) {
+    skipSpace();
+    if (rest.substr(0, word.size()) != word)
+      return false;
+    rest.remove_prefix(word.size());
+    return true;
+  }
+  void expect(char c, const std::string &key) {
+    if (!take(c))
+      failAt(key);
+  }
+
+  std::string parseText(const char *key) {
+    skipSpace();
+    char quote = rest.empty() ? '\0' : rest[0];
+    size_t end = quote == '\'' || quote == '"' ? rest.find(quote, 1)
+                                               : std::string_view::npos;
+    if (end == std::string_view::npos)
+      failAt(key);
+    std::string text(rest.substr(1, end - 1));
+    rest.remove_prefix(end + 1);
+    return text;
+  }
+  dist_dtype parseType() {
+    std::string type = parseText("descr");
+    auto it = descriptions().find(type);
+    if (it == descriptions().end())
+      throw Error(path + ": element type '" + type +
+                  "'; save it as little-endian f64, f32, f16, i64, i32, i16, "
+                  "i8, u8 or bool");
+    return it->second;
+  }
+  bool parseBool() {
+    if (takeWord("True"))
+      return true;
+    if (!takeWord("False"))
+      failAt("fortran_order");
+    return false;
+  }
+  int64_t parseExtent() {
+    skipSpace();
+    size_t digits = rest.find_first_not_of("0123456789");
+    digits = std::min(digits, rest.size());
+    if (digits == 0)
+      failAt("shape");
+    int64_t extent = 0;
+    for (char c : rest.substr(0, digits))
+      if (__builtin_mul_overflow(extent, 10, &extent) ||
+          __builtin_add_overflow(extent, c - '0', &extent))
+        throw Error(path + ": impossible extent " +
+                    std::string(rest.substr(0, std::min<size_t>(digits, 40))));
+    rest.remove_prefix(digits);
+    takeWord("L"); // Python 2's
+    return extent;
+  }
+  Shape parseShape() {
+    Shape shape;
+    expect('(', "shape");
+    while (!take(')')) {
+      shape.push_back(parseExtent());
+      if (shape.size() > maxRank)
+        fail("more than " + std::to_string(maxRank) + " dimensions");
+      if (take(','))
+        continue;
+      // (3) is a number.
+      if (shape.size() == 1)
+        failAt("shape");
+      expect(')', "shape");
+      break;
+    }
+    return shape;
+  }
+
+  const std::string &path;
+  std::string_view rest;
+};
+
 } // namespace
 
-/// The header is a Python dictionary literal with three known keys.
-static Header parseHeader(const std::string &path, const std::string &text) {
-  std::smatch match;
-  auto find = [&](const char *key, const char *pattern) {
-    std::regex regex("'" + std::string(key) + "'\\s*:\\s*" + pattern);
-    if (!std::regex_search(text, match, regex))
-      throw Error(path + ": not an .npy file that dist reads: no plain '" +
-                  key + "' in its header");
-    return match[1].str();
-  };
-  Header header;
-  std::string type = find("descr", "'([^']*)'");
-  auto it = descriptions().find(type);
-  if (it == descriptions().end())
-    throw Error(path + ": element type '" + type +
-                "'; save it as little-endian f64, f32, f16, i64, i32, i16, i8, "
-                "u8 or bool");
-  header.dtype = it->second;
-  header.fortran = find("fortran_order", "(True|False)") == "True";
-  std::string shape = find("shape", "\\(([0-9,\\sL]*)\\)");
-  std::regex number("[0-9]+");
-  for (std::sregex_iterator i(shape.begin(), shape.end(), number), end;
-       i != end; ++i) {
-    errno = 0;
-    long long extent = std::strtoll(i->str().c_str(), nullptr, 10);
-    if (errno)
-      throw Error(path + ": impossible extent " + i->str());
-    header.shape.push_back(extent);
-  }
-  return header;
-}
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
 
 Tensor dist::readNpy(const std::string &path) {
   MappedFile file = mapFile(path);
@@ -97,8 +211,13 @@ Tensor dist::readNpy(const std::string &path) {
     std::memcpy(&headerBytes, file.data() + 8, version == 1 ? 2 : 4);
   if (file.bytes < start || headerBytes > file.bytes - start)
     throw Error(path + ": truncated in its header");
+  constexpr int64_t maxHeaderBytes = 1 << 20;
+  if (headerBytes > maxHeaderBytes)
+    throw Error(path + ": a header of " + std::to_string(headerBytes) +
+                " bytes; at most " + std::to_string(maxHeaderBytes) +
+                " are read");
   Header header =
-      parseHeader(path, std::string(file.data() + start, headerBytes));
+      HeaderParser(path, file.text().substr(start, headerBytes)).parse();
   start += headerBytes;
 
   int64_t bytes;
@@ -114,6 +233,7 @@ Tensor dist::readNpy(const std::string &path) {
                      file.data() + start, static_cast<char *>(tensor.data));
   else if (bytes)
     std::memcpy(tensor.data, file.data() + start, bytes);
+  file.checkUnchanged();
   return tensor;
 }
 
@@ -137,23 +257,11 @@ void dist::writeNpy(const std::string &path, const Tensor &tensor) {
   header += '\n';
   uint16_t headerBytes = header.size();
 
-  std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-  std::FILE *file = std::fopen(temporary.c_str(), "wb");
-  if (!file)
-    throw Error(temporary + ": cannot create: " + std::strerror(errno));
-  size_t bytes = tensor.bytes();
-  bool ok =
-      std::fwrite(magic, 1, 6, file) == 6 &&
-      std::fwrite("\x01\x00", 1, 2, file) == 2 &&
-      std::fwrite(&headerBytes, 1, 2, file) == 2 &&
-      std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-      std::fwrite(tensor.data, 1, bytes, file) == bytes;
-  ok = std::fclose(file) == 0 && ok;
-  ok = ok && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!ok) {
-    int error = errno;
-    std::remove(temporary.c_str());
-    throw Error(path + ": cannot write " + std::to_string(bytes) +
-                " bytes: " + std::strerror(error));
-  }
+  OutputFile file(path);
+  file.write(magic, 6);
+  file.write("\x01\x00", 2);
+  file.write(&headerBytes, 2);
+  file.write(header.data(), header.size());
+  file.write(tensor.data, tensor.bytes());
+  file.commit();
 }

@@ -1,13 +1,12 @@
 //===- OnnxTensor.cpp - Tensors in ONNX's .pb files -----------------------===//
 
 #include "dist/OnnxTensor.h"
+#include "MappedFile.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 using namespace dist;
 using google::protobuf::internal::WireFormatLite;
@@ -136,13 +135,26 @@ static bool readField(CodedInputStream &in, uint32_t tag, Proto &proto) {
   }
 }
 
+/// Whether `value` is one of the integer type `dtype` of up to 32 bits.
+static bool holds(dist_dtype dtype, int32_t value) {
+  switch (dtype) {
+  case DIST_I1:
+    return value == 0 || value == 1;
+  case DIST_U8:
+    return value == static_cast<uint8_t>(value);
+  case DIST_I8:
+    return value == static_cast<int8_t>(value);
+  case DIST_I16:
+    return value == static_cast<int16_t>(value);
+  default:
+    return true;
+  }
+}
+
 Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    throw Error(path + ": cannot open: " + std::strerror(errno));
-  std::stringstream buffer;
-  buffer << stream.rdbuf();
-  std::string text = buffer.str();
+  // Protobuf's own limit.
+  MappedFile file = mapFile(path, INT32_MAX);
+  std::string_view text = file.text();
 
   Proto proto;
   CodedInputStream in(reinterpret_cast<const uint8_t *>(text.data()),
@@ -194,7 +206,13 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
     for (int64_t i = 0; i < count; ++i)
       static_cast<uint16_t *>(tensor.data)[i] = proto.ints[i];
   } else {
+    for (size_t i = 0; i < proto.ints.size(); ++i)
+      if (!holds(dtype, proto.ints[i]))
+        throw Error(path + ": element " + std::to_string(i) + " is " +
+                    std::to_string(proto.ints[i]) + ", which is no " +
+                    dtypeName(dtype));
     fill(proto.ints, DIST_I32);
   }
+  file.checkUnchanged();
   return tensor;
 }

@@ -1,6 +1,7 @@
 //===- Program.cpp - A compiled program, loaded from its bundle -----------===//
 
 #include "dist/Program.h"
+#include "MappedFile.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -8,25 +9,53 @@
 using namespace dist;
 namespace fs = std::filesystem;
 
+/// Throws Error unless `data` is what dist-compile wrote.
+static void check(const std::string &path, std::string_view data,
+                  const Checksum &expected) {
+  Checksum found = checksumOf(data);
+  if (found.bytes != expected.bytes)
+    throw Error(path + ": has " + std::to_string(found.bytes) +
+                " bytes, but the manifest says " +
+                std::to_string(expected.bytes) +
+                ": the bundle is incomplete or mixed with another; copy or "
+                "compile it again");
+  if (!(found == expected))
+    throw Error(path + ": is not the file that the manifest describes (its "
+                       "checksum differs): the bundle is damaged or mixed "
+                       "with another; copy or compile it again");
+}
+
 Program dist::loadBundle(const std::string &folder) {
   Program program;
   program.folder = folder;
-  program.manifest =
+  const Manifest &manifest = program.manifest =
       Manifest::read((fs::path(folder) / "manifest.json").string());
-  if (program.manifest.target != "cpu")
-    throw Error(folder + ": compiled for target " + program.manifest.target +
+  if (manifest.target != "cpu")
+    throw Error(folder + ": compiled for target " + manifest.target +
                 ", which this program does not run");
-  std::string path =
-      fs::absolute(fs::path(folder) / program.manifest.program).string();
+  std::string path = fs::absolute(fs::path(folder) / manifest.program).string();
+  check(path, mapFile(path).text(), manifest.programChecksum);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     throw Error("cannot load the program: " + std::string(dlerror()));
   program.code = {handle, [](void *handle) { dlclose(handle); }};
   program.entry = reinterpret_cast<dist_main_fn>(dlsym(handle, "dist_main"));
-  if (!program.entry)
-    throw Error(path + ": exports no dist_main");
-  if (!program.manifest.constants.empty())
+  auto said = static_cast<const char *>(dlsym(handle, "dist_manifest"));
+  if (!program.entry || !said)
+    throw Error(path + ": exports no " +
+                (program.entry ? "dist_manifest" : "dist_main"));
+  std::string agreement = manifest.agreement();
+  if (agreement != said)
+    throw Error(folder +
+                ": manifest.json and the program do not belong together: they "
+                "differ in " +
+                differingKeys(agreement, said) +
+                "; copy or compile the bundle again");
+  if (manifest.constantsChecksum) {
     program.constants = std::make_shared<Safetensors>(
-        (fs::path(folder) / program.manifest.constants).string());
+        (fs::path(folder) / manifest.constants).string());
+    check(program.constants->path(), program.constants->text(),
+          *manifest.constantsChecksum);
+  }
   return program;
 }

@@ -1,12 +1,11 @@
 //===- Safetensors.cpp - Parameters in a mapped file ----------------------===//
 
 #include "dist/Safetensors.h"
+#include "Json.h"
 #include "MappedFile.h"
+#include "dist/OutputFile.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 using namespace dist;
 
@@ -41,8 +40,8 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
                         int64_t dataStart) {
   Tensor tensor;
   tensor.dtype = dtypeOf(entry.at("dtype").get<std::string>());
-  tensor.shape = entry.at("shape").get<Shape>();
-  auto offsets = entry.at("data_offsets").get<std::vector<int64_t>>();
+  tensor.shape = integersOf(entry.at("shape"));
+  auto offsets = integersOf(entry.at("data_offsets"));
   int64_t available = mapped.bytes - dataStart, bytes;
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[0] > offsets[1])
     throw Error("data_offsets are no range");
@@ -62,8 +61,11 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   return tensor;
 }
 
-Safetensors::Safetensors(const std::string &path) : file(path) {
-  MappedFile mapped = mapFile(path);
+Safetensors::~Safetensors() = default;
+
+Safetensors::Safetensors(const std::string &path)
+    : mapping(std::make_unique<MappedFile>(mapFile(path))) {
+  const MappedFile &mapped = *mapping;
   auto fail = [&](const std::string &what) {
     throw Error(path + ": not a safetensors file: " + what);
   };
@@ -74,6 +76,11 @@ Safetensors::Safetensors(const std::string &path) : file(path) {
   if (headerBytes > static_cast<uint64_t>(mapped.bytes) - 8)
     fail("a header of " + std::to_string(headerBytes) + " bytes in a file of " +
          std::to_string(mapped.bytes));
+  // The format's own limit.
+  constexpr uint64_t maxHeaderBytes = 100'000'000;
+  if (headerBytes > maxHeaderBytes)
+    fail("a header of " + std::to_string(headerBytes) + " bytes; at most " +
+         std::to_string(maxHeaderBytes) + " are allowed");
   const char *text = mapped.data() + 8;
   nlohmann::json header =
       nlohmann::json::parse(text, text + headerBytes, nullptr,
@@ -92,6 +99,12 @@ Safetensors::Safetensors(const std::string &path) : file(path) {
     }
   }
 }
+
+const std::string &Safetensors::path() const { return mapping->path; }
+
+void Safetensors::checkUnchanged() const { mapping->checkUnchanged(); }
+
+std::string_view Safetensors::text() const { return mapping->text(); }
 
 const Tensor *Safetensors::find(const std::string &name) const {
   auto it = byName.find(name);
@@ -113,12 +126,10 @@ void dist::writeSafetensors(
   // The data starts aligned.
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t headerBytes = text.size();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char *>(&headerBytes), 8);
+  OutputFile file(path);
+  file.write(&headerBytes, 8);
   file.write(text.data(), text.size());
   for (const auto &[name, tensor] : tensors)
-    file.write(static_cast<const char *>(tensor.data), tensor.bytes());
-  file.close();
-  if (!file)
-    throw Error(path + ": cannot be written: " + std::strerror(errno));
+    file.write(tensor.data, tensor.bytes());
+  file.commit();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ThreadRank.h"
+#include "dist/Signals.h"
 
 #include <cstring>
 #include <exception>
@@ -36,6 +37,7 @@ void ThreadRank::submit(int32_t index, std::function<bool()> task) {
 }
 
 void ThreadRank::serve(Stream &stream) {
+  describeThread(topology.describe(index));
   // On its rank's core, which the thread inherits, unless every rank can have
   // a second one.
   if (2 * topology.mesh.size() <= run.cores)

@@ -7,6 +7,7 @@
 
 #include "ThreadsBackend.h"
 #include "ThreadRank.h"
+#include "dist/Signals.h"
 
 #include <exception>
 #include <pthread.h>
@@ -67,6 +68,7 @@ bool ThreadsRun::run(const std::function<int32_t(dist_rank &)> &body) {
     // The scheduler may keep two busy threads on one core for seconds.
     if (ranks <= cores)
       pinTo(cpus[rank.index]);
+    describeThread(places.describe(rank.index));
     try {
       int32_t status = body(rank.rank);
       if (status != 0)

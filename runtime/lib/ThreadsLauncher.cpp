@@ -22,6 +22,12 @@ std::vector<RankResult> dist::launchThreads(const Program &program,
                                             const Arguments &arguments,
                                             const RunOptions &options) {
   const Manifest &manifest = program.manifest;
+  // Each takes a stack, some memory, and its turn on the cores.
+  constexpr int64_t maxRanks = 4096;
+  if (manifest.mesh.size() > maxRanks)
+    throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
+                " ranks; --backend threads runs at most " +
+                std::to_string(maxRanks) + " in one process");
   // Until all ranks have ended: they read each other's memory.
   std::vector<Executor> executors(manifest.mesh.size(), {program, arguments});
   ThreadsRun run(topologyOf(manifest), options.link);

@@ -1,9 +1,9 @@
 //===- Trace.cpp - Chrome traces of a run ---------------------------------===//
 
 #include "Trace.h"
+#include "dist/OutputFile.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 using namespace dist;
@@ -36,10 +36,12 @@ void dist::writeTrace(const std::string &path,
                     {"dur", (event.endNanos - event.startNanos) / 1e3},
                     {"args", std::move(args)}});
   }
-  std::ofstream file(path);
-  file << nlohmann::ordered_json{{"traceEvents", std::move(list)}}.dump()
-       << "\n";
-  file.close();
-  if (!file)
-    throw Error(path + ": cannot write the trace");
+  // Names of modules may be any bytes.
+  std::string text =
+      nlohmann::ordered_json{{"traceEvents", std::move(list)}}.dump(
+          -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+      "\n";
+  OutputFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
 }

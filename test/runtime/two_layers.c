@@ -9,6 +9,9 @@
 
 #include "dist/runtime.h"
 
+/* Tests write the manifest here. */
+DIST_API const char dist_manifest[8192] = "@dist_manifest@";
+
 enum { rows = 3, width = 6, hidden = 4 }; /* local */
 
 DIST_API void dist_main(dist_rank *rank, void *const *args,

@@ -3,6 +3,8 @@
 #include "tools/driver/Driver.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
+#include "dist/Mesh.h"
+#include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -10,13 +12,8 @@
 #include "passes/Passes.h"
 #include "passes/schedule/Schedule.h"
 #include "tools/driver/Register.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
-#include <csignal>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -36,6 +33,7 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
                  << buffer.getError().message() << "\n";
     return nullptr;
   }
+  ::dist::noteInput(path.str());
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, context);
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
@@ -53,10 +51,11 @@ static LogicalResult overrideMesh(ModuleOp module,
   for (StringRef option : options) {
     auto [name, value] = option.split('=');
     int64_t size;
-    if (name.empty() || value.getAsInteger(10, size) || size < 1) {
+    if (name.empty() || value.getAsInteger(10, size) || size < 1 ||
+        size > ::dist::maxRanks) {
       llvm::errs() << "error: --mesh " << option
-                   << ": expected AXIS=SIZE with a size of at least 1, such as "
-                      "tp=4\n";
+                   << ": expected AXIS=SIZE with a size of 1 to "
+                   << ::dist::maxRanks << ", such as tp=4\n";
       return failure();
     }
     bool found = false;
@@ -105,6 +104,7 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     for (ScheduleOp own : module.getOps<ScheduleOp>())
       return own.emitError("the module has a schedule of its own, so that ")
              << options.file << " would be a second one";
+    ::dist::noteInput(options.file);
     FailureOr<ScheduleOp> loaded = loadSchedule(module, options.file, "");
     if (failed(loaded))
       return failure();
@@ -160,38 +160,4 @@ LogicalResult mlir::dist::eraseAnnotations(ModuleOp module) {
     op->erase();
   }
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Temporary files
-//===----------------------------------------------------------------------===//
-
-/// Removed by the handler of SIGINT and SIGTERM: async-signal-safe calls only
-/// are not enough to remove a folder, but nothing else runs by then.
-static std::string *temporaryFolder = nullptr;
-
-static void removeTemporaryFolder() {
-  if (temporaryFolder)
-    llvm::sys::fs::remove_directories(*temporaryFolder);
-}
-
-TemporaryFolder::TemporaryFolder() {
-  SmallString<128> created;
-  if (std::error_code error =
-          llvm::sys::fs::createUniqueDirectory("dist-run", created)) {
-    llvm::errs() << "error: cannot make a temporary folder: " << error.message()
-                 << "\n";
-    return;
-  }
-  folder = std::string(created);
-  temporaryFolder = &folder;
-  llvm::sys::SetInterruptFunction([] {
-    removeTemporaryFolder();
-    _exit(130);
-  });
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  removeTemporaryFolder();
-  temporaryFolder = nullptr;
 }

@@ -47,19 +47,6 @@ LogicalResult distribute(ModuleOp module, const ScheduleOptions &options,
 /// erased; fails, with a message, for level 3.
 LogicalResult eraseAnnotations(ModuleOp module);
 
-/// A folder for temporary files, removed when this object ends and also when
-/// the program is interrupted.
-class TemporaryFolder {
-public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  /// Empty if it could not be made, which has been reported.
-  const std::string &path() const { return folder; }
-
-private:
-  std::string folder;
-};
-
 } // namespace mlir::dist
 
 #endif // DIST_TOOLS_DRIVER_DRIVER_H

@@ -38,7 +38,12 @@ public:
   /// The whole tensor of argument `index` of the manifest.
   const Tensor &operator[](size_t index) const { return *sources[index]; }
 
+  /// Throws Error if a file was written to since: what was read of it may be a
+  /// mixture.
+  void checkUnchanged() const;
+
 private:
+  const Program &program;
   std::optional<Safetensors> weightsFile;
   std::vector<const Tensor *> sources;
 };

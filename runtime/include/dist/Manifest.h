@@ -10,10 +10,26 @@
 #include "dist/Mesh.h"
 #include "dist/Tensor.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dist {
+
+/// Tells one file from another, and from a part of it. Against mistakes; it is
+/// no signature.
+struct Checksum {
+  int64_t bytes = 0;
+  uint64_t xxh3 = 0; // XXH3, 64 bits
+  bool operator==(const Checksum &other) const {
+    return bytes == other.bytes && xxh3 == other.xxh3;
+  }
+};
+
+Checksum checksumOf(std::string_view data);
+/// Throws Error for a file that cannot be read.
+Checksum checksumOfFile(const std::string &path);
 
 /// A sub-dimension of a sharded dimension.
 struct SubDim {
@@ -70,14 +86,23 @@ struct Manifest {
   std::vector<CollectiveDesc> collectives;
   /// In the order of dist_main's status words.
   std::vector<CheckDesc> checks;
+  /// Of the bundle's files; none for constants that there are not.
+  Checksum programChecksum;
+  std::optional<Checksum> constantsChecksum;
 
   /// Parses and checks `text`; `source` is named in errors. Throws Error.
-  static Manifest parse(const std::string &text, const std::string &source);
+  static Manifest parse(std::string_view text, const std::string &source);
   /// Reads `path`.
   static Manifest read(const std::string &path);
-  /// The JSON that parse reads.
+  /// The JSON that parse reads. Throws Error for names that are not UTF-8.
   std::string toJson() const;
+  /// What the program must say as well (dist_manifest in runtime.h): all but
+  /// the checksums, on one line.
+  std::string agreement() const;
 };
+
+/// The keys in which two agreements differ: "mesh, arguments".
+std::string differingKeys(const std::string &first, const std::string &second);
 
 /// Local shape that the slice description gives.
 Shape localShapeOf(const TensorDesc &desc);

@@ -15,6 +15,9 @@
 
 namespace dist {
 
+/// The most ranks that a program may have.
+constexpr int64_t maxRanks = int64_t(1) << 20;
+
 struct MeshAxis {
   std::string name;
   int64_t size;

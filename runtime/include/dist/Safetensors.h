@@ -11,9 +11,13 @@
 #include "dist/Tensor.h"
 
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace dist {
+
+struct MappedFile;
 
 /// The tensors of a file, by name. Their data is the file itself, mapped and
 /// not to be written; it stays mapped as long as one of the tensors exists, and
@@ -23,14 +27,19 @@ public:
   /// Maps `path` and checks its header against the size of the file. Throws
   /// Error.
   explicit Safetensors(const std::string &path);
+  ~Safetensors();
 
   /// Null if there is no tensor of that name.
   const Tensor *find(const std::string &name) const;
   const std::map<std::string, Tensor> &tensors() const { return byName; }
-  const std::string &path() const { return file; }
+  const std::string &path() const;
+  /// The whole file, as it is.
+  std::string_view text() const;
+  /// Throws Error if the file was written to since it was mapped.
+  void checkUnchanged() const;
 
 private:
-  std::string file;
+  std::unique_ptr<MappedFile> mapping;
   std::map<std::string, Tensor> byName;
 };
 

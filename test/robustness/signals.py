@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Signals at random moments: every tool ends at once with its status, and leaves whole files only.
+
+    signals.py [--trials N] [--seed S]
+
+Each trial starts a tool over files that an earlier run has left, sends it a signal at some moment of its run, and
+looks at what is there afterwards: the earlier files or the new ones, whole, and nothing temporary.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(os.path.abspath(__file__)).parents[2]  # the runfiles
+sys.path.insert(0, str(ROOT / "test"))
+import xunit  # noqa: E402
+
+TOOLS = ROOT / "tools"
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ]
+# What "at once" may take on a machine that does other things; beyond it the tool hangs.
+LIMIT = 10
+
+MODEL = """
+module attributes {dist.weights = "model.safetensors"} {
+  func.func @main(%x: tensor<8x64xf32> {dist.input = "x"}, %w: tensor<64x64xf32> {dist.parameter = "w"})
+      -> (tensor<8x64xf32> {dist.output = "y"}) {
+    %c = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x64xf32>
+    %0 = linalg.fill ins(%c : f32) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+    %1 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<8x64xf32>, tensor<64x64xf32>)
+        outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32>
+    %2 = math.tanh %1 : tensor<8x64xf32>
+    return %2 : tensor<8x64xf32>
+  }
+}
+"""
+SCHEDULE = """
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "fc" column over "tp"
+}
+"""
+
+
+def write_weights(path):
+    # The data is aligned, so that a rank reads it where it lies.
+    header = b'{"w":{"dtype":"F32","shape":[64,64],"data_offsets":[0,16384]}}'.ljust(64)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(16384))
+
+
+def tree(folder):
+    """The files below a folder: path and content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class Tool:
+    """A command that writes to the folder it runs in."""
+
+    def __init__(self, name, *arguments):
+        self.name, self.arguments = name, arguments
+
+    def start(self, folder, **options):
+        environment = dict(os.environ, TMPDIR=str(folder / "tmp"))
+        return subprocess.Popen([str(TOOLS / self.name), *self.arguments], cwd=folder / "work", env=environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                start_new_session=True, **options)
+
+
+COMMANDS = [
+    Tool("dist-opt", "model.mlir", "--dist-apply-schedule=file=schedule.mlir", "--dist-spmd", "-o", "spmd.mlir"),
+    Tool("dist-report", "model.mlir", "--schedule", "schedule.mlir", "--json", "-o", "report.json"),
+    Tool("dist-compile", "model.mlir", "--schedule", "schedule.mlir", "-o", "model.dist", "--dump-llvm", "model.ll",
+         "--dump-asm", "model.s"),
+    Tool("dist-exec", "model.dist", "--input", "x=random", "--output", "results", "--trace", "trace.json", "--repeat",
+         "2000"),
+    Tool("dist-run", "model.mlir", "--schedule", "schedule.mlir", "--input", "x=random", "--verify", "--output",
+         "results", "--trace", "trace.json"),
+    Tool("dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx"), "-o", "gpt2.mlir"),
+]
+
+
+def copy(source, target):
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    (target / "tmp").mkdir(exist_ok=True)
+
+
+def is_whole(name, content, before, after):
+    """Whether a file is what an earlier or a finished run has written; times of a run are its own."""
+    if name.endswith("trace.json"):
+        return content.endswith(b"]}\n")
+    return content in (before.get(name), after.get(name))
+
+
+def interrupt(tool, good, folder, kind, moment, after):
+    """Runs `tool` over a copy of `good`; a problem, or None."""
+    copy(good, folder)
+    process = tool.start(folder)
+    time.sleep(moment)
+    process.send_signal(kind)
+    sent = time.monotonic()
+    try:
+        errors = process.communicate(timeout=LIMIT)[1].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"still runs {LIMIT} s after {kind.name} at {moment:.3f} s"
+    took = time.monotonic() - sent
+    # Before main has begun the kernel ends it: a shell sees the same status.
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    if status not in (0, 128 + kind):
+        return f"status {status} after {kind.name} at {moment:.3f} s: {errors}"
+    if leftovers := tree(folder / "tmp"):
+        return f"left {list(leftovers)} in the temporary folder after {kind.name} at {moment:.3f} s"
+    # What a child has not noticed yet.
+    before, found = tree(good / "work"), tree(folder / "work")
+    if unknown := set(found) - set(before) - set(after):
+        return f"left {sorted(unknown)} after {kind.name} at {moment:.3f} s"
+    if lost := set(before) - set(found):
+        return f"lost {sorted(lost)} after {kind.name} at {moment:.3f} s"
+    half = [name for name, content in found.items() if not is_whole(name, content, before, after)]
+    if half:
+        return f"half-written: {half} after {kind.name} at {moment:.3f} s, which took {took:.3f} s"
+    return None
+
+
+def prepare(folder):
+    """Runs every tool once; the folder that trials begin with."""
+    work = folder / "work"
+    work.mkdir(parents=True)
+    (folder / "tmp").mkdir()
+    (work / "model.mlir").write_text(MODEL)
+    (work / "schedule.mlir").write_text(SCHEDULE)
+    write_weights(work / "model.safetensors")
+    durations = {}
+    for tool in COMMANDS:
+        began = time.monotonic()
+        process = tool.start(folder)
+        errors = process.communicate()[1].decode(errors="replace")
+        durations[tool.name] = time.monotonic() - began
+        if process.returncode != 0:
+            raise SystemExit(f"{tool.name} failed without a signal: {errors}")
+    return durations
+
+
+def test_signals(trials, seed, scratch):
+    good, folder = scratch / "good", scratch / "trial"
+    durations = prepare(good)
+    # What earlier runs left differs from what a new one writes.
+    after = tree(good / "work")
+    results = []
+    for tool in COMMANDS:
+        rng = random.Random(f"{seed} {tool.name}")
+        problems, began = [], time.monotonic()
+        for _ in range(max(1, trials // len(COMMANDS))):
+            kind, moment = rng.choice(SIGNALS), rng.uniform(0, 1.1 * durations[tool.name])
+            if problem := interrupt(tool, good, folder, kind, moment, after):
+                problems.append(problem)
+        results.append((f"signals to {tool.name}", time.monotonic() - began, "\n".join(problems) or None))
+    return results, good
+
+
+def test_full_disk(good, scratch):
+    """A full standard output, and a file that may not grow, are errors with the file's name."""
+    results = []
+    folder = scratch / "full"
+    cases = [
+        (["dist-opt", "model.mlir"], None),
+        (["dist-report", "model.mlir", "--schedule", "schedule.mlir"], None),
+        (["dist-exec", "model.dist", "--input", "x=random"], None),
+        (["dist-exec", "model.dist", "--input", "x=random", "--json"], None),
+        (["dist-run", "model.mlir", "--input", "x=random"], None),
+        (["dist-compile", "model.mlir", "-o", "model.dist", "--statistics"], None),
+        (["dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx")], None),
+        (["dist-import", "--operators"], None),
+        (["dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx"), "-o", "gpt2.mlir"], "gpt2.safetensors"),
+        (["dist-exec", "model.dist", "--input", "x=random", "--output", "results"], "y.npy"),
+        (["dist-compile", "model.mlir", "-o", "model.dist", "--dump-asm", "model.s"], "model.s"),
+    ]
+    for command, limited in cases:
+        copy(good, folder)
+        before, problem = tree(folder / "work"), None
+        with open("/dev/full", "wb") as full:
+            limit = ["prlimit", "--fsize=1024"] if limited else []
+            run = subprocess.run([*limit, str(TOOLS / command[0]), *command[1:]], cwd=folder / "work",
+                                 env=dict(os.environ, TMPDIR=str(folder / "tmp")), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL if limited else full, stderr=subprocess.PIPE, check=False)
+        errors = run.stderr.decode(errors="replace")
+        if run.returncode != 1:
+            problem = f"status {run.returncode}: {errors}"
+        elif (limited or "standard output") not in errors:
+            problem = f"no word of {limited or 'standard output'}: {errors}"
+        elif limited and tree(folder / "work") != before:
+            problem = "earlier files were changed"
+        name = f"{' '.join(command[:1] + command[-2:])} to a {'limited file' if limited else 'full standard output'}"
+        results.append((name, 0, problem))
+    return results
+
+
+def test_cut_short(good, scratch):
+    """Weights that are cut short, or written to, while a program reads them: an error that names the file."""
+    folder = scratch / "cut"
+    copy(good, folder)
+    weights = folder / "work/model.safetensors"
+    whole = weights.read_bytes()
+    subprocess.run([str(TOOLS / "dist-compile"), "model.mlir", "-o", "one.dist"], cwd=folder / "work", check=True)
+
+    def cut():
+        os.truncate(weights, 0)
+
+    def overwrite():
+        weights.write_bytes(whole)  # a new time, and none of it for a moment
+
+    results = []
+    for bundle, change, expected in [("one.dist", cut, "cannot be read: the file was cut short"),
+                                     ("model.dist", cut, "it was written to while it was in use"),
+                                     ("model.dist", overwrite, "was written to while it was in use")]:
+        write_weights(weights)
+        # Long enough that the change comes after all have begun.
+        process = subprocess.Popen([str(TOOLS / "dist-exec"), bundle, "--input", "x=random", "--output", "results",
+                                    "--repeat", "100000"], cwd=folder / "work", stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        change()
+        errors = process.communicate()[1].decode(errors="replace")
+        problem = None
+        if process.returncode != 1 or "model.safetensors" not in errors or expected not in errors:
+            problem = f"status {process.returncode}: {errors}"
+        results.append((f"weights of {bundle}: {change.__name__}", 0, problem))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=int(os.environ.get("SIGNAL_TRIALS", "60")))
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        results, good = test_signals(options.trials, options.seed, pathlib.Path(scratch))
+        results += test_full_disk(good, pathlib.Path(scratch))
+        results += test_cut_short(good, pathlib.Path(scratch))
+    for name, _, problem in results:
+        if problem:
+            print(f"{name}: {problem}")
+    return xunit.finish("signals", results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
