@@ -167,6 +167,21 @@ def test_signals(trials, seed, scratch):
     return results, good
 
 
+def test_ignored(good, scratch):
+    """A signal that the caller ignores (nohup) stays ignored."""
+    results = []
+    for tool in (COMMANDS[0], COMMANDS[3]):
+        copy(good, scratch / "ignored")
+        process = tool.start(scratch / "ignored", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        while process.poll() is None:
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.01)
+        process.communicate()
+        problem = None if process.returncode == 0 else f"status {process.returncode}"
+        results.append((f"{tool.name} under nohup", 0, problem))
+    return results
+
+
 def test_full_disk(good, scratch):
     """A full standard output, and a file that may not grow, are errors with the file's name."""
     results = []
@@ -244,6 +259,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         results, good = test_signals(options.trials, options.seed, pathlib.Path(scratch))
+        results += test_ignored(good, pathlib.Path(scratch))
         results += test_full_disk(good, pathlib.Path(scratch))
         results += test_cut_short(good, pathlib.Path(scratch))
     for name, _, problem in results:

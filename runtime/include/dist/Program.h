@@ -24,7 +24,10 @@ struct Program {
 };
 
 /// Opens OUT.dist: reads its manifest, loads its shared object and maps its
-/// constants; it may be removed then. Throws Error.
+/// constants; it may be removed then. Throws Error, also where these do not
+/// belong together: a compiled program exports beside dist_main
+///   const char dist_manifest[]
+/// with the text of Manifest::agreement.
 Program loadBundle(const std::string &folder);
 
 } // namespace dist

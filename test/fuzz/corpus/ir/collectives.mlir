@@ -1,0 +1,42 @@
+
+dist.mesh @m ["dp" = 2, "tp" = 4]
+
+func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
+  %0 = dist.all_reduce %x sum over "tp" : tensor<2x16x64xf32>
+  %1 = dist.all_reduce %x max over "dp", "tp"(2)2 on @m cause "s.mlir:3: dist.sync \"fc\"" {dist.scope = "fc"} : tensor<2x16x64xf32>
+  %2 = dist.all_reduce %i and over "tp" : tensor<8xi32>
+  %3 = dist.all_gather %x dim 1 over "tp" cause "because" : tensor<2x16x64xf32> -> tensor<2x64x64xf32>
+  %4 = dist.reduce_scatter %x min dim 2 over "dp", "tp" : tensor<2x16x64xf32> -> tensor<2x16x8xf32>
+  %5 = dist.all_to_all %x split 2 concat 1 over "tp" on @m : tensor<2x16x64xf32> -> tensor<2x64x16xf32>
+  %6 = dist.all_slice %x dim 0 over "dp" : tensor<2x16x64xf32> -> tensor<1x16x64xf32>
+  %7 = dist.collective_permute %x from "dp", "tp" to "tp", "dp" : tensor<2x16x64xf32>
+  %8 = dist.collective_permute %x from "tp"(1)2 to "dp" : tensor<2x16x64xf32>
+  %9 = dist.broadcast %i root 7 over "dp", "tp" : tensor<8xi32>
+  %10 = dist.halo_exchange %i dim 0 low 1 high 2 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  %11 = dist.send_recv %i shift -3 over "tp" : tensor<8xi32>
+  %12 = dist.axis_index "dp", "tp"
+  %13 = dist.axis_index "tp"(2)2 on @m
+  return
+}
+
+func.func @corners(%z: tensor<0x4xf32>, %s: tensor<f32>) {
+  %0 = dist.all_gather %z dim 0 over "tp" : tensor<0x4xf32> -> tensor<0x4xf32>
+  %1 = dist.all_reduce %s sum over "tp" : tensor<f32>
+  return
+}
+
+func.func @constants() {
+  %0 = dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32> <@m, [{"tp"}]> -> tensor<2xi32>
+  %1 = dist.local_constant dense_resource<table> : tensor<4x2xbf16> <@m, [{"tp"(2)2, "dp"}, {}]> {dist.scope = "fc"} -> tensor<1x2xbf16>
+  %2 = dist.local_constant dense<[true, false, true, true, false, false, true, false]> : tensor<8xi1> <@m, [{"dp"} groups 2]> -> tensor<4xi1>
+  %3 = dist.local_constant dense<2.0> : tensor<f32> <@m, []> -> tensor<f32>
+  return
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      table: "0x02000000803F00404040804080BFA0C0C0C0E040"
+    }
+  }
+#-}
