@@ -29,7 +29,7 @@ struct Files {
   std::mutex mutex;
   /// Device and inode of each input, and its real path.
   std::map<std::pair<dev_t, ino_t>, std::string> inputs;
-  /// Real paths.
+  /// Real paths, of those that are written now as well.
   std::set<std::string> outputs;
 };
 
@@ -85,14 +85,24 @@ void OutputFile::check() const {
   Files &files = getFiles();
   struct stat info;
   std::lock_guard<std::mutex> guard(files.mutex);
-  if (stat(target.c_str(), &info) == 0) {
-    auto input = files.inputs.find({info.st_dev, info.st_ino});
-    if (input != files.inputs.end())
-      throw Error(path + ": would replace '" + input->second +
-                  "', which is an input; choose another name");
-  }
-  if (files.outputs.count(target))
-    throw Error(path + ": two outputs would be this file; choose another name");
+  if (stat(target.c_str(), &info) != 0)
+    return;
+  auto input = files.inputs.find({info.st_dev, info.st_ino});
+  if (input != files.inputs.end())
+    throw Error(path + ": would replace '" + input->second +
+                "', which is an input; choose another name");
+}
+
+/// Makes `target` the name of an output, whether it is there yet or not. False
+/// if it is one already.
+static bool reserve(const std::string &target) {
+  std::lock_guard<std::mutex> guard(getFiles().mutex);
+  return getFiles().outputs.insert(target).second;
+}
+
+static void giveBack(const std::string &target) {
+  std::lock_guard<std::mutex> guard(getFiles().mutex);
+  getFiles().outputs.erase(target);
 }
 
 OutputFile::OutputFile(const std::string &path) : path(path) {
@@ -112,6 +122,8 @@ OutputFile::OutputFile(const std::string &path) : path(path) {
   }
   target = realTarget(path);
   check();
+  if (!reserve(target))
+    throw Error(path + ": two outputs would be this file; choose another name");
   temporary.emplace(TemporaryPath::beside(target));
   int error = 0;
   withoutSignals([&] {
@@ -119,13 +131,18 @@ OutputFile::OutputFile(const std::string &path) : path(path) {
                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     error = errno;
   });
-  if (descriptor < 0)
+  if (descriptor < 0) {
+    giveBack(target);
     fail(error);
+  }
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor >= 0)
-    close(descriptor);
+  if (descriptor < 0)
+    return;
+  close(descriptor);
+  if (temporary)
+    giveBack(target);
 }
 
 void OutputFile::write(const void *data, size_t bytes) {
@@ -161,10 +178,6 @@ void OutputFile::commit(const std::vector<OutputFile *> &files) {
   });
   if (failed)
     failed->fail(error);
-  std::lock_guard<std::mutex> guard(getFiles().mutex);
-  for (OutputFile *file : files)
-    if (file->temporary)
-      getFiles().outputs.insert(file->target);
 }
 
 void dist::flushStandardOutput() {

@@ -98,6 +98,9 @@ TEST(OutputFile, SeveralAtOnce) {
   OutputFile second((folder / "second").string());
   EXPECT_EQ(countFiles(folder), 2);
   EXPECT_FALSE(fs::exists(folder / "first"));
+  EXPECT_TRUE(
+      contains(errorOf([&] { OutputFile{(folder / "./first").string()}; }),
+               "first: two outputs would be this file"));
   OutputFile::commit({&first, &second});
   EXPECT_TRUE(fs::exists(folder / "first") && fs::exists(folder / "second"));
   EXPECT_EQ(countFiles(folder), 2);
