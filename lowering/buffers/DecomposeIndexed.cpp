@@ -321,7 +321,7 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
 } // namespace
 
 /// On a division whose divisor is safe.
-static constexpr char kGuardedAttr[] = "dist.guarded";
+static constexpr char kGuardedAttr[] = "rt.guarded";
 
 namespace {
 

@@ -219,6 +219,13 @@ def test_full_disk(good, scratch):
     return results
 
 
+def wait_until_mapped(process, file):
+    """Until the process reads the file through memory, or has ended."""
+    maps = pathlib.Path(f"/proc/{process.pid}/maps")
+    while process.poll() is None and file.name not in maps.read_text():
+        time.sleep(0.01)
+
+
 def test_cut_short(good, scratch):
     """Weights that are cut short, or written to, while a program reads them: an error that names the file."""
     folder = scratch / "cut"
@@ -238,13 +245,19 @@ def test_cut_short(good, scratch):
                                      ("model.dist", cut, "it was written to while it was in use"),
                                      ("model.dist", overwrite, "was written to while it was in use")]:
         write_weights(weights)
-        # Long enough that the change comes after all have begun.
+        # The first ends when the file is cut, the others look at it when they have run.
+        repeat = "100000000" if bundle == "one.dist" else "300000"
         process = subprocess.Popen([str(TOOLS / "dist-exec"), bundle, "--input", "x=random", "--output", "results",
-                                    "--repeat", "100000"], cwd=folder / "work", stdin=subprocess.DEVNULL,
+                                    "--repeat", repeat], cwd=folder / "work", stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        time.sleep(0.5)
+        wait_until_mapped(process, weights)
+        time.sleep(0.2)  # until all ranks have begun
         change()
-        errors = process.communicate()[1].decode(errors="replace")
+        try:
+            errors = process.communicate(timeout=120)[1].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            errors = "it goes on: " + process.communicate()[1].decode(errors="replace")
         problem = None
         if process.returncode != 1 or "model.safetensors" not in errors or expected not in errors:
             problem = f"status {process.returncode}: {errors}"
