@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -20,7 +19,7 @@ static std::string describePlace(Location loc) {
   return place.empty() ? "unknown location" : place;
 }
 
-/// The status words of the function that holds `op`, for a check there.
+/// The status words of `function`, for a check anywhere in it.
 static Value getStatus(PatternRewriter &rewriter, Operation *op) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto function = op->getParentOfType<func::FuncOp>();
@@ -320,119 +319,7 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
 
 } // namespace
 
-/// On a division whose divisor is safe.
-static constexpr char kGuardedAttr[] = "rt.guarded";
-
-namespace {
-
-/// An integer division by zero, or of the least number by -1, ends the run with
-/// a message; the process would end with a signal.
-struct GuardDivision : RewritePattern {
-  GuardDivision(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
-
-  LogicalResult matchAndRewrite(Operation *op,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) ||
-        !op->getResult(0).getType().isIntOrIndex() || op->hasAttr(kGuardedAttr))
-      return failure();
-    bool hasSign = isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
-                       arith::FloorDivSIOp>(op);
-    bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
-    Value dividend = op->getOperand(0), divisor = op->getOperand(1);
-    APInt known;
-    bool isKnown = matchPattern(divisor, m_ConstantInt(&known));
-    bool mayBeZero = !isKnown || known.isZero();
-    bool mayOverflow = hasSign && (!isKnown || known.isAllOnes());
-    Value safe = divisor;
-    if (mayBeZero)
-      safe = guardZero(rewriter, op, safe);
-    if (mayOverflow)
-      safe = guardOverflow(rewriter, op, dividend, safe, isRemainder);
-    if ((mayBeZero || mayOverflow) && op->getParentOfType<scf::WhileOp>())
-      rt::CheckOp::create(rewriter, op->getLoc());
-    rewriter.modifyOpInPlace(op, [&] {
-      op->setOperand(1, safe);
-      op->setDiscardableAttr(kGuardedAttr, rewriter.getUnitAttr());
-    });
-    return success();
-  }
-
-private:
-  static Value makeConstant(PatternRewriter &rewriter, Location loc, Type type,
-                            const APInt &value) {
-    TypedAttr attr = type.isIndex()
-                         ? rewriter.getIndexAttr(value.getSExtValue())
-                         : rewriter.getIntegerAttr(type, value);
-    return arith::ConstantOp::create(rewriter, loc, attr);
-  }
-  static unsigned getWidth(Type type) {
-    return type.isIndex() ? IndexType::kInternalStorageBitWidth
-                          : type.getIntOrFloatBitWidth();
-  }
-
-  /// Fails where `bad`; `divisor`, and 1 where `bad`.
-  static Value failWhere(PatternRewriter &rewriter, Operation *op, Value bad,
-                         Value divisor, const Twine &message, Value value) {
-    Location loc = op->getLoc();
-    Value status = getStatus(rewriter, op);
-    std::string text = (describePlace(loc) + ": " +
-                        op->getName().getStringRef() + ": " + message)
-                           .str();
-    scf::IfOp::create(rewriter, loc, bad, [&](OpBuilder &then, Location at) {
-      rt::FailOp::create(then, at, status, text, value);
-      scf::YieldOp::create(then, at);
-    });
-    Type type = divisor.getType();
-    Value one = makeConstant(rewriter, loc, type, APInt(getWidth(type), 1));
-    return arith::SelectOp::create(rewriter, loc, bad, one, divisor);
-  }
-
-  static Value guardZero(PatternRewriter &rewriter, Operation *op,
-                         Value divisor) {
-    Location loc = op->getLoc();
-    Type type = divisor.getType();
-    Value zero = makeConstant(rewriter, loc, type, APInt(getWidth(type), 0));
-    Value bad = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                                      divisor, zero);
-    Value value = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    return failWhere(rewriter, op, bad, divisor,
-                     "the divisor must be another number", value);
-  }
-
-  /// Dividing by -1 has no result for the least number. The remainder is 0, as
-  /// that of 1; processors fail there as well.
-  static Value guardOverflow(PatternRewriter &rewriter, Operation *op,
-                             Value dividend, Value divisor, bool isRemainder) {
-    Location loc = op->getLoc();
-    Type type = divisor.getType();
-    unsigned width = getWidth(type);
-    auto equals = [&](Value value, const APInt &number) -> Value {
-      return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                                   value,
-                                   makeConstant(rewriter, loc, type, number));
-    };
-    Value isMinusOne = equals(divisor, APInt::getAllOnes(width));
-    if (isRemainder) {
-      Value one = makeConstant(rewriter, loc, type, APInt(width, 1));
-      return arith::SelectOp::create(rewriter, loc, isMinusOne, one, divisor);
-    }
-    APInt least = APInt::getSignedMinValue(width);
-    Value bad = arith::AndIOp::create(rewriter, loc, isMinusOne,
-                                      equals(dividend, least));
-    Value value =
-        arith::ConstantIndexOp::create(rewriter, loc, least.getSExtValue());
-    return failWhere(rewriter, op, bad, divisor,
-                     "what is divided by -1 must be greater than the least "
-                     "number of its type",
-                     value);
-  }
-};
-
-} // namespace
-
 void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns) {
-  patterns.add<GatherToGeneric, ScatterToLoops, AssertToFail, GuardDivision>(
+  patterns.add<GatherToGeneric, ScatterToLoops, AssertToFail>(
       patterns.getContext());
 }
