@@ -222,7 +222,8 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 
@@ -251,6 +252,20 @@ def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
                "ARGUMENT[DIM]=SIZE; arguments without a name are arg0, arg1, …">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect"];
+}
+
+def EraseAnnotationsPass : Pass<"dist-erase-annotations", "ModuleOp"> {
+  let summary = "The program without where it runs: level 0 to 2 to level 0";
+  let description = [{
+    Erases meshes, schedules, shardings, constraints, syncs and reshards: what is
+    left computes the same on one device. `dist-run --verify` compares with it.
+
+    ```mlir
+    %1 = dist.sharding_constraint %0 #rows : tensor<8x4xf32>   // before
+    %2 = math.exp %1 : tensor<8x4xf32>
+    %2 = math.exp %0 : tensor<8x4xf32>                         // after
+    ```
+  }];
 }
 
 def ExplainPass : Pass<"dist-explain", "ModuleOp"> {

@@ -5,7 +5,7 @@ def lit_test_suite(name, tools = ["//tools:dist-opt"], data = [], size = "medium
 
     A new test file needs no edit of a BUILD file. Files under a folder named
     Inputs are data that tests may read, not tests. One test alone:
-    `bazel test //test/passes --test_arg=--filter=propagate`.
+    `bazel test //test/passes/spmd --test_arg=--filter=propagate`.
 
     Args:
       name: of the test target.

@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/files/OutputStream.h"
+#include "lowering/targets/Targets.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
@@ -42,11 +43,10 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
-  if (target != "cpu") {
-    llvm::errs() << "error: --target " << target
-                 << ": not in this build; known is cpu\n";
+  BundleOptions options;
+  options.target = findTarget(target);
+  if (!options.target)
     return failure();
-  }
   DialectRegistry registry;
   registerAll(registry);
   MLIRContext context(registry);
@@ -66,10 +66,10 @@ static LogicalResult run() {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  if (failed(
-          distribute(*module, {common.schedule, common.mesh, *sizes}, stages)))
+  if (failed(distribute(
+          *module, {common.schedule, common.mesh, *sizes, common.scheduleName},
+          stages)))
     return failure();
-  BundleOptions options;
   options.codegen.cpu = common.cpu;
   options.codegen.dumpLLVM = dumpLLVM;
   options.codegen.dumpAssembly = dumpAssembly;

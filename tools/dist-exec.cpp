@@ -64,6 +64,8 @@ static int run(const Options &options) {
   Program program = loadBundle(options.bundle);
   Inputs inputs = readInputs(options.inputs, program.manifest);
   RunResult result = launch(program, inputs, options.run);
+  if (!result.isRoot)
+    return 0;
   if (!options.output.empty())
     writeOutputs(options.output, result);
   report(program, result, options);

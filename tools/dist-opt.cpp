@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/targets/Targets.h"
 #include "lowering/files/OutputStream.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
   registerAllPasses();
   registerDistPasses();
   registerSpmdPipeline();
-  registerLowerCpuPasses();
+  registerLowerPasses();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "dist optimizer driver\n", registry);
   LogicalResult result = run(argc, argv, input, output, registry);

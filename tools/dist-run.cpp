@@ -12,6 +12,7 @@
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
 #include "lowering/files/OutputStream.h"
+#include "lowering/targets/Targets.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
@@ -129,6 +130,9 @@ struct Compiler {
           folder.path() +
           ": no temporary folder to compile into: " + error.message());
     BundleOptions options;
+    options.target = findTarget(host::targetOf(backend));
+    if (!options.target)
+      throw host::Error("--backend " + backend + " needs that target");
     options.codegen.cpu = common.cpu;
     options.plain = plain;
     // Vectorizers are one thing less that both sides share, and most of the
@@ -209,7 +213,7 @@ static host::Program compileReference(Compiler &compiler) {
     throw host::Error("--verify of a bundle needs the level-0 program: "
                       "--reference FILE.mlir");
   OwningOpRef<ModuleOp> module = compiler.load(file);
-  if (!module || failed(eraseAnnotations(*module)) ||
+  if (!module || failed(eraseAnnotations(*module, compiler.stages)) ||
       failed(
           distribute(*module, {"", {}, findSizes(*module)}, compiler.stages)))
     throw host::Error("no program to compare with");
@@ -218,7 +222,8 @@ static host::Program compileReference(Compiler &compiler) {
 
 static host::Program prepareProgram(Compiler &compiler) {
   if (isBundle(input)) {
-    if (!common.schedule.empty() || !common.mesh.empty())
+    if (!common.schedule.empty() || !common.mesh.empty() ||
+        !common.scheduleName.empty())
       throw host::Error(input + " is a bundle, compiled for a schedule and a "
                                 "mesh: --schedule and --mesh do not apply");
     if (!common.bind.empty())
@@ -233,7 +238,8 @@ static host::Program prepareProgram(Compiler &compiler) {
   if (!module)
     throw host::Error(input + " could not be read");
   if (failed(distribute(*module,
-                        {common.schedule, common.mesh, findSizes(*module)},
+                        {common.schedule, common.mesh, findSizes(*module),
+                         common.scheduleName},
                         compiler.stages)))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);

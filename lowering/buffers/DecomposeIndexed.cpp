@@ -1,12 +1,11 @@
 //===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
 #include "lowering/buffers/DecomposeIndexed.h"
-#include "dialects/dist/IR/Program.h"
+#include "lowering/buffers/Checks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,25 +13,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static std::string describePlace(Location loc) {
-  std::string place = describeLocation(loc);
-  return place.empty() ? "unknown location" : place;
-}
-
-/// The status words of `function`, for a check anywhere in it.
 static Value getStatus(PatternRewriter &rewriter, Operation *op) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  auto function = op->getParentOfType<func::FuncOp>();
-  rewriter.setInsertionPointToStart(&function.getBody().front());
-  return rt::StatusOp::create(
-      rewriter, op->getLoc(),
-      LLVM::LLVMPointerType::get(rewriter.getContext()));
-}
-
-/// A loop that runs as long as its data say may never end with wrong data.
-static void checkInLoop(PatternRewriter &rewriter, Operation *op) {
-  if (op->getParentOfType<scf::WhileOp>())
-    rt::CheckOp::create(rewriter, op->getLoc());
+  return createStatus(rewriter, op->getParentOfType<func::FuncOp>());
 }
 
 static SmallVector<int64_t> getExtents(RankedTensorType type,
@@ -43,12 +25,9 @@ static SmallVector<int64_t> getExtents(RankedTensorType type,
 
 static std::string indexMessage(Operation *op, ArrayRef<int64_t> extents,
                                 StringRef what) {
-  std::string list;
-  for (int64_t extent : extents)
-    list += (list.empty() ? "" : ", ") + std::to_string(extent);
   return describePlace(op->getLoc()) + ": an index of the " + what.str() +
-         " is out of range: coordinates must be at least 0 and less than [" +
-         list + "]";
+         " is out of range: coordinates must be at least 0 and less than " +
+         printExtents(extents);
 }
 
 /// Where the tensor has no place that an index could name, none is in range.
@@ -61,7 +40,7 @@ static bool failForAny(PatternRewriter &rewriter, Operation *op, Value indices,
   if (cast<RankedTensorType>(indices.getType()).getNumElements() > 0)
     rt::FailOp::create(rewriter, op->getLoc(), getStatus(rewriter, op),
                        indexMessage(op, extents, what), Value());
-  checkInLoop(rewriter, op);
+  createCheckInLoop(rewriter, op);
   return true;
 }
 
@@ -104,15 +83,12 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
         // Unsigned: a negative index is too large.
         Value bad = arith::CmpIOp::create(b, l, arith::CmpIPredicate::uge,
                                           index, extent);
-        scf::IfOp::create(b, l, bad, [&](OpBuilder &then, Location at) {
-          rt::FailOp::create(then, at, status, message, index);
-          scf::YieldOp::create(then, at);
-        });
+        createFailIf(b, l, bad, status, message, index);
         Value zero = arith::ConstantIndexOp::create(b, l, 0);
         linalg::YieldOp::create(
             b, l, arith::SelectOp::create(b, l, bad, zero, index).getResult());
       });
-  checkInLoop(rewriter, op);
+  createCheckInLoop(rewriter, generic);
   return generic.getResult(0);
 }
 
@@ -175,9 +151,10 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
             if (keepsRank)
               ++next;
           }
-          Value element =
+          auto element =
               tensor::ExtractOp::create(b, l, gather.getSource(), coordinates);
-          linalg::YieldOp::create(b, l, element);
+          element->setAttr(kGuardedAttr, b.getUnitAttr());
+          linalg::YieldOp::create(b, l, element.getResult());
         });
     generic->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
     rewriter.replaceOp(gather, generic->getResults());
@@ -266,18 +243,25 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
 /// the run ends there.
 struct AssertToFail : OpRewritePattern<cf::AssertOp> {
   using OpRewritePattern::OpRewritePattern;
+
+  /// What the condition compares, where it says so itself.
+  static Value getJudged(cf::AssertOp check) {
+    auto compare = check.getArg().getDefiningOp<arith::CmpIOp>();
+    return compare && compare.getLhs().getType().isIntOrIndex()
+               ? compare.getLhs()
+               : Value();
+  }
+
   LogicalResult matchAndRewrite(cf::AssertOp check,
                                 PatternRewriter &rewriter) const override {
     Location loc = check.getLoc();
     Value status = getStatus(rewriter, check);
     std::string message = describePlace(loc) + ": " + check.getMsg().str();
+    Value judged = getJudged(check);
     if (!check->getParentOfType<linalg::LinalgOp>()) {
       Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
       Value bad = arith::XOrIOp::create(rewriter, loc, check.getArg(), yes);
-      scf::IfOp::create(rewriter, loc, bad, [&](OpBuilder &then, Location at) {
-        rt::FailOp::create(then, at, status, message, Value());
-        scf::YieldOp::create(then, at);
-      });
+      createFailIf(rewriter, loc, bad, status, message, judged);
       rt::CheckOp::create(rewriter, loc);
       rewriter.eraseOp(check);
       return success();
@@ -304,7 +288,10 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
     rewriter.setInsertionPointToEnd(rest);
     scf::YieldOp::create(rewriter, loc, yield->getOperands());
     rewriter.setInsertionPointToEnd(guarded.elseBlock());
-    rt::FailOp::create(rewriter, loc, status, message, Value());
+    if (judged && !judged.getType().isIndex())
+      judged = arith::IndexCastOp::create(rewriter, loc,
+                                          rewriter.getIndexType(), judged);
+    rt::FailOp::create(rewriter, loc, status, message, judged);
     SmallVector<Value> values;
     for (Attribute zero : zeros)
       values.push_back(

@@ -37,6 +37,29 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
                            "::mlir::rt::RtDialect"];
 }
 
+def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
+  let summary = "What has no result ends the run with a message";
+  let description = [{
+    Integer divisions by zero, divisions of the smallest integer by -1, and elements
+    at indices beyond the tensor store a failed check (`rt.fail`) and go on with a
+    number that does no harm; so do slices at computed places that reach beyond it.
+    What the ranges of loops, places of ranks, constants and arithmetic prove gets
+    no check.
+
+    ```mlir
+    %0 = arith.divsi %a, %b : i32                    // before
+    %bad = arith.cmpi eq, %b, %zero : i32            // after
+    scf.if %bad {
+      rt.fail %status, "model.py:7: arith.divsi divides by zero" : !llvm.ptr
+    }
+    %divisor = arith.select %bad, %one, %b : i32
+    %0 = arith.divsi %a, %divisor : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::rt::RtDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization with results in given buffers";
   let description = [{
@@ -84,7 +107,9 @@ def DistPlanMemory : Pass<"dist-plan-memory", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"sharing", "sharing", "bool", "true",
-           "Whether buffers may have the same place, one after the other">
+           "Whether buffers may have the same place, one after the other">,
+    Option<"alignment", "alignment", "int64_t", "64",
+           "Bytes that places are multiples of">
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect"];

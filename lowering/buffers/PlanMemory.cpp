@@ -21,8 +21,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-static constexpr int64_t kAlignment = 64;
-
 namespace {
 
 struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
@@ -71,7 +69,7 @@ struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
     SmallVector<LiveRange> ranges;
     if (failed(findRanges(function, allocs, ranges)))
       return failure();
-    MemoryPlan plan = planMemory(ranges, kAlignment);
+    MemoryPlan plan = planMemory(ranges, alignment);
 
     OpBuilder builder(&getContext());
     Location loc = function.getLoc();
@@ -107,6 +105,11 @@ struct PlanMemory : dist::impl::DistPlanMemoryBase<PlanMemory> {
   }
 
   void runOnOperation() override {
+    if (alignment < 1) {
+      getOperation().emitError("alignment ")
+          << alignment << ": must be at least 1";
+      return signalPassFailure();
+    }
     FailureOr<FunctionOpInterface> entry = findEntryFunction(getOperation());
     if (failed(entry))
       return signalPassFailure();

@@ -6,8 +6,9 @@
 #include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -112,6 +113,24 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
   return desc;
 }
 
+/// Names tell inputs and results apart, on the command line and in files.
+static LogicalResult checkNames(func::FuncOp function,
+                                ArrayRef<host::TensorDesc> descs,
+                                StringRef what) {
+  llvm::StringMap<size_t> seen;
+  for (auto [number, desc] : llvm::enumerate(descs)) {
+    // Parameters of one name are one tensor of the weights file.
+    if (desc.kind == host::TensorDesc::Parameter)
+      continue;
+    auto [known, isNew] = seen.try_emplace(desc.name, number);
+    if (!isNew)
+      return function.emitError()
+             << what << " #" << known->second << " and #" << number
+             << " have the same name, '" << desc.name << "'; give each its own";
+  }
+  return success();
+}
+
 /// What the module itself says, before it is lowered.
 static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
   host::Manifest manifest;
@@ -148,6 +167,9 @@ static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
       return failure();
     manifest.results.push_back(std::move(*desc));
   }
+  if (failed(checkNames(function, manifest.arguments, "argument")) ||
+      failed(checkNames(function, manifest.results, "result")))
+    return failure();
   if (auto weights = module->getAttrOfType<StringAttr>(kWeightsAttr))
     manifest.weights = weights.getValue().str();
   return manifest;
@@ -339,7 +361,7 @@ static LogicalResult moveIntoPlace(ModuleOp module, const std::string &from,
 static LogicalResult writeFiles(ModuleOp module, const std::string &path,
                                 host::Manifest &manifest,
                                 const NamedTensors &constants,
-                                const CodegenOptions &codegen) {
+                                const BundleOptions &options) {
   auto fileIn = [&](StringRef name) {
     SmallString<256> file(path);
     llvm::sys::path::append(file, name);
@@ -352,7 +374,7 @@ static LogicalResult writeFiles(ModuleOp module, const std::string &path,
   }
   std::string program = fileIn(manifest.program);
   embedManifest(module, manifest);
-  if (failed(emitSharedObject(module, program, codegen)))
+  if (failed(options.target->emitProgram(module, program, options.codegen)))
     return failure();
   manifest.programChecksum = host::checksumOfFile(program);
   std::string text = manifest.toJson();
@@ -368,6 +390,7 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
   FailureOr<host::Manifest> manifest = describeProgram(module);
   if (failed(manifest))
     return failure();
+  manifest->target = options.target->getName().str();
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
   if (options.codegen.beginStage)
@@ -375,9 +398,9 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
         options.codegen.beginStage("lowering", "lowering to LLVM"));
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
-  LowerCpuOptions lowering;
+  LowerOptions lowering;
   lowering.plain = options.plain;
-  buildLowerCpuPipeline(passes, lowering);
+  buildLowerPipeline(passes, *options.target, lowering);
   NamedTensors constants;
   if (failed(passes.run(module)) ||
       failed(describeLowered(module, *manifest)) ||
@@ -387,8 +410,8 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     statistics->arenaBytes = manifest->arenaBytes;
     if (auto bytes = module->getAttrOfType<IntegerAttr>(kLiveBytesAttr))
       statistics->liveBytes = bytes.getInt();
-    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      statistics->kernels += function.getName().starts_with("kernel_");
+    if (auto kernels = module->getAttrOfType<IntegerAttr>(rt::kKernelsAttr))
+      statistics->kernels = kernels.getInt();
   }
 
   std::string target = path.rtrim('/').str();
@@ -399,8 +422,8 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     return module.emitError("cannot write ")
            << target << ": " << error.message();
   try {
-    if (failed(writeFiles(module, folder.path(), *manifest, constants,
-                          options.codegen)))
+    if (failed(
+            writeFiles(module, folder.path(), *manifest, constants, options)))
       return failure();
     return moveIntoPlace(module, folder.path(), target);
   } catch (const host::Error &error) {

@@ -8,14 +8,15 @@
 #ifndef DIST_LOWERING_BUNDLE_BUNDLE_H
 #define DIST_LOWERING_BUNDLE_BUNDLE_H
 
-#include "lowering/cpu/ObjectCode.h"
+#include "lowering/pipeline/Target.h"
 
 namespace mlir::dist {
 
 struct BundleOptions {
+  const Target *target = nullptr;
   /// Its listener is told of the stages before code generation as well.
   CodegenOptions codegen;
-  /// Lowers plainly, for a program to compare with (--dist-lower-cpu=plain).
+  /// Lowers plainly, for a program to compare with (LowerOptions, Pipeline.h).
   bool plain = false;
 };
 

@@ -1,91 +1,79 @@
-//===- CpuTarget.cpp - What the CPU says of its kernels -------------------===//
+//===- CpuTarget.cpp - The CPU as a target --------------------------------===//
 //
-// The CPU's policies, and the passes that form its kernels:
-// --dist-cpu-select-contractions and --dist-cpu-form-kernels.
+// Its passes in their order, and its file: a shared object.
 //
 //===----------------------------------------------------------------------===//
 
-#include "lowering/buffers/Contraction.h"
-#include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/CpuTarget.h"
+#include "lowering/cpu/ObjectCode.h"
 #include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/Passes.h"
 
 namespace mlir::dist {
-#define GEN_PASS_DEF_DISTCPUFORMKERNELS
-#define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
+#define GEN_PASS_REGISTRATION
 #include "lowering/cpu/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Pairs of types that dist_contract takes.
-static bool isSupported(Type in, Type out) {
-  if (in.isF32())
-    return out.isF32();
-  if (in.isBF16())
-    return out == in || out.isF32();
-  return false;
-}
-
-/// Whether a call pays: a product of matrices, not of a matrix and a vector,
-/// which reads everything once and does well as a loop.
-static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds,
-                         const Machine &machine) {
-  int64_t work = 1, m = 1, n = 1;
-  for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
-    work *= size;
-    if (kind == LoopKind::M)
-      m *= size;
-    if (kind == LoopKind::N)
-      n *= size;
-  }
-  return m > 1 && n > 1 && work >= machine.minContractionWork;
-}
-
 namespace {
 
-struct CpuTarget : KernelTarget {
-  GroupLimits groupLimits() const override {
-    // A cell should stay in the second-level cache, beside what is read and
-    // written. Kernels are compiled as a whole: beyond so many members they
-    // gain nothing.
-    return {/*maxCellBytes=*/machine.l2Bytes / 4, /*maxMembers=*/48};
+struct CpuTarget final : Target {
+  StringRef getName() const override { return "cpu"; }
+
+  int64_t getAlignment() const override { return 64; } // a line of the cache
+
+  void addKernels(OpPassManager &passes) const override {
+    passes.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
+    passes.addPass(createDistCpuFormKernels());
   }
 
-  FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
-                               KernelGroup group,
-                               SmallVector<Value> &scratch) const override {
-    return emitCpuKernel(builder, name, std::move(group), machine, scratch);
+  void addPlainLoops(OpPassManager &passes) const override {
+    passes.addPass(createDistCpuPlainLoops());
   }
 
-  bool isContractionCall(Type in, Type out, const LoopNest &nest,
-                         ArrayRef<LoopKind> kinds) const override {
-    return isSupported(in, out) && isWorthwhile(nest, kinds, machine);
+  void addCode(OpPassManager &passes) const override {
+    passes.addPass(createDistCpuExpandMath());
+    passes.addPass(math::createMathExtendToSupportedTypes());
+    passes.addPass(createDistCpuExpandBf16());
+    passes.addPass(createSCFToControlFlowPass());
+    passes.addPass(memref::createExpandStridedMetadataPass());
+    passes.addPass(createLowerAffinePass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createDistCpuConvertToLLVM());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
   }
 
-private:
-  Machine machine;
-};
-
-struct SelectContractions
-    : dist::impl::DistCpuSelectContractionsBase<SelectContractions> {
-  void runOnOperation() override {
-    if (failed(selectContractions(getOperation(), CpuTarget())))
-      return signalPassFailure();
+  LogicalResult emitProgram(ModuleOp module, StringRef path,
+                            const CodegenOptions &options) const override {
+    return emitSharedObject(module, path, options);
   }
-};
 
-struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
-  void runOnOperation() override {
-    if (failed(formKernels(getOperation(), CpuTarget())))
-      return signalPassFailure();
+  void registerPasses() const override { registerDistLowerCpuPasses(); }
+
+  void registerTranslations(DialectRegistry &registry) const override {
+    registerCodegenTranslations(registry);
   }
 };
 
 } // namespace
+
+const Target &mlir::dist::getCpuTarget() {
+  static const CpuTarget target;
+  return target;
+}

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/kernels/KernelTarget.h"
+#include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,13 +24,13 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 
 /// A hash of everything but locations and the function's name.
-static llvm::hash_code hashKernel(func::FuncOp kernel) {
+static llvm::hash_code hashKernel(FunctionOpInterface kernel) {
   llvm::hash_code hash =
       llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
   DenseMap<Value, unsigned> numbers;
   for (Value argument : kernel.getArguments())
     numbers.try_emplace(argument, numbers.size());
-  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+  kernel.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
                               op->hashProperties());
     for (Value operand : op->getOperands())
@@ -46,11 +47,12 @@ static llvm::hash_code hashKernel(func::FuncOp kernel) {
   return hash;
 }
 
-static bool areEqual(func::FuncOp a, func::FuncOp b) {
+static bool areEqual(FunctionOpInterface a, FunctionOpInterface b) {
   return a.getFunctionType() == b.getFunctionType() &&
          a.getAllArgAttrs() == b.getAllArgAttrs() &&
          OperationEquivalence::isRegionEquivalentTo(
-             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+             &a.getFunctionBody(), &b.getFunctionBody(),
+             OperationEquivalence::IgnoreLocations);
 }
 
 namespace {
@@ -58,9 +60,9 @@ namespace {
 class KernelTable {
 public:
   /// Returns an earlier equal kernel, after erasing `kernel`, or `kernel`.
-  func::FuncOp unique(func::FuncOp kernel) {
-    SmallVector<func::FuncOp, 1> &known = byHash[hashKernel(kernel)];
-    for (func::FuncOp other : known)
+  FunctionOpInterface unique(FunctionOpInterface kernel) {
+    SmallVector<FunctionOpInterface, 1> &known = byHash[hashKernel(kernel)];
+    for (FunctionOpInterface other : known)
       if (areEqual(other, kernel)) {
         kernel.erase();
         return other;
@@ -72,7 +74,7 @@ public:
   unsigned size() const { return count; }
 
 private:
-  DenseMap<size_t, SmallVector<func::FuncOp, 1>> byHash;
+  DenseMap<size_t, SmallVector<FunctionOpInterface, 1>> byHash;
   unsigned count = 0;
 };
 
@@ -191,7 +193,7 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
     operands.push_back(
         memref::ExtractStridedMetadataOp::create(builder, loc, view)
             .getOffset());
-  func::CallOp::create(builder, loc, kernel->function, operands);
+  target.emitCall(builder, loc, kernel->function, operands);
 
   for (Operation *op : llvm::reverse(ops))
     op->erase();
@@ -334,5 +336,7 @@ LogicalResult mlir::dist::formKernels(ModuleOp module,
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
         if ((isa<memref::AllocOp>(op) || isView(&op)) && op.use_empty())
           op.erase();
+  module->setAttr(rt::kKernelsAttr,
+                  Builder(module.getContext()).getI64IntegerAttr(table.size()));
   return success();
 }

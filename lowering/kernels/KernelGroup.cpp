@@ -79,8 +79,7 @@ SmallVector<int> mlir::dist::matchLoops(ArrayRef<Member> members,
 }
 
 /// Whether the loop walks over single elements while the nest's own loops make
-/// strides: as an outer loop it would touch a line of the cache for each
-/// element.
+/// strides (GroupLimits::keepsRowsInside).
 static bool walksColumns(const Member &member, size_t loop) {
   int own = member.shared[loop];
   for (const Access &access : member.nest.accesses) {
@@ -171,7 +170,8 @@ bool mlir::dist::join(KernelGroup &group, const Unit &unit,
     std::swap(trial.members[trial.members.size() - 2], trial.members.back());
   }
   if (trial.members.size() > 1) {
-    for (size_t loop = trial.sizes.size(); loop-- > 0;)
+    for (size_t loop = trial.sizes.size();
+         limits.keepsRowsInside && loop-- > 0;)
       if (llvm::any_of(trial.members, [&](const Member &member) {
             return walksColumns(member, loop);
           }))

@@ -40,6 +40,10 @@ struct GroupLimits {
   int64_t maxCellBytes;
   /// Nests in one kernel.
   size_t maxMembers;
+  /// Whether a shared loop must not walk along rows whose columns a nest's own
+  /// loops walk: where one core runs all iterations, each touches a line of the
+  /// cache for one element.
+  bool keepsRowsInside;
 };
 
 /// Nests that stay together: an op, after the fills of what it accumulates to.

@@ -150,52 +150,6 @@ SmallVector<Run> mlir::dist::formRuns(const KernelGroup &group) {
   return runs;
 }
 
-/// Innermost goes the loop along which most operands are contiguous; reductions
-/// go inside of parallel loops, so that their accumulators stay in registers or
-/// in the cache.
-void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
-                            ArrayRef<unsigned> members) {
-  if (loops.size() < 2)
-    return;
-  auto reduces = [&](const Loop &loop) {
-    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-      if (!group.members[index].nest.parallel[dim])
-        return true;
-    return false;
-  };
-  auto putReductionsInside = [&] {
-    llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
-      return reduces(a) < reduces(b);
-    });
-  };
-  if (llvm::any_of(members, [&](unsigned index) {
-        return group.members[index].nest.isOrdered;
-      }))
-    return putReductionsInside();
-  size_t best = 0;
-  double bestScore = -1e300;
-  for (auto [position, loop] : llvm::enumerate(loops)) {
-    double score = 0;
-    for (auto [index, dim] : llvm::zip_equal(members, loop.dims))
-      for (const Access &access : group.members[index].nest.accesses) {
-        if (!access.linear)
-          continue;
-        int64_t stride = access.strides[dim];
-        double weight = access.writes ? 3 : 1;
-        score += weight * (stride == 1 ? 2 : stride == 0 ? 1 : -1);
-      }
-    score *= std::min<int64_t>(loop.size, 16);
-    if (score >= bestScore) {
-      bestScore = score;
-      best = position;
-    }
-  }
-  Loop innermost = loops[best];
-  loops.erase(loops.begin() + best);
-  putReductionsInside();
-  loops.push_back(innermost);
-}
-
 /// Joins loops that walk over memory as one.
 void mlir::dist::coalesceLoops(const KernelGroup &group,
                                SmallVector<Loop> &loops,

@@ -40,12 +40,6 @@ DenseMap<Value, int64_t> shrinkScratch(KernelGroup &group,
 /// Splits the members into runs with equal inner loops.
 SmallVector<Run> formRuns(const KernelGroup &group);
 
-/// Innermost goes the loop along which most operands are contiguous; reductions
-/// go inside of parallel loops, so that their accumulators stay in registers or
-/// in the cache.
-void orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
-                ArrayRef<unsigned> members);
-
 /// Joins loops that walk over memory as one.
 void coalesceLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                    ArrayRef<unsigned> members);

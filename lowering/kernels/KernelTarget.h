@@ -13,12 +13,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::dist {
 
 /// A kernel, and what to call it with.
 struct Kernel {
-  func::FuncOp function;
+  FunctionOpInterface function;
   /// Buffers (arguments flattened to one dimension), in the order of the first
   /// arguments.
   SmallVector<Value> roots;
@@ -35,13 +36,19 @@ public:
   /// What pays in a group.
   virtual GroupLimits groupLimits() const = 0;
 
-  /// Writes `group` as a function at the end of the builder's block. `scratch`
+  /// Writes `group` as a function of the module at whose end the builder is.
+  /// Equal kernels become one, so it hangs on `group` alone. `scratch`
   /// are roots that no one else uses and that shrink to what one iteration of
   /// the shared loops needs, where that is possible; on return it holds those
   /// that did.
   virtual FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
                                        KernelGroup group,
                                        SmallVector<Value> &scratch) const = 0;
+
+  /// Calls a kernel with what Kernel lists: a call or a launch.
+  virtual void emitCall(OpBuilder &builder, Location loc,
+                        FunctionOpInterface kernel,
+                        ValueRange operands) const = 0;
 
   /// Whether the target's library does this contraction, and better than a
   /// kernel of loops. `kinds` is the kind of each loop of `nest`.

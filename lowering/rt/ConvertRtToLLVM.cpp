@@ -174,13 +174,6 @@ static void addParameters(Call &call, HaloExchangeOp op) {
   call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
   call.i64(op.getLow()).i64(op.getHigh());
 }
-static void addParameters(Call &call, SendOp op) {
-  call.i64(op.getTarget()).i64(countOf(op.getInput()));
-}
-static void addParameters(Call &call, RecvOp op) {
-  call.i64(op.getSource()).i64(countOf(op.getInit()));
-}
-
 namespace {
 
 template <typename Op> struct LowerCollective : RuntimePattern<Op> {
@@ -230,23 +223,6 @@ struct LowerStreamWait : RuntimePattern<StreamWaitOp> {
     Call(symbols, rewriter, op)
         .i32(op.getStream())
         .add(adaptor.getEvent())
-        .emit();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-struct LowerCopy : RuntimePattern<CopyOp> {
-  using RuntimePattern::RuntimePattern;
-  LogicalResult
-  matchAndRewrite(CopyOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<MemRefType>(op.getInput().getType());
-    Call(symbols, rewriter, op)
-        .i32(op.getStream())
-        .i64(type.getNumElements() * getElementBytes(type.getElementType()))
-        .add(getPointer(rewriter, op.getInput(), adaptor.getInput()))
-        .add(getPointer(rewriter, op.getInit(), adaptor.getInit()))
         .emit();
     rewriter.eraseOp(op);
     return success();
@@ -345,8 +321,7 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
       .add<LowerCollective<AllReduceOp>, LowerCollective<AllGatherOp>,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
-           LowerCollective<HaloExchangeOp>, LowerCollective<SendOp>,
-           LowerCollective<RecvOp>, LowerEventRecord, LowerStreamWait,
-           LowerCopy, LowerContract, LowerCommIndex, LowerCheck, LowerFail>(
-          converter, symbols);
+           LowerCollective<HaloExchangeOp>, LowerEventRecord, LowerStreamWait,
+           LowerContract, LowerCommIndex, LowerCheck, LowerFail>(converter,
+                                                                 symbols);
 }

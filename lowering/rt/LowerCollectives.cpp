@@ -51,6 +51,8 @@ private:
   void lowerSlice(AllSliceOp op);
   /// The communicator of these axes, numbered when first seen.
   int32_t getComm(ArrayAttr axes);
+  /// The place of this rank in the group that `axes` make.
+  Value createIndex(Location loc, ArrayAttr axes);
   /// The place of a new entry for the manifest.
   int32_t addSite(CollectiveOpInterface op, ArrayAttr axes);
   /// A Call in place of `op`, over the group that `axes` make, with the
@@ -75,6 +77,14 @@ private:
 
 int32_t Lowering::getComm(ArrayAttr axes) {
   return comms.insert({axes, int32_t(comms.size())}).first->second;
+}
+
+Value Lowering::createIndex(Location loc, ArrayAttr axes) {
+  auto index = rt::CommIndexOp::create(rewriter, loc, rewriter.getIndexType(),
+                                       getComm(axes));
+  index->setAttr(rt::kGroupSizeAttr, rewriter.getIndexAttr(getGroupSize(
+                                         getAxisRefs(axes), mesh.getAxes())));
+  return index;
 }
 
 int32_t Lowering::addSite(CollectiveOpInterface op, ArrayAttr axes) {
@@ -127,8 +137,7 @@ void Lowering::lowerSlice(AllSliceOp op) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  Value index = rt::CommIndexOp::create(rewriter, loc, rewriter.getIndexType(),
-                                        getComm(op.getAxesAttr()));
+  Value index = createIndex(loc, op.getAxesAttr());
   Value rows = arith::ConstantIndexOp::create(rewriter, loc,
                                               type.getDimSize(op.getDim()));
   Value start = arith::MulIOp::create(rewriter, loc, index, rows);
@@ -282,8 +291,7 @@ LogicalResult Lowering::lower(Operation *op) {
   }
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     rewriter.setInsertionPoint(op);
-    rewriter.replaceOpWithNewOp<rt::CommIndexOp>(op, rewriter.getIndexType(),
-                                                 getComm(index.getAxesAttr()));
+    rewriter.replaceOp(op, createIndex(op->getLoc(), index.getAxesAttr()));
     return success();
   }
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))

@@ -260,18 +260,6 @@ LogicalResult HaloExchangeOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Streams
-//===----------------------------------------------------------------------===//
-
-LogicalResult CopyOp::verify() {
-  if (failed(verifyBuffer(*this, getInput())) ||
-      failed(verifyBuffer(*this, getInit())) ||
-      failed(verifyElementTypes(*this, getInput(), getInit())))
-    return failure();
-  return verifySameCount(*this, getInput(), getInit());
-}
-
-//===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
 

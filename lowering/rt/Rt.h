@@ -51,6 +51,11 @@ inline constexpr llvm::StringLiteral kCommunicatorsAttr = "rt.communicators";
 inline constexpr llvm::StringLiteral kCollectivesAttr = "rt.collectives";
 inline constexpr llvm::StringLiteral kConstantsAttr = "rt.constants";
 inline constexpr llvm::StringLiteral kChecksAttr = "rt.checks";
+/// The number of kernels that were formed, for whoever asks.
+inline constexpr llvm::StringLiteral kKernelsAttr = "rt.kernels";
+
+/// On rt.comm_index: how many members the group has.
+inline constexpr llvm::StringLiteral kGroupSizeAttr = "rt.group_size";
 
 /// Events are 0 to this.
 inline constexpr int32_t kMaxEvent = 4095;

@@ -221,48 +221,6 @@ def Rt_HaloExchangeOp : Rt_CollectiveOp<"halo_exchange",
   }];
 }
 
-def Rt_SendOp : Rt_Op<"send", [Rt_CollectiveOpInterface]> {
-  let summary = "Gives a buffer to one member, which receives it";
-  let description = [{
-    Matched in order per sender, receiver, communicator and stream.
-    ```mlir
-    rt.send comm 0 site 3 stream 1 target 2 ins(%0 : memref<8xf32>)
-    ```
-  }];
-  let arguments = (ins Rt_Index:$comm, Rt_Index:$site,
-                       DefaultValuedAttr<Rt_Stream, "0">:$stream,
-                       Rt_Size:$target, Arg<AnyMemRef, "", [MemRead]>:$input);
-  let assemblyFormat = [{
-    `comm` $comm `site` $site (`stream` $stream^)? `target` $target
-    `ins` `(` $input `:` type($input) `)` attr-dict
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::Value getSent() { return getInput(); }
-    ::mlir::Value getReceived() { return {}; }
-  }];
-}
-
-def Rt_RecvOp : Rt_Op<"recv", [Rt_CollectiveOpInterface]> {
-  let summary = "Receives a buffer from one member, which sends it";
-  let description = [{
-    ```mlir
-    rt.recv comm 0 site 3 stream 1 source 2 outs(%0 : memref<8xf32>)
-    ```
-  }];
-  let arguments = (ins Rt_Index:$comm, Rt_Index:$site,
-                       DefaultValuedAttr<Rt_Stream, "0">:$stream,
-                       Rt_Size:$source,
-                       Arg<AnyMemRef, "", [MemWrite]>:$init);
-  let assemblyFormat = [{
-    `comm` $comm `site` $site (`stream` $stream^)? `source` $source
-    `outs` `(` $init `:` type($init) `)` attr-dict
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::Value getSent() { return {}; }
-    ::mlir::Value getReceived() { return getInit(); }
-  }];
-}
-
 //===----------------------------------------------------------------------===//
 // Streams
 //===----------------------------------------------------------------------===//
@@ -288,24 +246,6 @@ def Rt_StreamWaitOp : Rt_Op<"stream_wait"> {
   let summary = "Later work on a stream starts after an event";
   let arguments = (ins Rt_EventType:$event, Rt_Stream:$stream);
   let assemblyFormat = "$event `stream` $stream attr-dict";
-}
-
-def Rt_CopyOp : Rt_Op<"copy"> {
-  let summary = "Copies a buffer, in the order of a stream";
-  let description = [{
-    ```mlir
-    rt.copy stream 1 ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>)
-    ```
-    Both buffers are contiguous, of one type of elements and one size.
-  }];
-  let arguments = (ins DefaultValuedAttr<Rt_Stream, "0">:$stream,
-                       Arg<AnyMemRef, "", [MemRead]>:$input,
-                       Arg<AnyMemRef, "", [MemWrite]>:$init);
-  let assemblyFormat = [{
-    (`stream` $stream^)? `ins` `(` $input `:` type($input) `)`
-    `outs` `(` $init `:` type($init) `)` attr-dict
-  }];
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,8 +27,10 @@ FailureOr<ScheduleOp> mlir::dist::findSchedule(ModuleOp module,
       return schedule;
   InFlightDiagnostic diagnostic = emitError(module.getLoc());
   if (name.empty())
-    diagnostic << "there are " << schedules.size()
-               << " schedules; choose one with schedule=NAME of ";
+    diagnostic
+        << "there are " << schedules.size()
+        << " schedules; choose one by its name (--schedule-name NAME, or "
+           "schedule=NAME of the pass) of ";
   else
     diagnostic << "there is no schedule @" << name << ", but ";
   llvm::interleaveComma(schedules, diagnostic, [&](ScheduleOp schedule) {

@@ -112,12 +112,20 @@ void Arguments::checkUnchanged() const {
 // Executor
 //===----------------------------------------------------------------------===//
 
-/// Gives the rank its arguments, result buffers and scratch.
+/// Gives the rank its arguments, result buffers and scratch. Throws Error.
 void Executor::prepare(dist_rank &rank) {
   const Manifest &manifest = program.manifest;
+  Backend &backend = rank.backend;
+  bool isHost = backend.sharesHostMemory();
   auto allocate = [&](int64_t bytes) {
-    owners.push_back(rank.backend.allocate(bytes));
+    owners.push_back(backend.allocate(bytes));
     return owners.back().get();
+  };
+  auto upload = [&](const void *from, int64_t bytes) {
+    void *to = allocate(bytes);
+    if (!backend.upload(to, from, bytes))
+      throw Error("copying an argument to the memory of the backend failed");
+    return to;
   };
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
@@ -127,23 +135,41 @@ void Executor::prepare(dist_rank &rank) {
         source.dtype == desc.dtype
             ? contiguousSlice(manifest.mesh, desc, rank.index, source)
             : nullptr;
-    if (slice &&
-        reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) == 0) {
+    if (slice && !isHost) {
+      args.push_back(upload(slice, desc.localBytes()));
+    } else if (slice &&
+               reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) ==
+                   0) {
       args.push_back(const_cast<char *>(slice));
-      continue;
+    } else if (isHost) {
+      args.push_back(allocate(desc.localBytes()));
+      readSlice(manifest.mesh, desc, rank.index, source, args.back());
+    } else {
+      std::shared_ptr<void> part = dist::allocate(desc.localBytes());
+      readSlice(manifest.mesh, desc, rank.index, source, part.get());
+      args.push_back(upload(part.get(), desc.localBytes()));
     }
-    void *local = allocate(desc.localBytes());
-    readSlice(manifest.mesh, desc, rank.index, source, local);
-    args.push_back(local);
   }
   for (const TensorDesc &desc : manifest.results) {
     results.push_back(allocate(desc.localBytes()));
-    result.parts.push_back(
-        {desc.dtype, desc.localShape, results.back(), owners.back()});
+    std::shared_ptr<void> part =
+        isHost ? owners.back() : dist::allocate(desc.localBytes());
+    result.parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
   arena = allocate(manifest.arenaBytes);
   status = static_cast<int64_t *>(
       allocate((1 + manifest.checks.size()) * sizeof(int64_t)));
+}
+
+/// Brings the results to where the host reads them.
+bool Executor::takeResults(dist_rank &rank) {
+  if (rank.backend.sharesHostMemory())
+    return true;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!rank.backend.download(result.parts[i].data, results[i],
+                               result.parts[i].bytes()))
+      return false;
+  return true;
 }
 
 static int64_t nowNanos() {
@@ -159,11 +185,9 @@ int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
     int64_t start = nowNanos();
     int32_t failed = rank.callMain(program.entry, args.data(), results.data(),
                                    arena, status);
-    for (int32_t stream = 1; stream < numStreams; ++stream)
-      rank.backend.streamSync(stream);
     if (failed)
       return failed;
     result.repetitions.push_back({start, nowNanos()});
   }
-  return 0;
+  return takeResults(rank) ? 0 : 1;
 }

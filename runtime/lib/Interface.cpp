@@ -118,19 +118,9 @@ static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
                                 dtypeName(call.dtype));
     break;
   case CollectiveKind::Broadcast:
-    if (!checkPlace(rank, call, "root", call.peer))
+    if (!checkPlace(rank, call, "root", call.root))
       return false;
     break;
-  case CollectiveKind::Send:
-  case CollectiveKind::Recv: {
-    if (!checkPlace(rank, call, "peer", call.peer))
-      return false;
-    if (rank->topology.comms[call.comm].place[rank->index] == call.peer)
-      return rank->backend.fail(std::string(collectiveName(call.kind)) +
-                                ": peer " + std::to_string(call.peer) +
-                                " is the rank itself");
-    break;
-  }
   case CollectiveKind::Permute:
     if (!checkPairs(rank, call))
       return false;
@@ -180,15 +170,6 @@ int32_t dist_stream_wait(dist_rank *rank, int32_t stream, int32_t event) {
   bool ok = guarded(rank, [&] {
     return checkEvent(rank, event) && checkStream(rank, stream) &&
            rank->backend.streamWait(stream, event);
-  });
-  return finish(rank, ok);
-}
-
-int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
-                  const void *in, void *out) {
-  bool ok = guarded(rank, [&] {
-    return checkStream(rank, stream) &&
-           rank->backend.copy(stream, bytes, in, out);
   });
   return finish(rank, ok);
 }
@@ -247,7 +228,7 @@ int32_t dist_broadcast(dist_rank *rank, int32_t comm, int32_t stream,
                        const void *in, void *out) {
   CollectiveCall call =
       makeCall(CollectiveKind::Broadcast, comm, stream, site, in, out);
-  call.peer = root;
+  call.root = root;
   call.whole = count;
   return run(rank, call, dtype);
 }
@@ -260,25 +241,6 @@ int32_t dist_collective_permute(dist_rank *rank, int32_t comm, int32_t stream,
       makeCall(CollectiveKind::Permute, comm, stream, site, in, out);
   call.numPairs = num_pairs;
   call.pairs = pairs;
-  call.whole = count;
-  return run(rank, call, dtype);
-}
-
-int32_t dist_send(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
-                  int32_t dtype, int64_t target, int64_t count,
-                  const void *in) {
-  CollectiveCall call =
-      makeCall(CollectiveKind::Send, comm, stream, site, in, nullptr);
-  call.peer = target;
-  call.whole = count;
-  return run(rank, call, dtype);
-}
-
-int32_t dist_recv(dist_rank *rank, int32_t comm, int32_t stream, int32_t site,
-                  int32_t dtype, int64_t source, int64_t count, void *out) {
-  CollectiveCall call =
-      makeCall(CollectiveKind::Recv, comm, stream, site, nullptr, out);
-  call.peer = source;
   call.whole = count;
   return run(rank, call, dtype);
 }

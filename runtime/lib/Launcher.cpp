@@ -6,39 +6,46 @@
 
 #include "dist/Launcher.h"
 #include "ThreadsLauncher.h"
+#include "Trace.h"
 #include "dist/Slices.h"
 
 #include <algorithm>
 
 using namespace dist;
 
-namespace {
+/// Those of this build: a new backend is one line here.
+static const BackendLauncher *const launchers[] = {&threadsLauncher()};
 
-struct Backend {
-  const char *name;
-  std::vector<RankResult> (*launch)(const Program &, const Arguments &,
-                                    const RunOptions &);
-};
-
-} // namespace
-
-static constexpr Backend backends[] = {{"threads", launchThreads}};
-
-static const Backend &findBackend(const std::string &name) {
+static const BackendLauncher &findLauncher(const std::string &name) {
   std::string known;
-  for (const Backend &backend : backends) {
-    if (name == backend.name)
-      return backend;
-    known += std::string(known.empty() ? "" : ", ") + backend.name;
+  for (const BackendLauncher *launcher : launchers) {
+    if (name == launcher->name())
+      return *launcher;
+    known += std::string(known.empty() ? "" : ", ") + launcher->name();
   }
   throw Error("--backend " + name + ": not in this build; known is " + known);
 }
 
-void dist::checkBackend(const std::string &name) { findBackend(name); }
+void dist::checkBackend(const std::string &name) { findLauncher(name); }
 
-static RunResult collect(const Manifest &manifest,
-                         std::vector<RankResult> ranks, bool keepParts) {
-  RunResult result;
+std::string dist::targetOf(const std::string &backend) {
+  return findLauncher(backend).target();
+}
+
+Topology dist::topologyOf(const Manifest &manifest) {
+  Topology topology;
+  topology.mesh = manifest.mesh;
+  for (const std::vector<AxisRef> &refs : manifest.communicators)
+    topology.comms.emplace_back(manifest.mesh, refs);
+  for (const CollectiveDesc &site : manifest.collectives)
+    topology.sites.push_back(site.scope);
+  for (const CheckDesc &check : manifest.checks)
+    topology.checks.push_back({check.message, check.hasValue});
+  return topology;
+}
+
+static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
+                    bool keepParts, RunResult &result) {
   for (size_t i = 0; i < manifest.results.size(); ++i) {
     const TensorDesc &desc = manifest.results[i];
     RunResult::Output output{
@@ -62,19 +69,28 @@ static RunResult collect(const Manifest &manifest,
     }
     result.seconds.push_back((end - start) * 1e-9);
   }
-  return result;
 }
 
 RunResult dist::launch(const Program &program, const Inputs &inputs,
                        const RunOptions &options) {
-  const Backend &backend = findBackend(options.backend);
+  const BackendLauncher &launcher = findLauncher(options.backend);
+  const Manifest &manifest = program.manifest;
+  if (manifest.target != launcher.target())
+    throw Error("the program is compiled for target " + manifest.target +
+                ", but --backend " + options.backend + " runs those for " +
+                launcher.target());
   if (options.repeat < 1)
     throw Error("repeat " + std::to_string(options.repeat) +
                 ": must be at least 1");
   Arguments arguments(program, inputs, options.weights);
-  RunResult result =
-      collect(program.manifest, backend.launch(program, arguments, options),
-              options.keepParts);
+  RanksResult ranks = launcher.run(program, arguments, options);
   arguments.checkUnchanged();
+  RunResult result;
+  result.isRoot = launcher.isRoot();
+  if (!result.isRoot)
+    return result;
+  if (!options.trace.empty())
+    writeTrace(options.trace, ranks.trace, manifest);
+  collect(manifest, std::move(ranks.ranks), options.keepParts, result);
   return result;
 }

@@ -30,9 +30,6 @@ Program dist::loadBundle(const std::string &folder) {
   program.folder = folder;
   const Manifest &manifest = program.manifest =
       Manifest::read((fs::path(folder) / "manifest.json").string());
-  if (manifest.target != "cpu")
-    throw Error(folder + ": compiled for target " + manifest.target +
-                ", which this program does not run");
   std::string path = fs::absolute(fs::path(folder) / manifest.program).string();
   check(path, mapFile(path).text(), manifest.programChecksum);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -9,9 +9,8 @@ using namespace dist;
 
 const char *dist::collectiveName(CollectiveKind kind) {
   static const char *const names[] = {
-      "all_reduce",    "all_gather", "reduce_scatter",
-      "all_to_all",    "broadcast",  "collective_permute",
-      "halo_exchange", "send",       "recv"};
+      "all_reduce", "all_gather",         "reduce_scatter", "all_to_all",
+      "broadcast",  "collective_permute", "halo_exchange"};
   return names[static_cast<int32_t>(kind)];
 }
 
@@ -49,13 +48,7 @@ std::string dist::toString(const CollectiveCall &call,
               std::to_string(call.pairs[2 * i + 1]);
     break;
   case CollectiveKind::Broadcast:
-    text += number("root", call.peer) + number("count", call.whole);
-    break;
-  case CollectiveKind::Send:
-    text += number("count", call.whole) + number("target", call.peer);
-    break;
-  case CollectiveKind::Recv:
-    text += number("count", call.whole) + number("source", call.peer);
+    text += number("root", call.root) + number("count", call.whole);
     break;
   case CollectiveKind::AllReduce:
     text += number("count", call.whole);
@@ -83,7 +76,7 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
       static_cast<uint64_t>(call.splitFirst) << 24 |
       static_cast<uint64_t>(static_cast<uint32_t>(call.site)) << 32);
   for (int64_t field : {call.outer, call.whole, call.inner, call.middle,
-                        call.concatWhole, call.low, call.high, call.peer})
+                        call.concatWhole, call.low, call.high, call.root})
     mix(field);
   for (int64_t i = 0; i < 2 * call.numPairs; ++i)
     mix(call.pairs[i]);
@@ -108,10 +101,6 @@ int64_t dist::bytesSent(const CollectiveCall &call, const Communicator &comm) {
   case CollectiveKind::Broadcast:
   case CollectiveKind::Permute:
     return p == 1 ? 0 : whole;
-  case CollectiveKind::Send:
-    return whole;
-  case CollectiveKind::Recv:
-    return 0;
   }
   return 0;
 }
@@ -125,17 +114,24 @@ std::string Topology::describe(int64_t rank) const {
 }
 
 bool dist_rank::check() {
-  if (!status || status[0] == 0)
+  if (!status)
     return true;
-  size_t which = status[0] - 1;
+  int64_t first, judged = 0;
+  if (!backend.readStatus(status, first))
+    return false;
+  if (first == 0)
+    return true;
+  size_t which = first - 1;
   if (which >= topology.checks.size())
     return backend.fail("check " + std::to_string(which) +
                         " of the program failed, which its manifest does not "
                         "have");
   const Check &check = topology.checks[which];
-  return backend.fail(check.hasValue ? check.message + ", not " +
-                                           std::to_string(status[1 + which])
-                                     : check.message);
+  if (!backend.readStatus(status + first, judged))
+    return false;
+  return backend.fail(check.hasValue
+                          ? check.message + ", not " + std::to_string(judged)
+                          : check.message);
 }
 
 int32_t dist_rank::callMain(dist_main_fn entry, void *const *args,
@@ -150,7 +146,11 @@ int32_t dist_rank::callMain(dist_main_fn entry, void *const *args,
     returned = true;
   }
   leave = nullptr;
-  bool ok = returned && check();
+  // Also where the program was left: what streams do must not outlast it.
+  bool synced = true;
+  for (int32_t stream = 0; stream < numStreams; ++stream)
+    synced &= backend.streamSync(stream);
+  bool ok = returned && synced && check();
   status = nullptr;
   return ok ? 0 : 1;
 }

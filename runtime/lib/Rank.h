@@ -29,9 +29,7 @@ enum class CollectiveKind : int32_t {
   AllToAll,
   Broadcast,
   Permute,
-  Halo,
-  Send,
-  Recv
+  Halo
 };
 
 /// "all_reduce", ...
@@ -56,8 +54,8 @@ struct CollectiveCall {
   int64_t concatWhole = 1;
   // halo_exchange
   int64_t low = 0, high = 0;
-  /// broadcast's root, send's target, recv's source.
-  int64_t peer = 0;
+  /// broadcast's root.
+  int64_t root = 0;
   // collective_permute
   int64_t numPairs = 0;
   const int64_t *pairs = nullptr;
@@ -110,6 +108,17 @@ struct Topology {
   std::string describe(int64_t rank) const;
 };
 
+/// What a rank did, for a trace: nanoseconds of the steady clock.
+struct TraceEvent {
+  std::string name;
+  int64_t rank;
+  int32_t stream;
+  int32_t site; // -1: none
+  int64_t startNanos, endNanos;
+  int64_t bytes; // sent by this rank; 0 for contractions
+  double flops;  // 0 for collectives
+};
+
 /// The machine on which one rank works. Each function returns whether it
 /// succeeded; after false the run has failed.
 class Backend {
@@ -120,8 +129,6 @@ public:
   virtual bool collective(const CollectiveCall &call) = 0;
   /// On stream 0.
   virtual bool contract(const ContractCall &call) = 0;
-  virtual bool copy(int32_t stream, int64_t bytes, const void *in,
-                    void *out) = 0;
 
   // Streams.
   virtual bool eventRecord(int32_t event, int32_t stream) = 0;
@@ -129,8 +136,21 @@ public:
   /// Blocks the host until all work of `stream` is done.
   virtual bool streamSync(int32_t stream) = 0;
 
+  // Memory.
   /// Memory that the backend computes on, zeroed, aligned as dist_main demands.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// Whether that is the host's memory, so that what lies there can be computed
+  /// on and read where it lies; if not, all goes through the three below.
+  virtual bool sharesHostMemory() const = 0;
+  /// Copies from the host's memory to the backend's, and back. Both return when
+  /// it is done; `download` sees the work of streams that have been synced.
+  virtual bool upload(void *to, const void *from, int64_t bytes) = 0;
+  virtual bool download(void *to, const void *from, int64_t bytes) = 0;
+  /// Sets `value` to status word `word` (runtime.h) of a program: at least what
+  /// the work before the last streamSync left there. A backend whose work runs
+  /// behind the host's need not wait for it: all streams are synced before the
+  /// word is asked for the last time.
+  virtual bool readStatus(const int64_t *word, int64_t &value) = 0;
 
   // The run.
   /// Waits until all ranks of the run are here.
@@ -149,14 +169,14 @@ struct dist_rank {
             dist::Backend &backend)
       : topology(topology), index(index), backend(backend) {}
 
-  /// Calls dist_main; a failing call below it comes back here, and so does a
-  /// check that did not hold. `status` as dist_main takes it. Returns 0, or
-  /// non-zero if the run has failed.
+  /// Calls dist_main and waits for all streams; a failing call below it comes
+  /// back here, and so does a check that did not hold. `status` as dist_main
+  /// takes it. Returns 0, or non-zero if the run has failed.
   int32_t callMain(dist_main_fn entry, void *const *args, void *const *results,
                    void *arena, int64_t *status);
 
-  /// Fails the run if a check of the program has not held; returns whether all
-  /// have.
+  /// Fails the run if a check of the program has not held, as far as the
+  /// backend knows yet (readStatus); returns whether all have.
   bool check();
 
   const dist::Topology &topology;

@@ -7,8 +7,6 @@
 
 #include "ThreadRank.h"
 
-#include <cstring>
-
 using namespace dist;
 
 Channel &ThreadRank::channelOf(const CollectiveCall &call) {
@@ -100,43 +98,11 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
   return meet(channel, what) || channel.visitors.outlast();
 }
 
-bool ThreadRank::pointToPoint(Channel &channel, const CollectiveCall &call) {
-  const Communicator &comm = topology.comms[call.comm];
-  int64_t me = comm.place[index];
-  std::function<std::string()> what = [this, &call] { return waitsIn(call); };
-  if (call.kind == CollectiveKind::Send) {
-    Mailbox &box = channel.mailbox(me, call.peer);
-    uint32_t seen = box.taken.load();
-    box.call = call;
-    box.posted.advance();
-    return run.waiting.wait(box.taken, seen, what) || box.visitors.outlast();
-  }
-  Mailbox &box = channel.mailbox(call.peer, me);
-  if (!run.waiting.wait(box.posted, box.taken.load(), what))
-    return false;
-  if (box.call.dtype != call.dtype || box.call.whole != call.whole) {
-    const std::vector<int64_t> &members = comm.members[comm.group[index]];
-    return fail("receives " + toString(call, topology.sites) + ", but " +
-                topology.describe(members[call.peer]) + " sends " +
-                toString(box.call, topology.sites));
-  }
-  if (!box.visitors.enter(run.waiting))
-    return false;
-  std::memcpy(call.out, box.call.in, call.whole * dtypeBytes(call.dtype));
-  box.visitors.leave();
-  emulateLink(box.call, nowNanos());
-  box.taken.advance();
-  return true;
-}
-
 /// On the thread of the call's stream.
 bool ThreadRank::perform(const CollectiveCall &call) {
   int64_t start = rank.tracing ? nowNanos() : 0;
   Channel &channel = channelOf(call);
-  bool ok =
-      call.kind == CollectiveKind::Send || call.kind == CollectiveKind::Recv
-          ? pointToPoint(channel, call)
-          : together(channel, call);
+  bool ok = together(channel, call);
   if (rank.tracing)
     work[call.stream].trace.push_back(
         {collectiveName(call.kind), index, call.stream, call.site, start,

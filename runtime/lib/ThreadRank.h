@@ -52,30 +52,14 @@ private:
   std::atomic<int> count{0};
 };
 
-/// A message on its way: the sender waits until it is taken.
-struct Mailbox {
-  Word posted, taken;
-  Visitors visitors;
-  CollectiveCall call;
-};
-
 /// Where a group meets on one stream.
 struct Channel {
-  explicit Channel(int64_t members)
-      : slots(members), mailboxes(members * members) {}
+  explicit Channel(int64_t members) : slots(members) {}
 
   struct alignas(64) Slot {
     uint64_t print = 0;
     CollectiveCall call;
   };
-
-  Mailbox &mailbox(int64_t from, int64_t to) {
-    std::lock_guard<std::mutex> lock(mutex);
-    std::unique_ptr<Mailbox> &box = mailboxes[from * slots.size() + to];
-    if (!box)
-      box = std::make_unique<Mailbox>();
-    return *box;
-  }
 
   Word turn;
   std::atomic<uint32_t> arrived{0};
@@ -83,10 +67,6 @@ struct Channel {
   /// When the last member arrived.
   int64_t lastArrival = 0;
   std::vector<Slot> slots;
-
-private:
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Mailbox>> mailboxes;
 };
 
 /// A communication stream: a thread that does tasks in order.
@@ -107,12 +87,18 @@ public:
 
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;
-  bool copy(int32_t stream, int64_t bytes, const void *in, void *out) override;
   bool eventRecord(int32_t event, int32_t stream) override;
   bool streamWait(int32_t stream, int32_t event) override;
   bool streamSync(int32_t stream) override;
   std::shared_ptr<void> allocate(int64_t bytes) override {
     return dist::allocate(bytes);
+  }
+  bool sharesHostMemory() const override { return true; }
+  bool upload(void *to, const void *from, int64_t bytes) override;
+  bool download(void *to, const void *from, int64_t bytes) override;
+  bool readStatus(const int64_t *word, int64_t &value) override {
+    value = *word;
+    return true;
   }
   bool meet() override;
   bool fail(const std::string &message) override {
@@ -138,7 +124,6 @@ private:
   bool meet(Channel &channel, const std::function<std::string()> &what);
   bool perform(const CollectiveCall &call);
   bool together(Channel &channel, const CollectiveCall &call);
-  bool pointToPoint(Channel &channel, const CollectiveCall &call);
   bool agree(const Channel &channel, const CollectiveCall &call);
   void emulateLink(const CollectiveCall &call, int64_t start);
   Channel &channelOf(const CollectiveCall &call);

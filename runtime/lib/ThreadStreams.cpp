@@ -115,19 +115,6 @@ bool ThreadRank::streamSync(int32_t stream) {
   return waitFor(stream, streams[stream]->submitted.load());
 }
 
-bool ThreadRank::copy(int32_t stream, int64_t bytes, const void *in,
-                      void *out) {
-  if (stream == 0) {
-    std::memcpy(out, in, bytes);
-    return true;
-  }
-  submit(stream, [=] {
-    std::memcpy(out, in, bytes);
-    return true;
-  });
-  return true;
-}
-
 void ThreadRank::closeStreams() {
   for (int32_t i = 1; i < numStreams; ++i) {
     if (!streams[i])

@@ -9,6 +9,7 @@
 #include "ThreadRank.h"
 #include "dist/Signals.h"
 
+#include <cstring>
 #include <exception>
 #include <pthread.h>
 
@@ -44,6 +45,16 @@ Channel &ThreadsRun::channel(int32_t comm, int64_t group, int32_t stream) {
     channel = std::make_unique<Channel>(comm < 0 ? places.mesh.size()
                                                  : places.comms[comm].size);
   return *channel;
+}
+
+bool ThreadRank::upload(void *to, const void *from, int64_t bytes) {
+  memcpy(to, from, bytes);
+  return true;
+}
+
+bool ThreadRank::download(void *to, const void *from, int64_t bytes) {
+  memcpy(to, from, bytes);
+  return true;
 }
 
 bool ThreadRank::meet() {

@@ -25,17 +25,6 @@ namespace dist {
 
 struct Channel;
 
-/// What a rank did, for a trace: nanoseconds of the steady clock.
-struct TraceEvent {
-  std::string name;
-  int64_t rank;
-  int32_t stream;
-  int32_t site; // -1: none
-  int64_t startNanos, endNanos;
-  int64_t bytes; // sent by this rank; 0 for contractions
-  double flops;  // 0 for collectives
-};
-
 /// One run of a program: its ranks, and where they meet.
 class ThreadsRun {
 public:

@@ -3,7 +3,7 @@
 #ifndef DIST_LIB_TRACE_H
 #define DIST_LIB_TRACE_H
 
-#include "ThreadsBackend.h"
+#include "Rank.h"
 #include "dist/Manifest.h"
 
 namespace dist {

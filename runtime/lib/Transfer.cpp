@@ -190,7 +190,7 @@ void dist::transfer(const CollectiveCall &call, const Communicator &comm,
     return allToAll(call, comm, buffers, me);
   case CollectiveKind::Broadcast: {
     // Others read the root's operand; the root may have it in place.
-    const char *in = buffers.ins[call.peer];
+    const char *in = buffers.ins[call.root];
     if (in != buffers.outs[me])
       std::memcpy(buffers.outs[me], in, call.whole * dtypeBytes(call.dtype));
     return;
@@ -199,8 +199,5 @@ void dist::transfer(const CollectiveCall &call, const Communicator &comm,
     return permute(call, buffers, me);
   case CollectiveKind::Halo:
     return haloExchange(call, comm, buffers, me);
-  case CollectiveKind::Send:
-  case CollectiveKind::Recv:
-    return; // not of a group
   }
 }

@@ -20,7 +20,7 @@ struct GroupBuffers {
   std::vector<char *> outs;
 };
 
-/// The part of `me` in `call`, which is any kind but send and receive. Writes
+/// The part of `me` in `call`. Writes
 /// its own output; for all_reduce its share of every member's output instead.
 void transfer(const CollectiveCall &call, const Communicator &comm,
               const GroupBuffers &buffers, int64_t me);

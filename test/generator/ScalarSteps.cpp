@@ -1,6 +1,7 @@
 //===- ScalarSteps.cpp - Scalar ops of arith and math ---------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "test/generator/ScalarCode.h"
@@ -306,6 +307,13 @@ static Function getMath(Operation *op) {
 }
 
 LogicalResult mlir::dist::test::makeStep(Operation *op, ScalarStep &step) {
+  if (isa<cf::AssertOp>(op)) {
+    step.run = [](Step s, Scalar *r, Context c) {
+      if (!XI && c.error->empty())
+        *c.error = "an assertion does not hold";
+    };
+    return success();
+  }
   if (op->getNumResults() == 0)
     return failure();
   step.type = getElementTypeOrSelf(op->getResult(0).getType());

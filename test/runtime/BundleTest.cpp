@@ -63,9 +63,12 @@ TEST(Bundle, MalformedOnesGiveErrors) {
                "axis tp is used twice, or two of its parts overlap"));
   other = makeManifest();
   other.target = "cuda";
-  EXPECT_TRUE(
-      contains(errorOf([&] { loadBundle(makeBundle("cuda.dist", other)); }),
-               "compiled for target cuda"));
+  EXPECT_TRUE(contains(errorOf([&] {
+                         launch(loadBundle(makeBundle("cuda.dist", other)),
+                                {{"x", makeInput()}});
+                       }),
+                       "the program is compiled for target cuda, but --backend "
+                       "threads runs those for cpu"));
   other = makeManifest();
   std::string folder = makeBundle("truncated.dist", other);
   std::ofstream(folder + "/program.so") << "\x7f"

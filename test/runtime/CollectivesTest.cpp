@@ -389,34 +389,6 @@ void halo(const Case &c, int64_t outer, int64_t inner) {
     }
 }
 
-void sendRecv(const Case &c) {
-  // Each place sends to the next; even places send first.
-  if (c.p() == 1)
-    return;
-  int64_t next = (c.group.me + 1) % c.p(),
-          previous = (c.group.me + c.p() - 1) % c.p();
-  Buffer in = c.makeOperand(19), out(c.dtype, 19);
-  auto send = [&] {
-    ASSERT_EQ(
-        dist_send(c.rank, c.comm, c.stream, -1, c.dtype, next, 19, in.data()),
-        0);
-  };
-  auto recv = [&] {
-    ASSERT_EQ(dist_recv(c.rank, c.comm, c.stream, -1, c.dtype, previous, 19,
-                        out.data()),
-              0);
-  };
-  if (c.group.me % 2 == 0) {
-    send();
-    recv();
-  } else {
-    recv();
-    send();
-  }
-  ASSERT_TRUE(c.finish());
-  c.check("recv", out, [&](int64_t i) { return c.operand(previous, i); });
-}
-
 void everything(const Case &c) {
   allReduce(c);
   // Dimensions in front, in the middle and behind.
@@ -432,7 +404,6 @@ void everything(const Case &c) {
   }
   broadcast(c);
   permute(c);
-  sendRecv(c);
 }
 
 class Collectives : public testing::TestWithParam<std::vector<int64_t>> {};

@@ -251,14 +251,6 @@ TEST(Deadlock, WhenRanksTakeCommunicatorsInDifferentOrder) {
       message, {"deadlock", "over communicator 0", "over communicator 1"}));
 }
 
-TEST(Deadlock, OfSendsThatNobodyReceives) {
-  std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    float x = 0;
-    return dist_send(rank, 0, 0, -1, DIST_F32, 1 - rank->index, 1, &x) * 0;
-  });
-  EXPECT_TRUE(mentions(message, {"deadlock", "waits in send"}));
-}
-
 TEST(Deadlock, OnAStreamWhoseHostWaits) {
   std::string message = runRanks(line(2), [&](dist_rank *rank) {
     if (rank->index == 1)
@@ -269,17 +261,6 @@ TEST(Deadlock, OnAStreamWhoseHostWaits) {
   });
   EXPECT_TRUE(mentions(
       message, {"deadlock", "on stream 3", "rank 0 (a=0) waits for stream 3"}));
-}
-
-TEST(Mismatch, OfSendAndReceive) {
-  std::string message = runRanks(line(2), [&](dist_rank *rank) {
-    static float x[8];
-    if (rank->index == 0)
-      return dist_send(rank, 0, 0, -1, DIST_F32, 1, 4, x) * 0;
-    return dist_recv(rank, 0, 0, -1, DIST_F32, 0, 8, x) * 0;
-  });
-  EXPECT_TRUE(mentions(
-      message, {"receives recv of f32 count=8", "sends send of f32 count=4"}));
 }
 
 TEST(Arguments, OutOfRangeAreNamed) {

@@ -10,8 +10,8 @@
 // NEGATIVE: rank 1 (x=1): {{.*}}an index of the gather is out of range: coordinates must be at least 0 and less than [5], not -1
 // GOOD: {"ok":true,{{.*}}"ranks":2
 dist.mesh @m ["x" = 2]
-func.func @main(%x: tensor<5xf32> {dist.input = "x", dist.global_type = tensor<5xf32>})
-    -> (tensor<1xf32> {dist.global_type = tensor<1xf32>}) {
+func.func @main(%x: tensor<5xf32> {dist.input = "x", dist.global_type = tensor<5xf32>, dist.sharding = #dist.sharding<@m, [{}]>})
+    -> (tensor<1xf32> {dist.global_type = tensor<1xf32>, dist.sharding = #dist.sharding<@m, [{}]>}) {
   %i = dist.local_constant dense<[4, 9]> : tensor<2xi64> <@m, [{"x"}]> -> tensor<1xi64>
   %at = tensor.expand_shape %i [[0, 1]] output_shape [1, 1] : tensor<1xi64> into tensor<1x1xi64>
   %0 = tensor.gather %x[%at] gather_dims([0]) : (tensor<5xf32>, tensor<1x1xi64>) -> tensor<1xf32>

@@ -1,7 +1,6 @@
 //===- Driver.cpp - What dist-compile and dist-run share ------------------===//
 
 #include "tools/driver/Driver.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "dist/Mesh.h"
 #include "dist/OutputFile.h"
@@ -12,6 +11,7 @@
 #include "passes/Passes.h"
 #include "passes/schedule/Schedule.h"
 #include "tools/driver/Register.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -48,8 +48,14 @@ LogicalResult mlir::dist::convertToF64(ModuleOp module, Stages &stages) {
 /// Writes the sizes of "tp=4" options into the module's meshes.
 static LogicalResult overrideMesh(ModuleOp module,
                                   ArrayRef<std::string> options) {
+  llvm::StringSet<> given;
   for (StringRef option : options) {
     auto [name, value] = option.split('=');
+    if (!given.insert(name).second) {
+      llvm::errs() << "error: --mesh " << option << ": axis '" << name
+                   << "' is given twice\n";
+      return failure();
+    }
     int64_t size;
     if (name.empty() || value.getAsInteger(10, size) || size < 1 ||
         size > ::dist::maxRanks) {
@@ -95,7 +101,7 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
                                      Stages &stages) {
   stages.begin("schedule", "applying the schedule");
   int level = getLevel(module);
-  std::string schedule;
+  std::string schedule = options.name;
   if (!options.file.empty()) {
     if (level == 3)
       return module.emitError(
@@ -105,11 +111,14 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
       return own.emitError("the module has a schedule of its own, so that ")
              << options.file << " would be a second one";
     ::dist::noteInput(options.file);
-    FailureOr<ScheduleOp> loaded = loadSchedule(module, options.file, "");
+    FailureOr<ScheduleOp> loaded =
+        loadSchedule(module, options.file, options.name);
     if (failed(loaded))
       return failure();
     schedule = loaded->getSymName().str();
   }
+  if (!options.name.empty() && failed(findSchedule(module, options.name)))
+    return failure();
   bool hasSchedule = !module.getOps<ScheduleOp>().empty();
   if (level == 3 && !options.mesh.empty())
     return module.emitError("is already the program of one device, for a mesh "
@@ -119,7 +128,13 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
   if ((!options.sizes.empty() || hasUnknownSizes(module)) &&
       failed(bindSizes(module, options.sizes)))
     return failure();
-  if (level == 3 || (level == 0 && !hasSchedule))
+  if (level == 3) {
+    // As the user's file has it: what the pipeline makes itself, it checks.
+    PassManager passes(module.getContext());
+    passes.addPass(createVerifySpmdPass());
+    return stages.run("placement", passes, module);
+  }
+  if (level == 0 && !hasSchedule)
     return success();
   if (hasSchedule) {
     PassManager passes(module.getContext());
@@ -135,29 +150,11 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
   return stages.run("placement", passes, module);
 }
 
-LogicalResult mlir::dist::eraseAnnotations(ModuleOp module) {
+LogicalResult mlir::dist::eraseAnnotations(ModuleOp module, Stages &stages) {
   if (getLevel(module) == 3)
     return module.emitError("is the program of one device: what it is to be "
                             "compared with must be given (--reference)");
-  SmallVector<Operation *> ops;
-  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (StringRef name : {StringRef(kShardingsAttr), StringRef(kShardingAttr)})
-      op->removeDiscardableAttr(name);
-    if (isa<MeshOp, ScheduleOp, ShardingConstraintOp, SyncOp, ReshardOp>(op)) {
-      ops.push_back(op);
-      return WalkResult::skip();
-    }
-    if (auto function = dyn_cast<FunctionOpInterface>(op))
-      for (auto update : {updateArgAttrs, updateResultAttrs})
-        update(function, [](unsigned, NamedAttrList &list) {
-          list.erase(kShardingAttr);
-        });
-    return WalkResult::advance();
-  });
-  for (Operation *op : ops) {
-    if (op->getNumResults() == 1)
-      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
-    op->erase();
-  }
-  return success();
+  PassManager passes(module.getContext());
+  passes.addPass(createEraseAnnotationsPass());
+  return stages.run("schedule", passes, module);
 }

@@ -25,6 +25,8 @@ struct ScheduleOptions {
   std::vector<std::string> mesh; // "tp=4"
   /// Sizes of dimensions that the module does not know.
   std::vector<SizeBinding> sizes;
+  /// Which schedule, where there are several; "" for the only one.
+  std::string name;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.
@@ -43,9 +45,9 @@ LogicalResult convertToF64(ModuleOp module, Stages &stages);
 LogicalResult distribute(ModuleOp module, const ScheduleOptions &options,
                          Stages &stages);
 
-/// The level-0 program that a module of level 0 to 2 is with its annotations
-/// erased; fails, with a message, for level 3.
-LogicalResult eraseAnnotations(ModuleOp module);
+/// The level-0 program that a module of level 0 to 2 is without its annotations
+/// (--dist-erase-annotations); fails, with a message, for level 3.
+LogicalResult eraseAnnotations(ModuleOp module, Stages &stages);
 
 } // namespace mlir::dist
 

@@ -13,6 +13,10 @@ struct CompileOptions {
   explicit CompileOptions(llvm::cl::OptionCategory &category)
       : schedule("schedule", llvm::cl::desc("File with the schedule"),
                  llvm::cl::value_desc("FILE.mlir"), llvm::cl::cat(category)),
+        scheduleName("schedule-name",
+                     llvm::cl::desc("Which schedule, where the file (or the "
+                                    "module) has several"),
+                     llvm::cl::value_desc("NAME"), llvm::cl::cat(category)),
         mesh("mesh",
              llvm::cl::desc("Sizes of mesh axes, in place of the schedule's "
                             "own"),
@@ -34,7 +38,7 @@ struct CompileOptions {
         verbose("v", llvm::cl::desc("Say how long each stage took"),
                 llvm::cl::cat(category)) {}
 
-  llvm::cl::opt<std::string> schedule;
+  llvm::cl::opt<std::string> schedule, scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
   llvm::cl::opt<bool> verbose;

@@ -4,8 +4,8 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "lowering/buffers/Passes.h"
-#include "lowering/cpu/ObjectCode.h"
 #include "lowering/rt/Rt.h"
+#include "lowering/targets/Targets.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 
@@ -15,5 +15,6 @@ void mlir::dist::registerAll(DialectRegistry &registry) {
   registry.insert<DistDialect, rt::RtDialect>();
   registerShardingRules(registry);
   registerBufferExtensions(registry);
-  registerCodegenTranslations(registry);
+  for (const Target *target : getTargets())
+    target->registerTranslations(registry);
 }

@@ -125,6 +125,18 @@ GlobalIndex mlir::dist::getGlobalIndex(OpBuilder &b, Location loc,
   return out;
 }
 
+Value mlir::dist::getWholeSize(OpBuilder &b, Location loc,
+                               const MeshLayout &layout, DimShardingAttr dim,
+                               int64_t size, Value localSize) {
+  if (!ShapedType::isDynamic(size))
+    return arith::ConstantIndexOp::create(b, loc, size);
+  if (dim == layout.none())
+    return localSize;
+  Value parts =
+      arith::ConstantIndexOp::create(b, loc, layout.size(dim.getAllAxes()));
+  return arith::MulIOp::create(b, loc, localSize, parts);
+}
+
 LocalIndex mlir::dist::getLocalIndex(OpBuilder &b, Location loc,
                                      const MeshLayout &layout,
                                      DimShardingAttr dim, int64_t size,
@@ -137,10 +149,7 @@ LocalIndex mlir::dist::getLocalIndex(OpBuilder &b, Location loc,
   };
   LocalIndex out;
   // What padding holds may be any number.
-  Value end = !ShapedType::isDynamic(size) ? constant(size)
-              : dim == layout.none()
-                  ? localSize
-                  : mul(localSize, constant(layout.size(dim.getAllAxes())));
+  Value end = getWholeSize(b, loc, layout, dim, size, localSize);
   out.isHere =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, global, end);
   if (dim == layout.none() || size == 0) {

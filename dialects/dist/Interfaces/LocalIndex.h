@@ -40,6 +40,11 @@ LocalIndex getLocalIndex(OpBuilder &builder, Location loc,
                          const MeshLayout &layout, DimShardingAttr dim,
                          int64_t size, Value global, Value localSize = {});
 
+/// The size of the whole dimension, `size` where that is known; else what
+/// `localSize` is a device's part of.
+Value getWholeSize(OpBuilder &builder, Location loc, const MeshLayout &layout,
+                   DimShardingAttr dim, int64_t size, Value localSize = {});
+
 /// The size of a device's part of a dimension whose whole size is `size`, which
 /// its devices divide.
 Value divideSize(OpBuilder &builder, Location loc, const MeshLayout &layout,

@@ -10,6 +10,7 @@
 
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -83,20 +84,22 @@ struct GatherModel
     ArrayRef<DimShardingAttr> tableDims = view.operands[0].getDims();
     ArrayRef<DimShardingAttr> indexDims = view.operands[1].getDims();
     auto wholeIndices = cast<RankedTensorType>(view.operandTypes[1]);
-    bool unevenIndices = false;
-    for (auto [dim, size] : llvm::zip_equal(indexDims, wholeIndices.getShape()))
-      unevenIndices |= !layout.isEven(dim, size);
     bool sharded = llvm::any_of(gatherDims, [&](int64_t dim) {
       return tableDims[dim] != layout.none();
     });
     if (failed(setLocalResultTypes(op, view)))
       return failure();
-    if (!sharded && !unevenIndices)
-      return success();
-
-    // Local row numbers: those of other devices, and of padding, become 0.
+    // Padding is in range.
     Location loc = op->getLoc();
     b.setInsertionPoint(op);
+    gather.getIndicesMutable().assign(
+        fillPadding(b, loc, layout, gather.getIndices(), view.operands[1],
+                    wholeIndices.getShape(),
+                    llvm::to_vector(llvm::seq<int64_t>(0, indexDims.size()))));
+    if (!sharded)
+      return success();
+
+    // Local row numbers: those of other devices become 0.
     auto indices = cast<RankedTensorType>(gather.getIndices().getType());
     int64_t rank = indices.getRank();
     Type element = indices.getElementType();
@@ -106,10 +109,42 @@ struct GatherModel
       if (table.isDynamicDim(dim))
         tableSizes[dim] =
             tensor::DimOp::create(b, loc, gather.getSource(), dim);
+    auto toIndex = [&](Value number) {
+      return number.getType().isIndex()
+                 ? number
+                 : arith::IndexCastOp::create(b, loc, b.getIndexType(), number)
+                       .getResult();
+    };
+    // What is nowhere is an error, as it is on one device.
+    auto checkRange = [&](Value number) {
+      Value which = linalg::IndexOp::create(b, loc, rank - 1), size;
+      std::string sizes;
+      for (auto [position, dim] : llvm::enumerate(gatherDims)) {
+        Value one = getWholeSize(b, loc, layout, tableDims[dim],
+                                 table.getDimSize(dim), tableSizes[dim]);
+        sizes +=
+            (position ? ", " : "") +
+            (table.isDynamicDim(dim) ? "?"
+                                     : std::to_string(table.getDimSize(dim)));
+        if (!size) {
+          size = one;
+          continue;
+        }
+        Value isThis = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::eq, which,
+            arith::ConstantIndexOp::create(b, loc, position));
+        size = arith::SelectOp::create(b, loc, isThis, one, size);
+      }
+      Value isInRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                              toIndex(number), size);
+      cf::AssertOp::create(b, loc, isInRange,
+                           "an index of the gather is out of range: "
+                           "coordinates must be at least 0 and less than [" +
+                               sizes + "]");
+    };
     // Yields the local row number and whether it is this device's.
     auto locate = [&](Value number) -> std::pair<Value, Value> {
-      if (!number.getType().isIndex())
-        number = arith::IndexCastOp::create(b, loc, b.getIndexType(), number);
+      number = toIndex(number);
       Value which = linalg::IndexOp::create(b, loc, rank - 1);
       Value isHere, localNumber;
       for (auto [position, dim] : llvm::enumerate(gatherDims)) {
@@ -142,6 +177,7 @@ struct GatherModel
       OpBuilder::InsertionGuard guard(b);
       Block *body =
           b.createBlock(&local.getRegion(), {}, {element, element}, {loc, loc});
+      checkRange(body->getArgument(0));
       auto [number, isHere] = locate(body->getArgument(0));
       Value zero = arith::ConstantIndexOp::create(b, loc, 0);
       Value safe = arith::SelectOp::create(b, loc, isHere, number, zero);
@@ -151,8 +187,6 @@ struct GatherModel
     }
     Value wholeNumbers = gather.getIndices();
     gather.getIndicesMutable().assign(local.getResult(0));
-    if (!sharded)
-      return success();
 
     // A lookup over several dimensions is here only if all its numbers are.
     auto maskType =
@@ -295,6 +329,20 @@ struct InsertModel
       index = mine;
       isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
                       : here;
+    }
+    for (auto [index, sharding, size, dim] : llvm::zip_equal(
+             insert.getIndices(), view.operands[1].getDims(), whole.getShape(),
+             llvm::seq<int64_t>(0, whole.getRank()))) {
+      if (sharding == view.layout.none())
+        continue;
+      Value localSize;
+      if (ShapedType::isDynamic(size))
+        localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
+      Value end = getWholeSize(b, loc, view.layout, sharding, size, localSize);
+      Value isInRange =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, end);
+      cf::AssertOp::create(b, loc, isInRange,
+                           "an index of tensor.insert is out of range");
     }
     if (isHere) {
       Value there =

@@ -76,6 +76,7 @@ public:
 
 private:
   void prepare(dist_rank &rank);
+  bool takeResults(dist_rank &rank);
 
   const Program &program;
   const Arguments &arguments;

@@ -43,14 +43,20 @@ struct RunResult {
   /// Per repetition, from the moment all ranks were ready to the last one's
   /// return.
   std::vector<double> seconds;
+  /// Whether this process is the one that reports. In the others of a run of
+  /// several processes there is nothing else here.
+  bool isRoot = true;
 };
 
 /// Throws Error, with those that there are, if this build has no such backend.
 void checkBackend(const std::string &name);
 
+/// What programs that `backend` runs are compiled for. Throws Error likewise.
+std::string targetOf(const std::string &backend);
+
 /// Runs `program` on all ranks of its mesh. Throws Error for a backend that
-/// this build lacks, missing or ill-fitting inputs and weights, and when a rank
-/// failed.
+/// this build lacks or that runs programs for another target, missing or
+/// ill-fitting inputs and weights, and when a rank failed.
 RunResult launch(const Program &program, const Inputs &inputs,
                  const RunOptions &options = {});
 

@@ -141,10 +141,6 @@ DIST_API int32_t dist_event_record(dist_rank *rank, int32_t event,
 DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
                                   int32_t event);
 
-/// Stream-ordered copy.
-DIST_API int32_t dist_copy(dist_rank *rank, int32_t stream, int64_t bytes,
-                           const void *in, void *out);
-
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -206,15 +202,6 @@ DIST_API int32_t dist_collective_permute(dist_rank *rank, int32_t comm,
                                          int32_t dtype, int64_t num_pairs,
                                          const int64_t *pairs, int64_t count,
                                          const void *in, void *out);
-
-/// Point to point, matched in order per (sender, receiver, communicator,
-/// stream). A send may block until it is received.
-DIST_API int32_t dist_send(dist_rank *rank, int32_t comm, int32_t stream,
-                           int32_t site, int32_t dtype, int64_t target,
-                           int64_t count, const void *in);
-DIST_API int32_t dist_recv(dist_rank *rank, int32_t comm, int32_t stream,
-                           int32_t site, int32_t dtype, int64_t source,
-                           int64_t count, void *out);
 
 /// in [outer, block_rows(whole), inner] -> out [outer, low + block_rows(whole)
 /// + high, inner]: row i of out is row block_start - low + i of the whole

@@ -51,7 +51,7 @@
 // KERNEL: scf.for
 // KERNEL: arith.divf
 
-// MEMORY: module attributes {rt.arena_bytes = 1024 : i64, rt.live_bytes = 1024 : i64
+// MEMORY: module attributes {rt.arena_bytes = 1024 : i64, rt.kernels = 1 : i64, rt.live_bytes = 1024 : i64
 // MEMORY: memref.view
 
 // LLVM: llvm.func @dist_contract

@@ -4,8 +4,9 @@
 #include "ThreadsBackend.h"
 #include "dist/Tensor.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/cpu/CpuTarget.h"
 #include "lowering/cpu/ObjectCode.h"
-#include "lowering/cpu/Passes.h"
+#include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/generator/Diagnostics.h"
@@ -138,7 +139,7 @@ std::unique_ptr<JitProgram> JitProgram::make(ModuleOp module,
   out->lowered = module.clone();
   PassManager passes(module.getContext());
   passes.addInstrumentation(std::make_unique<PassHooks>(options));
-  buildLowerCpuPipeline(passes, LowerCpuOptions());
+  buildLowerPipeline(passes, getCpuTarget(), LowerOptions());
   CodegenOptions codegen;
   codegen.optLevel = options.optLevel;
   llvm::raw_svector_ostream stream(out->code);
@@ -241,8 +242,6 @@ JitProgram::runOnce(ArrayRef<PerDevice> inputs, unsigned char fill,
     int32_t status = rank.callMain(entry, memory.argPointers.data(),
                                    memory.resultPointers.data(),
                                    arenas[rank.index].data(), words.data());
-    for (int32_t stream = 1; stream < host::numStreams; ++stream)
-      rank.backend.streamSync(stream);
     return status;
   });
   if (!ok) {

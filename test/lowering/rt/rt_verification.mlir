@@ -13,7 +13,7 @@ func.func @f(%a: memref<4x4xf32, strided<[8, 1]>>) {
 
 func.func @f(%a: memref<?xf32>) {
   // expected-error@below {{operand of type 'memref<?xf32>' has no static shape}}
-  rt.send comm 0 site 0 target 1 ins(%a : memref<?xf32>)
+  rt.broadcast comm 0 site 0 root 0 ins(%a : memref<?xf32>) outs(%a : memref<?xf32>)
   return
 }
 
@@ -21,7 +21,7 @@ func.func @f(%a: memref<?xf32>) {
 
 func.func @f(%a: memref<4xi128>) {
   // expected-error@below {{the runtime has no element type 'i128'}}
-  rt.recv comm 0 site 0 source 1 outs(%a : memref<4xi128>)
+  rt.broadcast comm 0 site 0 root 0 ins(%a : memref<4xi128>) outs(%a : memref<4xi128>)
   return
 }
 
@@ -121,14 +121,6 @@ func.func @f(%a: memref<4xf32>) {
 func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
   // expected-error@below {{destination has 4 elements, but 6 are wanted}}
   rt.halo_exchange comm 0 site 0 outer 1 whole 8 inner 1 low 1 high 1 ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
-  return
-}
-
-// -----
-
-func.func @f(%a: memref<4xf32>, %b: memref<8xf32>) {
-  // expected-error@below {{destination has 8 elements, but 4 are wanted}}
-  rt.copy ins(%a : memref<4xf32>) outs(%b : memref<8xf32>)
   return
 }
 

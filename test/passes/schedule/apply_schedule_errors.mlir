@@ -6,7 +6,7 @@ module {}
 
 // -----
 
-// expected-error@below {{there are 2 schedules; choose one with schedule=NAME of @a, @b}}
+// expected-error@below {{there are 2 schedules; choose one by its name (--schedule-name NAME, or schedule=NAME of the pass) of @a, @b}}
 module {
   dist.mesh @m ["tp" = 4]
   dist.schedule @a on @m {

@@ -4,10 +4,13 @@
 // CHECK-NOT: warning
 dist.mesh @m ["x" = 4]
 
-// The device that has the place writes; the others put back what is there. Nothing is sent.
+// The device that has the place writes; the others put back what is there. Nothing is sent. A place that nobody has
+// is an error, as it is on one device.
 // CHECK-LABEL: func.func @insert
 // CHECK-NOT: dist.all
 // CHECK: %[[HERE:.*]] = arith.andi
+// CHECK: %[[SOMEWHERE:.*]] = arith.cmpi ult, %arg1, %c5
+// CHECK-NEXT: cf.assert %[[SOMEWHERE]], "an index of tensor.insert is out of range"
 // CHECK-NEXT: %[[THERE:.*]] = tensor.extract %arg0[%[[I:.*]], %arg2] : tensor<2x3xf64>
 // CHECK-NEXT: %[[NEW:.*]] = arith.select %[[HERE]], %arg3, %[[THERE]] : f64
 // CHECK-NEXT: %[[R:.*]] = tensor.insert %[[NEW]] into %arg0[%[[I]], %arg2] : tensor<2x3xf64>

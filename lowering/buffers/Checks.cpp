@@ -1,0 +1,55 @@
+//===- Checks.cpp - What must hold of a running program's data ------------===//
+
+#include "lowering/buffers/Checks.h"
+#include "dialects/dist/IR/Program.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+std::string mlir::dist::describePlace(Location loc) {
+  std::string place = describeLocation(loc);
+  return place.empty() ? "unknown location" : place;
+}
+
+std::string mlir::dist::printExtents(ArrayRef<int64_t> extents) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "[";
+  llvm::interleaveComma(extents, out);
+  out << "]";
+  return text;
+}
+
+Value mlir::dist::createStatus(OpBuilder &builder, func::FuncOp function) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  return rt::StatusOp::create(builder, function.getLoc(),
+                              LLVM::LLVMPointerType::get(builder.getContext()));
+}
+
+void mlir::dist::createFailIf(OpBuilder &builder, Location loc, Value bad,
+                              Value status, StringRef message, Value judged) {
+  scf::IfOp::create(builder, loc, bad, [&](OpBuilder &then, Location at) {
+    if (judged && !judged.getType().isIndex())
+      judged =
+          arith::IndexCastOp::create(then, at, then.getIndexType(), judged);
+    rt::FailOp::create(then, at, status, message, judged);
+    scf::YieldOp::create(then, at);
+  });
+}
+
+void mlir::dist::createCheckInLoop(OpBuilder &builder, Operation *op) {
+  while (Operation *parent = op->getParentOfType<linalg::LinalgOp>())
+    op = parent;
+  if (!op->getParentOfType<scf::WhileOp>())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(op);
+  rt::CheckOp::create(builder, op->getLoc());
+}

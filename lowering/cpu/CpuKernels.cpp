@@ -1,0 +1,98 @@
+//===- CpuKernels.cpp - What the CPU says of its kernels ------------------===//
+//
+// The CPU's policies, and the passes that form its kernels:
+// --dist-cpu-select-contractions and --dist-cpu-form-kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/buffers/Contraction.h"
+#include "lowering/cpu/KernelEmitter.h"
+#include "lowering/cpu/Passes.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUFORMKERNELS
+#define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
+#include "lowering/cpu/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Pairs of types that dist_contract takes.
+static bool isSupported(Type in, Type out) {
+  if (in.isF32())
+    return out.isF32();
+  if (in.isBF16())
+    return out == in || out.isF32();
+  return false;
+}
+
+/// Whether a call pays: a product of matrices, not of a matrix and a vector,
+/// which reads everything once and does well as a loop.
+static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds,
+                         const Machine &machine) {
+  int64_t work = 1, m = 1, n = 1;
+  for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
+    work *= size;
+    if (kind == LoopKind::M)
+      m *= size;
+    if (kind == LoopKind::N)
+      n *= size;
+  }
+  return m > 1 && n > 1 && work >= machine.minContractionWork;
+}
+
+namespace {
+
+struct CpuKernels : KernelTarget {
+  GroupLimits groupLimits() const override {
+    // A cell should stay in the second-level cache, beside what is read and
+    // written. Kernels are compiled as a whole: beyond so many members they
+    // gain nothing.
+    return {/*maxCellBytes=*/machine.l2Bytes / 4, /*maxMembers=*/48,
+            /*keepsRowsInside=*/true};
+  }
+
+  FailureOr<Kernel> emitKernel(OpBuilder &builder, StringRef name,
+                               KernelGroup group,
+                               SmallVector<Value> &scratch) const override {
+    return emitCpuKernel(builder, name, std::move(group), machine, scratch);
+  }
+
+  void emitCall(OpBuilder &builder, Location loc, FunctionOpInterface kernel,
+                ValueRange operands) const override {
+    func::CallOp::create(builder, loc,
+                         cast<func::FuncOp>(kernel.getOperation()), operands);
+  }
+
+  bool isContractionCall(Type in, Type out, const LoopNest &nest,
+                         ArrayRef<LoopKind> kinds) const override {
+    return isSupported(in, out) && isWorthwhile(nest, kinds, machine);
+  }
+
+private:
+  Machine machine;
+};
+
+struct SelectContractions
+    : dist::impl::DistCpuSelectContractionsBase<SelectContractions> {
+  void runOnOperation() override {
+    if (failed(selectContractions(getOperation(), CpuKernels())))
+      return signalPassFailure();
+  }
+};
+
+struct FormKernels : dist::impl::DistCpuFormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    if (failed(formKernels(getOperation(), CpuKernels())))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,18 @@
+//===- LoopOrder.h - The order of a kernel's loops on a core ----*- C++ -*-===//
+
+#ifndef DIST_LOWERING_CPU_LOOPORDER_H
+#define DIST_LOWERING_CPU_LOOPORDER_H
+
+#include "lowering/kernels/KernelLoops.h"
+
+namespace mlir::dist {
+
+/// Innermost goes the loop along which most operands are contiguous; reductions
+/// go inside of parallel loops, so that their accumulators stay in registers or
+/// in the cache.
+void orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
+                ArrayRef<unsigned> members);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_CPU_LOOPORDER_H

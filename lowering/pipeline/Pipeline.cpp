@@ -1,0 +1,68 @@
+//===- Pipeline.cpp - From tensors to the LLVM dialect --------------------===//
+
+#include "lowering/pipeline/Pipeline.h"
+#include "lowering/buffers/Passes.h"
+#include "lowering/rt/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Kernels in one arena, computed in place and fused.
+static void addKernels(OpPassManager &passes, const Target &target) {
+  passes.addPass(createDistBufferize());
+  passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
+  passes.addPass(createCanonicalizerPass());
+  target.addKernels(passes);
+}
+
+/// Each op alone, on buffers that are its own.
+static void addPlainLoops(OpPassManager &passes, const Target &target) {
+  passes.addPass(createDistBufferizePlainly());
+  passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
+  target.addPlainLoops(passes);
+}
+
+void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
+                                    const LowerOptions &options) {
+  // Tensors.
+  passes.addPass(createSelectEntryPass());
+  passes.addPass(createInlinerPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createDistLowerConstants());
+  passes.addPass(createDistLowerCollectives());
+  passes.addNestedPass<func::FuncOp>(createDistDecomposeOps());
+  passes.addNestedPass<func::FuncOp>(createDistGuardOps());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  // Buffers.
+  if (options.plain)
+    addPlainLoops(passes, target);
+  else
+    addKernels(passes, target);
+  DistPlanMemoryOptions memory;
+  memory.sharing = !options.plain;
+  memory.alignment = target.getAlignment();
+  passes.addPass(createDistPlanMemory(memory));
+  // Loops and scalars.
+  target.addCode(passes);
+}
+
+void mlir::dist::registerNeutralPasses() {
+  registerDistRtPasses();
+  registerDistBufferPasses();
+}
+
+void mlir::dist::registerTargetPasses(const Target &target) {
+  target.registerPasses();
+  PassPipelineRegistration<LowerOptions>(
+      ("dist-lower-" + target.getName()).str(),
+      ("SPMD tensors to the LLVM dialect, for --target " + target.getName())
+          .str(),
+      [&target](OpPassManager &passes, const LowerOptions &options) {
+        buildLowerPipeline(passes, target, options);
+      });
+}

@@ -1,0 +1,37 @@
+//===- Pipeline.h - From tensors to the LLVM dialect ------------*- C++ -*-===//
+//
+// The lowering's passes in their order, for any target (Target.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LOWERING_PIPELINE_PIPELINE_H
+#define DIST_LOWERING_PIPELINE_PIPELINE_H
+
+#include "lowering/pipeline/Target.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::dist {
+
+struct LowerOptions : PassPipelineOptions<LowerOptions> {
+  PassOptions::Option<bool> plain{
+      *this, "plain",
+      llvm::cl::desc("For a program to compare with: no fusion, nothing in "
+                     "place, no memory used twice, plain loops"),
+      llvm::cl::init(false)};
+};
+
+/// Level 3 (or 0, for one rank) to the LLVM dialect. `target` must outlive
+/// `passes`.
+void buildLowerPipeline(OpPassManager &passes, const Target &target,
+                        const LowerOptions &options);
+
+/// Registers with dist-opt the passes that no target owns.
+void registerNeutralPasses();
+
+/// Registers the target's passes, and its pipeline as --dist-lower-NAME.
+/// `target` must outlive the registry.
+void registerTargetPasses(const Target &target);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_PIPELINE_PIPELINE_H

@@ -1,0 +1,31 @@
+//===- Targets.cpp - The targets of this build ----------------------------===//
+
+#include "lowering/targets/Targets.h"
+#include "lowering/cpu/CpuTarget.h"
+#include "lowering/pipeline/Pipeline.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+ArrayRef<const Target *> mlir::dist::getTargets() {
+  static const Target *const targets[] = {&getCpuTarget()};
+  return targets;
+}
+
+const Target *mlir::dist::findTarget(StringRef name) {
+  for (const Target *target : getTargets())
+    if (target->getName() == name)
+      return target;
+  llvm::errs() << "error: --target " << name << ": not in this build; known is";
+  for (const Target *target : getTargets())
+    llvm::errs() << " " << target->getName();
+  llvm::errs() << "\n";
+  return nullptr;
+}
+
+void mlir::dist::registerLowerPasses() {
+  registerNeutralPasses();
+  for (const Target *target : getTargets())
+    registerTargetPasses(*target);
+}

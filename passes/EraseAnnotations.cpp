@@ -1,0 +1,59 @@
+//===- EraseAnnotations.cpp - Any level but 3 to level 0 ------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_ERASEANNOTATIONSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// What says where a value is, and not what it is.
+static bool isAnnotation(Operation *op) {
+  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, SyncOp, ReshardOp>(op);
+}
+
+namespace {
+struct EraseAnnotationsPass
+    : mlir::dist::impl::EraseAnnotationsPassBase<EraseAnnotationsPass> {
+  using EraseAnnotationsPassBase::EraseAnnotationsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (getLevel(module) == 3) {
+      module.emitError("is the program of one device, which has no other form");
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> ops;
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (StringRef name :
+           {StringRef(kShardingsAttr), StringRef(kShardingAttr)})
+        op->removeDiscardableAttr(name);
+      if (isAnnotation(op)) {
+        ops.push_back(op);
+        return WalkResult::skip();
+      }
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        for (auto update : {updateArgAttrs, updateResultAttrs})
+          update(function, [](unsigned, NamedAttrList &list) {
+            for (StringRef name :
+                 {StringRef(kShardingAttr), StringRef(kStoredAttr),
+                  StringRef(kCauseAttr)})
+              list.erase(name);
+          });
+      return WalkResult::advance();
+    });
+    for (Operation *op : ops) {
+      if (op->getNumResults() == 1)
+        op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
+    }
+  }
+};
+} // namespace
