@@ -108,7 +108,9 @@ struct VerifySpmdPass : mlir::dist::impl::VerifySpmdPassBase<VerifySpmdPass> {
     auto shardings = StringAttr::get(&getContext(), kShardingsAttr);
     // Collectives in no region but the function's always run.
     bool isConditional = false, anyCollective = false, anyNestedCall = false;
-    MeshOp mesh;
+    FailureOr<MeshOp> mesh = findProgramMesh(module);
+    if (failed(mesh))
+      return failure();
     for (auto function : module.getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
@@ -119,15 +121,7 @@ struct VerifySpmdPass : mlir::dist::impl::VerifySpmdPassBase<VerifySpmdPass> {
         if (failed(verifyNothingLeft(op, shardings)))
           return WalkResult::interrupt();
         bool isNested = hasBlocks || op->getParentOp() != function;
-        if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-          MeshOp here = lookupMesh(op, collective.getMeshAttr());
-          if (mesh && here != mesh) {
-            op->emitOpError() << "is on mesh @" << here.getSymName()
-                              << ", but others are on @" << mesh.getSymName()
-                              << "; one mesh a module is supported";
-            return WalkResult::interrupt();
-          }
-          mesh = here;
+        if (isa<CollectiveOpInterface>(op)) {
           anyCollective = true;
           isConditional |= isNested;
         }
@@ -139,7 +133,7 @@ struct VerifySpmdPass : mlir::dist::impl::VerifySpmdPassBase<VerifySpmdPass> {
     }
     if (!isConditional && !(anyCollective && anyNestedCall))
       return success();
-    return verifyUniformControl(module, MeshLayout(mesh));
+    return verifyUniformControl(module, MeshLayout(*mesh));
   }
 
   void runOnOperation() override {

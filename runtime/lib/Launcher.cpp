@@ -38,7 +38,7 @@ Topology dist::topologyOf(const Manifest &manifest) {
   for (const std::vector<AxisRef> &refs : manifest.communicators)
     topology.comms.emplace_back(manifest.mesh, refs);
   for (const CollectiveDesc &site : manifest.collectives)
-    topology.sites.push_back(site.scope);
+    topology.sites.push_back({site.scope, site.bytesSentPerRank});
   for (const CheckDesc &check : manifest.checks)
     topology.checks.push_back({check.message, check.hasValue});
   return topology;

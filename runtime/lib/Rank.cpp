@@ -15,7 +15,7 @@ const char *dist::collectiveName(CollectiveKind kind) {
 }
 
 std::string dist::toString(const CollectiveCall &call,
-                           const std::vector<std::string> &sites) {
+                           const std::vector<Site> &sites) {
   static const char *const ops[] = {"sum", "prod", "max", "min", "and", "or"};
   auto number = [](const char *name, int64_t value) {
     return std::string(" ") + name + "=" + std::to_string(value);
@@ -58,7 +58,7 @@ std::string dist::toString(const CollectiveCall &call,
   if (call.site >= 0) {
     text += " (site " + std::to_string(call.site);
     if (static_cast<size_t>(call.site) < sites.size())
-      text += ": " + sites[call.site];
+      text += ": " + sites[call.site].scope;
     text += ")";
   }
   return text;
@@ -81,28 +81,6 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
   for (int64_t i = 0; i < 2 * call.numPairs; ++i)
     mix(call.pairs[i]);
   return hash;
-}
-
-int64_t dist::bytesSent(const CollectiveCall &call, const Communicator &comm) {
-  int64_t p = comm.size, element = dtypeBytes(call.dtype);
-  int64_t whole = call.outer * call.whole * call.inner * element;
-  switch (call.kind) {
-  case CollectiveKind::AllReduce:
-    return 2 * (p - 1) * whole / p;
-  case CollectiveKind::AllGather:
-  case CollectiveKind::ReduceScatter:
-    return (p - 1) * whole / p;
-  case CollectiveKind::AllToAll:
-    return (p - 1) * whole * call.middle *
-           blockRows(comm.sizes, call.concatWhole) / p;
-  case CollectiveKind::Halo:
-    return p == 1 ? 0
-                  : call.outer * (call.low + call.high) * call.inner * element;
-  case CollectiveKind::Broadcast:
-  case CollectiveKind::Permute:
-    return p == 1 ? 0 : whole;
-  }
-  return 0;
 }
 
 std::string Topology::describe(int64_t rank) const {

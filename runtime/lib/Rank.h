@@ -64,17 +64,20 @@ struct CollectiveCall {
   void *out = nullptr;
 };
 
+/// What the manifest says of the calls of one site.
+struct Site {
+  std::string scope;
+  /// By each rank, in one call.
+  int64_t bytesSent = 0;
+};
+
 /// What must be equal on all members of a group, for messages:
 /// "all_reduce sum of f32 count=12 (site 3: h.0.attn.c_proj)".
 std::string toString(const CollectiveCall &call,
-                     const std::vector<std::string> &sites);
+                     const std::vector<Site> &sites);
 
 /// Hash over what must be equal on all members of a group.
 uint64_t fingerprint(const CollectiveCall &call);
-
-/// Bytes that a bandwidth-optimal algorithm sends per rank for `call`
-/// (docs: dist-report counts the same way).
-int64_t bytesSent(const CollectiveCall &call, const Communicator &comm);
 
 /// A contraction; the fields are runtime.h's parameters.
 struct ContractCall {
@@ -100,9 +103,14 @@ struct Check {
 struct Topology {
   Mesh mesh;
   std::vector<Communicator> comms;
-  /// Scope of each site, for messages.
-  std::vector<std::string> sites;
+  std::vector<Site> sites;
   std::vector<Check> checks;
+
+  /// What a call sends; 0 where it has no site.
+  int64_t bytesSent(const CollectiveCall &call) const {
+    size_t site = call.site;
+    return call.site >= 0 && site < sites.size() ? sites[site].bytesSent : 0;
+  }
 
   /// "rank 5 (dp=1, tp=1)".
   std::string describe(int64_t rank) const;

@@ -61,8 +61,7 @@ void ThreadRank::emulateLink(const CollectiveCall &call, int64_t start) {
     return;
   double seconds = run.link.latencySeconds;
   if (run.link.bytesPerSecond > 0)
-    seconds +=
-        bytesSent(call, topology.comms[call.comm]) / run.link.bytesPerSecond;
+    seconds += topology.bytesSent(call) / run.link.bytesPerSecond;
   std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
       std::chrono::nanoseconds(start + static_cast<int64_t>(seconds * 1e9))));
 }
@@ -106,7 +105,7 @@ bool ThreadRank::perform(const CollectiveCall &call) {
   if (rank.tracing)
     work[call.stream].trace.push_back(
         {collectiveName(call.kind), index, call.stream, call.site, start,
-         nowNanos(), bytesSent(call, topology.comms[call.comm]), 0});
+         nowNanos(), topology.bytesSent(call), 0});
   return ok;
 }
 

@@ -207,7 +207,7 @@ TEST(Mismatch, IsReportedWithBothCalls) {
 
 TEST(Mismatch, NamesTheSites) {
   Topology topology = line(2);
-  topology.sites = {"h.0.attn", "h.0.mlp"};
+  topology.sites = {{"h.0.attn"}, {"h.0.mlp"}};
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     float in = 0, out;
     int32_t site = static_cast<int32_t>(rank->index);
@@ -221,7 +221,7 @@ TEST(Mismatch, NamesTheSites) {
 // Equal calls at different places of the program are not the same call.
 TEST(Mismatch, OfSites) {
   Topology topology = line(2);
-  topology.sites = {"h.0.attn", "h.0.mlp"};
+  topology.sites = {{"h.0.attn"}, {"h.0.mlp"}};
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     float in = 0, out;
     dist_all_reduce(rank, 0, 0, static_cast<int32_t>(rank->index), DIST_F32,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -116,6 +117,21 @@ TEST(Streams, EmulatedLinkChangesNoResult) {
     EXPECT_EQ(y, 3);
     return 0;
   })) << run.message();
+}
+
+// What the manifest says of the site, not the size of the call's operands.
+TEST(Streams, EmulatedLinkTakesAsLongAsTheSitesBytes) {
+  Topology topology = line(2);
+  topology.sites = {{"h.0.mlp", 30000}};
+  ThreadsRun run(topology, {0, 1e6});
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(run.run([](dist_rank &rank) -> int32_t {
+    int64_t x = 1, y = 0;
+    return dist_all_reduce(&rank, 0, 0, 0, DIST_I64, DIST_SUM, 1, &x, &y);
+  })) << run.message();
+  std::chrono::duration<double> taken =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_GE(taken.count(), 0.03);
 }
 
 TEST(Memory, IsAlignedZeroAndCopied) {
