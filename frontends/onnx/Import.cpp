@@ -3,6 +3,7 @@
 #include "Import.h"
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "frontends/onnx/operators/Converter.h"
 #include "frontends/onnx/operators/Definitions.h"
 #include "frontends/onnx/reading/Scopes.h"
@@ -77,6 +78,7 @@ private:
   /// Parameters by argument, after the inputs.
   SmallVector<size_t> argumentParameters;
   llvm::DenseMap<size_t, Value> arguments;
+  SmallVector<DType> outputTypes;
   llvm::StringMap<const ValueInfo *> declared;
   const Node *current = nullptr;
 
@@ -360,16 +362,10 @@ llvm::Error Importer::addOutputs() {
                    "' is a sequence, which is not supported");
     if (llvm::Error failure = checkResult(end, output.name, **tensor))
       return failure;
-    // Programs' integers have no sign of their own: it would be written as
-    // if it had one.
-    if (isUnsigned((*tensor)->type))
-      return error("output '", output.name, "' is of type ",
-                   nameOf((*tensor)->type),
-                   ", which is not supported; end the model in a Cast to a "
-                   "signed type");
     if (!(*tensor)->value)
       (*tensor)->value = emitter.constant(*(*tensor)->known);
     results.push_back((*tensor)->value);
+    outputTypes.push_back((*tensor)->type);
   }
   func::ReturnOp::create(emitter.getBuilder(), emitter.getLocation(), results);
   return llvm::Error::success();
@@ -383,12 +379,15 @@ ImportedModel Importer::finish() {
   Builder builder(&context);
   int64_t inputs = model.inputs.size();
   SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
-  auto named = [&](StringRef key, StringRef value) {
-    return builder.getDictionaryAttr(
-        builder.getNamedAttr(key, builder.getStringAttr(value)));
+  auto named = [&](StringRef key, StringRef value, DType type) {
+    NamedAttrList attrs;
+    attrs.set(key, builder.getStringAttr(value));
+    if (isUnsigned(type))
+      attrs.set(dist::kUnsignedAttr, builder.getUnitAttr());
+    return attrs.getDictionary(&context);
   };
   for (const ValueInfo &input : model.inputs)
-    argumentAttrs.push_back(named(dist::kInputAttr, input.name));
+    argumentAttrs.push_back(named(dist::kInputAttr, input.name, input.type));
   llvm::BitVector unused(body->getNumArguments());
   for (auto [i, index] : llvm::enumerate(argumentParameters)) {
     if (body->getArgument(inputs + i).use_empty()) {
@@ -396,12 +395,13 @@ ImportedModel Importer::finish() {
       continue;
     }
     const Parameter &parameter = parameters.list()[index];
-    argumentAttrs.push_back(named(dist::kParameterAttr, parameter.name));
+    argumentAttrs.push_back(
+        named(dist::kParameterAttr, parameter.name, parameter.getType()));
     result.parameters.push_back(parameter);
   }
   body->eraseArguments(unused);
-  for (const ValueInfo &output : model.outputs)
-    resultAttrs.push_back(named(dist::kOutputAttr, output.name));
+  for (auto [output, type] : llvm::zip_equal(model.outputs, outputTypes))
+    resultAttrs.push_back(named(dist::kOutputAttr, output.name, type));
   function.setFunctionType(builder.getFunctionType(
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(argumentAttrs);

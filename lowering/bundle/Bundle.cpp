@@ -1,6 +1,7 @@
 //===- Bundle.cpp - From a module to a bundle -----------------------------===//
 
 #include "lowering/bundle/Bundle.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "dist/Manifest.h"
 #include "dist/OutputFile.h"
@@ -102,7 +103,12 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
   } else if (StringAttr name = text(kOutputAttr)) {
     desc.name = name.getValue().str();
   }
-  desc.dtype = static_cast<dist_dtype>(*rt::getDtype(tensor.getElementType()));
+  Type element = tensor.getElementType();
+  if (attrs && attrs.contains(kUnsignedAttr))
+    element =
+        IntegerType::get(function.getContext(), element.getIntOrFloatBitWidth(),
+                         IntegerType::Unsigned);
+  desc.dtype = static_cast<dist_dtype>(*rt::getDtype(element));
   auto global = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttr) : TypeAttr();
   if (failed(describeSlices(
           function, mesh, tensor,

@@ -51,8 +51,17 @@ static Dtype lookupDtype(Type type) {
     return {"f16", 2};
   if (type.isBF16())
     return {"bf16", 3};
-  if (type.isUnsignedInteger(8))
-    return {"u8", 8};
+  if (type.isUnsignedInteger())
+    switch (type.getIntOrFloatBitWidth()) {
+    case 64:
+      return {"u64", 12};
+    case 32:
+      return {"u32", 11};
+    case 16:
+      return {"u16", 10};
+    case 8:
+      return {"u8", 8};
+    }
   if (auto integer = dyn_cast<IntegerType>(type)) {
     switch (integer.getWidth()) {
     case 64:

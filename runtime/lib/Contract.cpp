@@ -103,7 +103,7 @@ static memory::data_type dnnlType(int32_t dtype) {
 }
 
 static std::string nameOf(int32_t dtype) {
-  if (dtype < DIST_F64 || dtype > DIST_I1)
+  if (dtype < DIST_F64 || dtype > DIST_U64)
     return "dtype " + std::to_string(dtype);
   return dtypeName(static_cast<dist_dtype>(dtype));
 }

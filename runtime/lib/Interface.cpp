@@ -94,7 +94,7 @@ static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
   if (!rank->check() || !checkComm(rank, call.comm) ||
       !checkStream(rank, call.stream))
     return false;
-  if (dtype < DIST_F64 || dtype > DIST_I1)
+  if (dtype < DIST_F64 || dtype > DIST_U64)
     return rank->backend.fail(std::string(collectiveName(call.kind)) +
                               ": dtype " + std::to_string(dtype) +
                               " does not exist");

@@ -18,7 +18,8 @@ static const std::map<std::string, dist_dtype> &descriptions() {
   static const std::map<std::string, dist_dtype> types = {
       {"<f8", DIST_F64}, {"<f4", DIST_F32}, {"<f2", DIST_F16},
       {"<i8", DIST_I64}, {"<i4", DIST_I32}, {"<i2", DIST_I16},
-      {"|i1", DIST_I8},  {"|u1", DIST_U8},  {"|b1", DIST_I1}};
+      {"|i1", DIST_I8},  {"<u8", DIST_U64}, {"<u4", DIST_U32},
+      {"<u2", DIST_U16}, {"|u1", DIST_U8},  {"|b1", DIST_I1}};
   return types;
 }
 

@@ -24,6 +24,7 @@ enum Field {
   Name = 8,
   RawData = 9,
   DoubleData = 10,
+  Uint64Data = 11,
   DataLocation = 14
 };
 
@@ -33,6 +34,7 @@ struct Proto {
   std::vector<float> floats;
   std::vector<int32_t> ints;
   std::vector<int64_t> longs;
+  std::vector<uint64_t> unsignedLongs;
   std::vector<double> doubles;
   std::string name, raw;
   bool external = false;
@@ -48,6 +50,8 @@ static dist_dtype dtypeOf(const std::string &path, int32_t dataType) {
     return DIST_U8;
   case 3:
     return DIST_I8;
+  case 4:
+    return DIST_U16;
   case 5:
     return DIST_I16;
   case 6:
@@ -60,6 +64,10 @@ static dist_dtype dtypeOf(const std::string &path, int32_t dataType) {
     return DIST_F16;
   case 11:
     return DIST_F64;
+  case 12:
+    return DIST_U32;
+  case 13:
+    return DIST_U64;
   case 16:
     return DIST_BF16;
   default:
@@ -114,6 +122,9 @@ static bool readField(CodedInputStream &in, uint32_t tag, Proto &proto) {
   case DoubleData:
     return readNumbers<double, WireFormatLite::TYPE_DOUBLE>(in, tag,
                                                             proto.doubles);
+  case Uint64Data:
+    return readNumbers<uint64_t, WireFormatLite::TYPE_UINT64>(
+        in, tag, proto.unsignedLongs);
   case Name:
     return readBytes(proto.name);
   case RawData:
@@ -144,6 +155,8 @@ static bool holds(dist_dtype dtype, int32_t value) {
     return value == static_cast<uint8_t>(value);
   case DIST_I8:
     return value == static_cast<int8_t>(value);
+  case DIST_U16:
+    return value == static_cast<uint16_t>(value);
   case DIST_I16:
     return value == static_cast<int16_t>(value);
   default:
@@ -199,6 +212,13 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
     fill(proto.doubles, DIST_F64);
   } else if (dtype == DIST_I64) {
     fill(proto.longs, DIST_I64);
+  } else if (dtype == DIST_U64 || dtype == DIST_U32) {
+    for (size_t i = 0; i < proto.unsignedLongs.size(); ++i)
+      if (dtype == DIST_U32 && proto.unsignedLongs[i] > UINT32_MAX)
+        throw Error(path + ": element " + std::to_string(i) + " is " +
+                    std::to_string(proto.unsignedLongs[i]) +
+                    ", which is no u32");
+    fill(proto.unsignedLongs, DIST_U64);
   } else if (dtype == DIST_F16 || dtype == DIST_BF16) {
     // Bit patterns, one in each int32.
     if (static_cast<int64_t>(proto.ints.size()) != count)

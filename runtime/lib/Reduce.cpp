@@ -155,6 +155,12 @@ static void combineAny(dist_dtype dtype, dist_op op, const void *a,
     return combineType<int8_t>(op, a, b, out, out2, n);
   case DIST_U8:
     return combineType<uint8_t>(op, a, b, out, out2, n);
+  case DIST_U16:
+    return combineType<uint16_t>(op, a, b, out, out2, n);
+  case DIST_U32:
+    return combineType<uint32_t>(op, a, b, out, out2, n);
+  case DIST_U64:
+    return combineType<uint64_t>(op, a, b, out, out2, n);
   case DIST_I1:
     return combineBool(op, a, b, out, out2, n);
   case DIST_F16: // by way of f32

@@ -14,7 +14,8 @@ static const std::map<std::string, dist_dtype> &getDtypes() {
   static const std::map<std::string, dist_dtype> dtypes = {
       {"F64", DIST_F64},   {"F32", DIST_F32}, {"F16", DIST_F16},
       {"BF16", DIST_BF16}, {"I64", DIST_I64}, {"I32", DIST_I32},
-      {"I16", DIST_I16},   {"I8", DIST_I8},   {"U8", DIST_U8},
+      {"I16", DIST_I16},   {"I8", DIST_I8},   {"U64", DIST_U64},
+      {"U32", DIST_U32},   {"U16", DIST_U16}, {"U8", DIST_U8},
       {"BOOL", DIST_I1}};
   return dtypes;
 }
@@ -23,7 +24,8 @@ static dist_dtype dtypeOf(const std::string &name) {
   auto it = getDtypes().find(name);
   if (it == getDtypes().end())
     throw Error("element type " + name +
-                "; known are F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL");
+                "; known are F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 "
+                "BOOL");
   return it->second;
 }
 

@@ -13,13 +13,16 @@ int64_t dist::dtypeBytes(dist_dtype dtype) {
   switch (dtype) {
   case DIST_F64:
   case DIST_I64:
+  case DIST_U64:
     return 8;
   case DIST_F32:
   case DIST_I32:
+  case DIST_U32:
     return 4;
   case DIST_F16:
   case DIST_BF16:
   case DIST_I16:
+  case DIST_U16:
     return 2;
   case DIST_I8:
   case DIST_U8:
@@ -30,18 +33,21 @@ int64_t dist::dtypeBytes(dist_dtype dtype) {
 }
 
 static const char *const dtypeNames[] = {"f64", "f32", "f16", "bf16", "i64",
-                                         "i32", "i16", "i8",  "u8",   "i1"};
+                                         "i32", "i16", "i8",  "u8",   "i1",
+                                         "u16", "u32", "u64"};
 
 const char *dist::dtypeName(dist_dtype dtype) {
-  return dtype >= DIST_F64 && dtype <= DIST_I1 ? dtypeNames[dtype] : "?";
+  return dtype >= DIST_F64 && dtype <= DIST_U64 ? dtypeNames[dtype] : "?";
 }
 
 dist_dtype dist::dtypeFromName(const std::string &name) {
-  for (int i = 0; i <= DIST_I1; ++i)
+  std::string known;
+  for (int i = 0; i <= DIST_U64; ++i) {
     if (name == dtypeNames[i])
       return static_cast<dist_dtype>(i);
-  throw Error("unknown element type '" + name +
-              "'; known are f64, f32, f16, bf16, i64, i32, i16, i8, u8, i1");
+    known += (i ? ", " : "") + std::string(dtypeNames[i]);
+  }
+  throw Error("unknown element type '" + name + "'; known are " + known);
 }
 
 bool dist::isFloat(dist_dtype dtype) { return dtype <= DIST_BF16; }
@@ -142,31 +148,37 @@ uint16_t dist::floatToBfloat(float value) {
   return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
 }
 
+bool dist::isUnsigned(dist_dtype dtype) {
+  return dtype == DIST_U8 || dtype == DIST_U16 || dtype == DIST_U32 ||
+         dtype == DIST_U64 || dtype == DIST_I1;
+}
+
+/// Binary digits of the whole numbers that a type holds without a gap.
+static int digitsOf(dist_dtype dtype) {
+  switch (dtype) {
+  case DIST_F64:
+    return 53;
+  case DIST_F32:
+    return 24;
+  case DIST_F16:
+    return 11;
+  case DIST_BF16:
+    return 8;
+  case DIST_I1:
+    return 1;
+  default:
+    return dtypeBytes(dtype) * 8 - (isUnsigned(dtype) ? 0 : 1);
+  }
+}
+
 bool dist::convertsExactly(dist_dtype from, dist_dtype to) {
   if (from == to)
     return true;
-  switch (to) {
-  case DIST_F64:
-    return from != DIST_I64;
-  case DIST_F32:
-    return from == DIST_F16 || from == DIST_BF16 || from == DIST_I16 ||
-           from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
-  case DIST_F16:
-  case DIST_BF16:
-    return from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
-  case DIST_I64:
-    return !isFloat(from);
-  case DIST_I32:
-    return !isFloat(from) && from != DIST_I64;
-  case DIST_I16:
-    return from == DIST_I8 || from == DIST_U8 || from == DIST_I1;
-  case DIST_I8:
-  case DIST_U8:
-    return from == DIST_I1;
-  case DIST_I1:
-    return false;
-  }
-  return false;
+  if (isFloat(from))
+    return to == DIST_F64 ||
+           (to == DIST_F32 && (from == DIST_F16 || from == DIST_BF16));
+  return digitsOf(from) <= digitsOf(to) &&
+         (isUnsigned(from) || !isUnsigned(to));
 }
 
 template <class T> static T loadAs(const void *in) {
@@ -199,6 +211,12 @@ template <class Visit> static void withLoader(dist_dtype dtype, Visit &&visit) {
   case DIST_U8:
   case DIST_I1:
     return visit([](const char *p) { return loadAs<uint8_t>(p); });
+  case DIST_U16:
+    return visit([](const char *p) { return loadAs<uint16_t>(p); });
+  case DIST_U32:
+    return visit([](const char *p) { return loadAs<uint32_t>(p); });
+  case DIST_U64:
+    return visit([](const char *p) { return loadAs<uint64_t>(p); });
   }
 }
 
@@ -246,6 +264,12 @@ void dist::convert(dist_dtype from, const void *in, dist_dtype to, void *out,
     case DIST_U8:
     case DIST_I1:
       return run([](auto v) { return static_cast<uint8_t>(v); });
+    case DIST_U16:
+      return run([](auto v) { return static_cast<uint16_t>(v); });
+    case DIST_U32:
+      return run([](auto v) { return static_cast<uint32_t>(v); });
+    case DIST_U64:
+      return run([](auto v) { return static_cast<uint64_t>(v); });
     }
   });
 }

@@ -33,6 +33,10 @@ int64_t stored(dist_dtype dtype, int64_t v) {
     return static_cast<int8_t>(v);
   case DIST_U8:
     return static_cast<uint8_t>(v);
+  case DIST_U16:
+    return static_cast<uint16_t>(v);
+  case DIST_U32:
+    return static_cast<uint32_t>(v);
   case DIST_I1:
     return v & 1;
   default:
@@ -47,9 +51,11 @@ int64_t apply(dist_dtype dtype, dist_op op, int64_t a, int64_t b) {
   case DIST_PROD:
     return stored(dtype, a * b);
   case DIST_MAX:
-    return std::max(a, b);
-  case DIST_MIN:
-    return std::min(a, b);
+  case DIST_MIN: {
+    // A u64 is kept as the i64 of equal bits.
+    bool less = dtype == DIST_U64 ? uint64_t(a) < uint64_t(b) : a < b;
+    return less == (op == DIST_MAX) ? b : a;
+  }
   case DIST_AND:
     return a & b;
   case DIST_OR:
@@ -436,7 +442,7 @@ TEST_P(Collectives, EveryCommunicatorEveryDtype) {
           EXPECT_EQ(rank->topology.comms[comm].size,
                     int64_t(group.ranks.size()));
           EXPECT_EQ(dist_comm_index(rank, comm), group.me);
-          for (int dtype = DIST_F64; dtype <= DIST_I1; ++dtype) {
+          for (int dtype = DIST_F64; dtype <= DIST_U64; ++dtype) {
             everything({rank, int32_t(comm), dtype % 2 ? 1 : 0,
                         dist_dtype(dtype), group, ++salt});
             if (testing::Test::HasFatalFailure())

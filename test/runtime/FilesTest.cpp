@@ -87,7 +87,7 @@ TEST(Safetensors, ReadsTensorsInPlace) {
 TEST(Safetensors, ReadsWhatItWrites) {
   std::string path = testing::TempDir() + "written.safetensors";
   std::vector<std::pair<std::string, Tensor>> tensors;
-  for (int dtype = DIST_F64; dtype <= DIST_I1; ++dtype) {
+  for (int dtype = DIST_F64; dtype <= DIST_U64; ++dtype) {
     auto type = static_cast<dist_dtype>(dtype);
     tensors.emplace_back(dtypeName(type), randomTensor(type, {3, dtype}, 7));
   }
@@ -156,8 +156,9 @@ std::string npy(const std::string &header, const std::string &data,
 }
 
 TEST(Npy, RoundTripsEveryType) {
-  for (dist_dtype dtype : {DIST_F64, DIST_F32, DIST_F16, DIST_I64, DIST_I32,
-                           DIST_I16, DIST_I8, DIST_U8, DIST_I1})
+  for (dist_dtype dtype :
+       {DIST_F64, DIST_F32, DIST_F16, DIST_I64, DIST_I32, DIST_I16, DIST_I8,
+        DIST_U8, DIST_U16, DIST_U32, DIST_U64, DIST_I1})
     for (const Shape &shape :
          {Shape{}, Shape{5}, Shape{2, 3, 4}, Shape{0, 3}}) {
       Tensor tensor = randomTensor(dtype, shape, 1);
@@ -279,6 +280,21 @@ TEST(OnnxTensor, ReadsRawAndTypedData) {
                                                   bytesField(5, {"\0\1", 2})));
   EXPECT_EQ(tensor.dtype, DIST_I1);
   EXPECT_EQ(valuesOf<uint8_t>(tensor), (std::vector<uint8_t>{0, 1}));
+  // Unsigned ones of 32 and 64 bits are uint64_data, smaller ones int32_data.
+  std::string top = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+  tensor = readOnnxTensor(fileWith("u64.pb", field(1, 0) + '\2' + field(2, 0) +
+                                                 '\x0d' +
+                                                 bytesField(11, "\5" + top)));
+  EXPECT_EQ(tensor.dtype, DIST_U64);
+  EXPECT_EQ(valuesOf<uint64_t>(tensor), (std::vector<uint64_t>{5, UINT64_MAX}));
+  tensor = readOnnxTensor(fileWith(
+      "u32.pb", field(2, 0) + '\x0c' + bytesField(11, "\xff\xff\xff\xff\x0f")));
+  EXPECT_EQ(tensor.dtype, DIST_U32);
+  EXPECT_EQ(valuesOf<uint32_t>(tensor), (std::vector<uint32_t>{UINT32_MAX}));
+  tensor = readOnnxTensor(
+      fileWith("u16.pb", field(2, 0) + '\4' + bytesField(5, "\xff\xff\3")));
+  EXPECT_EQ(tensor.dtype, DIST_U16);
+  EXPECT_EQ(valuesOf<uint16_t>(tensor), (std::vector<uint16_t>{UINT16_MAX}));
   tensor = readOnnxTensor(
       fileWith("f16.pb", field(2, 0) + '\x0a' + bytesField(5, "\x80\x78")));
   EXPECT_EQ(tensor.dtype, DIST_F16);
@@ -346,6 +362,17 @@ TEST(Convert, ExactOnly) {
   EXPECT_FALSE(convertsExactly(DIST_I64, DIST_F64));
   EXPECT_FALSE(convertsExactly(DIST_BF16, DIST_F16));
   EXPECT_FALSE(convertsExactly(DIST_I64, DIST_I32));
+  EXPECT_TRUE(convertsExactly(DIST_U32, DIST_I64));
+  EXPECT_TRUE(convertsExactly(DIST_U32, DIST_F64));
+  EXPECT_TRUE(convertsExactly(DIST_U8, DIST_U16));
+  EXPECT_TRUE(convertsExactly(DIST_U8, DIST_I16));
+  EXPECT_TRUE(convertsExactly(DIST_U16, DIST_F32));
+  EXPECT_FALSE(convertsExactly(DIST_U8, DIST_I8));
+  EXPECT_FALSE(convertsExactly(DIST_I8, DIST_U8));
+  EXPECT_FALSE(convertsExactly(DIST_I8, DIST_U64));
+  EXPECT_FALSE(convertsExactly(DIST_U64, DIST_I64));
+  EXPECT_FALSE(convertsExactly(DIST_U64, DIST_F64));
+  EXPECT_FALSE(convertsExactly(DIST_U16, DIST_F16));
   std::vector<float> in{1.5f, -2.25f};
   std::vector<double> out(2);
   convert(DIST_F32, in.data(), DIST_F64, out.data(), 2);

@@ -12,12 +12,14 @@ using namespace dist;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The values as T, f64 or i64, which hold those of all types of their kind.
+/// The values as T: f64, i64, or u64 where it is that type.
 template <class T> static std::vector<T> widen(const Tensor &tensor) {
   std::vector<T> values(tensor.count());
   convert(tensor.dtype, tensor.data,
-          std::is_same_v<T, double> ? DIST_F64 : DIST_I64, values.data(),
-          tensor.count());
+          std::is_same_v<T, double>    ? DIST_F64
+          : std::is_same_v<T, int64_t> ? DIST_I64
+                                       : DIST_U64,
+          values.data(), tensor.count());
   return values;
 }
 
@@ -32,6 +34,7 @@ static Shape indexOf(int64_t position, const Shape &shape) {
 
 static bool isFinite(double value) { return std::isfinite(value); }
 static bool isFinite(int64_t) { return true; }
+static bool isFinite(uint64_t) { return true; }
 
 static void note(Nonfinite &found, double value, int64_t position,
                  const Shape &shape) {
@@ -60,7 +63,7 @@ template <class T> struct Judge {
         // Never 0, also of integers that are one apart at 2^60.
         error = std::abs(static_cast<double>(actual) -
                          static_cast<double>(expected));
-        if constexpr (std::is_same_v<T, int64_t>)
+        if constexpr (std::is_integral_v<T>)
           error = std::max(error, 1.0);
         used = error / allowed;
       }
@@ -137,6 +140,8 @@ Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
   Difference result;
   if (isFloat(desc.dtype))
     compareAs<double>(mesh, desc, parts, expected, tolerance, result);
+  else if (desc.dtype == DIST_U64)
+    compareAs<uint64_t>(mesh, desc, parts, expected, tolerance, result);
   else
     compareAs<int64_t>(mesh, desc, parts, expected, tolerance, result);
   // What cannot be compared is no equality, even where both sides have it.

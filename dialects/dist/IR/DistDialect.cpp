@@ -1,6 +1,7 @@
 //===- DistDialect.cpp - Registration and discardable attributes ----------===//
 
 #include "dialects/dist/IR/Directive.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -114,6 +115,30 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
       return op->emitOpError()
              << "'" << name << "' of " << what
              << " must be a ranked tensor type, but is " << attr.getValue();
+    return success();
+  }
+  if (name == kUnsignedAttr) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!isa<UnitAttr>(attr.getValue()) || !tensor ||
+        !isa<IntegerType>(tensor.getElementType()) ||
+        tensor.getElementType().isInteger(1))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be a unit attribute of a tensor of integers of more "
+                "than a bit, but is "
+             << attr.getValue() << " of type " << type;
+    return success();
+  }
+  if (name == kDimensionsAttr) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto names = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!tensor || !names ||
+        static_cast<int64_t>(names.size()) != tensor.getRank() ||
+        !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be an array of strings, one a dimension, but is "
+             << attr.getValue() << " of type " << type;
     return success();
   }
   if (name == kShardingAttr)

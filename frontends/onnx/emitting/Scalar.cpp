@@ -95,22 +95,31 @@ Value Scalar::neg(Value a) {
   return sub(constantInt(a.getType(), 0), a);
 }
 
-Value Scalar::pow(Value a, Value b) {
+Value Scalar::pow(Value a, Value b, bool isUnsigned, bool isExponentUnsigned) {
   if (isFloatValue(a))
     return math::PowFOp::create(builder, loc, a, b);
   // By squaring, a bit of the exponent at a time: no code is generated for
-  // math.ipowi. Only 1 and -1 have a whole number as their negative power.
-  Type type = a.getType();
-  Value zero = constantInt(type, 0), one = constantInt(type, 1);
+  // math.ipowi.
+  Type type = a.getType(), exponent = b.getType();
+  Value one = constantInt(type, 1);
+  Value oneBit = constantInt(exponent, 1), noBit = constantInt(exponent, 0);
   Value result = one, square = a, bits = b;
-  for (unsigned bit = 0; bit + 1 < type.getIntOrFloatBitWidth(); ++bit) {
-    Value isSet = compare(Compare::NE, bitAnd(bits, one), zero);
+  unsigned width = exponent.getIntOrFloatBitWidth();
+  for (unsigned bit = isExponentUnsigned ? 0 : 1; bit < width; ++bit) {
+    Value isSet = compare(Compare::NE, bitAnd(bits, oneBit), noBit);
     result = select(isSet, mul(result, square), result);
     square = mul(square, square);
-    bits = shiftRight(bits, one, /*isUnsigned=*/false);
+    bits = shiftRight(bits, oneBit, isExponentUnsigned);
   }
-  Value inverse = select(compare(Compare::EQ, mul(a, a), one), result, zero);
-  return select(compare(Compare::LT, b, zero), inverse, result);
+  if (isExponentUnsigned)
+    return result;
+  // Only 1 and -1 have a whole number as their negative power.
+  Value hasInverse = compare(Compare::EQ, a, one);
+  if (!isUnsigned)
+    hasInverse =
+        bitOr(hasInverse, compare(Compare::EQ, a, constantInt(type, -1)));
+  Value inverse = select(hasInverse, result, constantInt(type, 0));
+  return select(compare(Compare::LT, b, noBit), inverse, result);
 }
 
 Value Scalar::apply(Function function, Value a) {
@@ -277,8 +286,14 @@ Value Scalar::cast(Value a, DType from, DType to) {
     return arith::SIToFPOp::create(builder, loc, type, a);
   }
   if (isFloat(from)) {
-    if (to == DType::U64)
-      return arith::FPToUIOp::create(builder, loc, type, a);
+    if (to == DType::U64) {
+      // The upper half of the range less 2^63, which is its highest bit.
+      Value half = constant(a.getType(), 0x1p63);
+      Value isUpper = compare(Compare::GE, a, half);
+      Value low = arith::FPToSIOp::create(builder, loc, type,
+                                          select(isUpper, sub(a, half), a));
+      return select(isUpper, bitXor(low, constantInt(type, INT64_MIN)), low);
+    }
     // Through a wider signed integer, so that -1.0 wraps instead of being
     // undefined.
     if (isUnsigned(to)) {

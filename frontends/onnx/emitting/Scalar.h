@@ -66,7 +66,10 @@ public:
   Value max(Value a, Value b, bool isUnsigned = false);
   Value min(Value a, Value b, bool isUnsigned = false);
   Value neg(Value a);
-  Value pow(Value a, Value b);
+  /// Of integers, the exponent may be of another width, and one may be unsigned
+  /// where the other is not; a negative one truncates towards zero.
+  Value pow(Value a, Value b, bool isUnsigned = false,
+            bool isExponentUnsigned = false);
   Value apply(Function function, Value a);
   Value sign(Value a, bool isUnsigned = false);
   Value isNaN(Value a);

@@ -103,7 +103,7 @@ static LogicalResult power(NodeContext &c) {
   std::optional<double> known;
   if (c.in(1).known && c.in(1).known->isSplat())
     known = c.in(1).known->getFloat(0);
-  if (!isFloat(base) && (sizeOf(base) == 0 || isUnsigned(base)) && !known)
+  if (sizeOf(base) == 0 || sizeOf(exponent) == 0)
     return c.unsupported("Pow of type " + nameOf(base));
   return emitElementwise(c, base, [&](Scalar &s, ArrayRef<Value> in) {
     // The exponents that models use, as PyTorch computes them.
@@ -122,6 +122,8 @@ static LogicalResult power(NodeContext &c) {
                           s.cast(in[1], exponent, DType::F64));
       return s.cast(power, DType::F64, base);
     }
+    if (!isFloat(base))
+      return s.pow(in[0], in[1], isUnsigned(base), isUnsigned(exponent));
     return s.pow(in[0], s.cast(in[1], exponent, base));
   });
 }
@@ -251,9 +253,16 @@ static LogicalResult bitShift(NodeContext &c) {
   if (direction != "LEFT" && direction != "RIGHT")
     return c.unsupported("BitShift with direction '" + direction + "'");
   bool left = direction == "LEFT";
-  bool plain = isUnsigned(c.in(0).type);
-  return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
-    return left ? s.shiftLeft(in[0], in[1]) : s.shiftRight(in[0], in[1], plain);
+  DType type = c.in(0).type;
+  bool plain = isUnsigned(type);
+  return emitElementwise(c, type, [&](Scalar &s, ArrayRef<Value> in) {
+    Type element = in[0].getType();
+    Value shifted =
+        left ? s.shiftLeft(in[0], in[1]) : s.shiftRight(in[0], in[1], plain);
+    // As in NumPy, nothing is left beyond the width; arith says nothing there.
+    Value width = s.constantInt(element, 8 * sizeOf(type));
+    return s.select(s.compare(Compare::LT, in[1], width, plain), shifted,
+                    s.constantInt(element, 0));
   });
 }
 

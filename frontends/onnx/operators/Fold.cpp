@@ -278,6 +278,19 @@ static std::optional<int64_t> combineInts(StringRef op, bool likeC, int64_t x,
                                    : std::optional(it->second(x, y));
 }
 
+/// A power of integers; wraps.
+static int64_t powerOfInts(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
+  int64_t result = 1;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1)
+      result = wrap(result, base, std::multiplies<uint64_t>());
+    base = wrap(base, base, std::multiplies<uint64_t>());
+  }
+  return result;
+}
+
 static bool foldBinary(NodeContext &c) {
   StringRef op = c.node.op;
   if (c.numInputs() != 2)
@@ -292,7 +305,10 @@ static bool foldBinary(NodeContext &c) {
   HostTensor out(type, *shape);
   Reader a(*c.in(0).known, *shape), b(*c.in(1).known, *shape);
   bool likeC = op == "Mod" && c.intAttr("fmod", 0) != 0;
-  if (isFloat(type) || isPower) {
+  if (isPower && !isFloat(type)) {
+    for (int64_t i = 0; i < out.size(); ++i)
+      out.setInt(i, powerOfInts(a.getInt(i), b.getInt(i)));
+  } else if (isFloat(type)) {
     auto it = floatBinaries().find(op);
     if (it == floatBinaries().end() || (op == "Mod" && !likeC))
       return false;

@@ -32,6 +32,8 @@ const char *dtypeName(dist_dtype dtype);
 /// Inverse of dtypeName; throws Error for any other name.
 dist_dtype dtypeFromName(const std::string &name);
 bool isFloat(dist_dtype dtype);
+/// Of u8 to u64 and i1, which have no negative values.
+bool isUnsigned(dist_dtype dtype);
 
 using Shape = std::vector<int64_t>;
 /// Product of the extents; throws Error when negative or beyond int64.

@@ -63,14 +63,17 @@ typedef enum dist_dtype {
   DIST_I16 = 6,
   DIST_I8 = 7,
   DIST_U8 = 8,
-  DIST_I1 = 9
+  DIST_I1 = 9,
+  DIST_U16 = 10,
+  DIST_U32 = 11,
+  DIST_U64 = 12
 } dist_dtype;
 
 /// Reductions; values are part of the ABI. The operands are combined in the
 /// order of the members' places in the communicator, the same on every run.
 /// f16 and bf16 are combined in f32 and rounded once. Integer sum and prod
 /// wrap (sum on i1 is xor, prod is and); max and min return NaN if an operand
-/// is NaN, and are signed but for u8 and i1. And, or: integers only, bitwise.
+/// is NaN, and are signed but for the unsigned types and i1. And, or: integers only, bitwise.
 typedef enum dist_op {
   DIST_SUM = 0,
   DIST_PROD = 1,

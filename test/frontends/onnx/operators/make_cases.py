@@ -30,6 +30,8 @@ DIFFERENT = {
     "lrn_default": ("onnxruntime", "the reference normalises the first channel only"),
     "lrn_numbers": ("onnxruntime", "the reference normalises the first channel only"),
     "lppool_ceil": ("onnxruntime", "the reference repeats numbers in the window that the input ends in"),
+    "maxpool_u8": ("onnxruntime", "the reference pads at both ends"),
+    "mod_u64_like_c": ("reference", "onnxruntime divides in f64"),
     "gridsample_cubic_border_0": ("onnxruntime", "the reference clamps the position, onnxruntime and PyTorch each tap"),
     "gridsample_cubic_border_1": ("onnxruntime", "the reference clamps the position, onnxruntime and PyTorch each tap"),
 }
@@ -479,6 +481,94 @@ def attentions():
          num_heads=2)
 
 
+def unsigned():
+    """Numbers of the upper half of each type, which would be negative if they had a sign."""
+    start("unsigned")
+    T = onnx.TensorProto
+    kinds = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
+    for kind, dtype in kinds.items():
+        top = int(np.iinfo(dtype).max)
+        def u(*values, shape=None):
+            return np.array([v % (top + 1) for v in values], dtype).reshape(shape or len(values))
+        x, y = u(top, top // 2 + 1, 3, 200, 0, 129), u(2, 3, top, 200, top // 2 + 1, 7)
+        for op in ["Add", "Sub", "Mul", "Div"]:
+            case(op, [x, y.clip(1)], kind, opset=14)
+        case("Mod", [x, y], kind)
+        case("Mod", [x, y], kind + "_like_c", fmod=1)
+        if kind in ("u32", "u64"):
+            case("Pow", [u(3, 7, 2, top, 1, 0), u(5, 2, 8 * dtype().itemsize - 1, 2, top, 3)], kind, opset=15)
+        for op in ["Max", "Min"]:
+            case(op, [x, y, u(top - 5)], kind)
+        case("Clip", [x, u(5, shape=()), u(top - 3, shape=())], kind)
+        case("Abs", [x], kind)
+        case("Sign", [x], kind)
+        for op in ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"]:
+            case(op, [x, y], kind, opset=19)
+        for op in ["BitwiseAnd", "BitwiseOr", "BitwiseXor"]:
+            case(op, [x, y], kind, opset=18)
+        case("BitwiseNot", [x], kind, opset=18)
+        for direction in ["LEFT", "RIGHT"]:
+            case("BitShift", [x, u(1, 2, 3, 7, 0, 8 * dtype().itemsize)], f"{kind}_{direction.lower()}",
+                 direction=direction)
+        case("Where", [np.array([1, 0, 1, 0, 1, 0], bool), x, y], kind)
+        # To and from every type.
+        case("Cast", [x], kind + "_to_f64", to=T.DOUBLE)
+        case("Cast", [u(top, top // 2 + 1, 5)], kind + "_to_f32", to=T.FLOAT)
+        case("Cast", [u(0, 1, 100)], kind + "_to_f16", to=T.FLOAT16)
+        for to in ["INT64", "INT32", "INT8", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"]:
+            case("Cast", [x], f"{kind}_to_{to.lower()}", to=getattr(T, to))
+        case("Cast", [np.array([-1, 0, 5, 300, -(2**40), 2**40 + 77])], f"i64_to_{kind}", to=getattr(T, "UINT" + kind[1:]))
+        case("Cast", [np.array([-1, 7, -128], np.int8)], f"i8_to_{kind}", to=getattr(T, "UINT" + kind[1:]))
+        case("Cast", [b(4)], f"bool_to_{kind}", to=getattr(T, "UINT" + kind[1:]))
+        case("Cast", [np.array([0.0, 1.9, 127.5, 200.25], np.float32)], f"f32_to_{kind}", to=getattr(T, "UINT" + kind[1:]))
+        case("Cast", [np.array([0.0, float(top // 2 + 1), 3.7])], f"f64_to_{kind}", to=getattr(T, "UINT" + kind[1:]))
+        case("CastLike", [f(3, low=0), u(1)], "to_" + kind)
+        m, n = u(top, 1, 7, 3, top // 2 + 1, 200, shape=(2, 3)), u(9, top, 4, 2, top - 1, 0, shape=(2, 3))
+        for op in ["ReduceMax", "ReduceMin"]:
+            if kind != "u16":
+                case(op, [m, ints(1)], kind, opset=18, known=[1])
+        if kind in ("u32", "u64"):
+            for op in ["ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceSumSquare"]:
+                case(op, [m // 4, ints(1)], kind, opset=18, known=[1], keepdims=0)
+            case("CumSum", [m, np.int64(1)], kind, known=[1])
+            case("MatMul", [m, n.reshape(3, 2)], kind)
+            case("Einsum", [m, n], kind, equation="ij,kj->ik")
+        for op in ["ArgMax", "ArgMin"]:
+            case(op, [m], kind, axis=1)
+        case("TopK", [m, ints(2)], kind, known=[1], outputs=2)
+        for kind_of in ["max", "min", "add", "mul"]:
+            case("ScatterElements", [m, np.array([[1, 0, 1], [0, 1, 0]]), n], f"{kind}_{kind_of}", opset=18,
+                 reduction=kind_of)
+        case("ScatterND", [m, np.array([[1]]), u(1, 2, top, shape=(1, 3))], kind + "_max", opset=18, reduction="max")
+        case("Gather", [m, ints(1, 0)], kind, axis=1)
+        case("GatherElements", [m, np.array([[1, 1, 0]])], kind)
+        case("GatherND", [m, np.array([[1, 2], [0, 0]])], kind)
+        case("OneHot", [u(1, 200, 0), np.int64(3), u(4, top)], kind, known=[1])
+        case("Concat", [m, n], kind, axis=1)
+        case("Slice", [m, ints(1), ints(3), ints(1)], kind, known=[1, 2, 3])
+        case("Split", [m], kind, outputs=2, axis=0, opset=13)
+        case("Pad", [m, ints(0, 1, 1, 0), u(top, shape=())], kind, known=[1, 2])
+        case("Transpose", [m], kind)
+        case("Reshape", [m, ints(3, 2)], kind, known=[1])
+        case("Expand", [u(top, 1), ints(3, 2)], kind, known=[1])
+        case("Tile", [m, ints(1, 2)], kind, known=[1])
+        case("Squeeze", [u(top, shape=(1, 1)), ints(0)], kind, known=[1])
+        case("Unsqueeze", [u(top), ints(0)], kind, known=[1])
+        case("Flatten", [m], kind)
+        case("Identity", [m], kind)
+        case("Trilu", [m], kind)
+        case("EyeLike", [m], kind)
+        case("NonZero", [m], kind, known=[0])
+        case("ReverseSequence", [m, ints(2, 1)], kind, time_axis=1, batch_axis=0)
+        case("ConstantOfShape", [ints(2)], kind, known=[0], value=numpy_helper.from_array(np.array([top], dtype)))
+        case("DepthToSpace", [u(*range(top - 7, top + 1), shape=(1, 4, 1, 2))], kind, blocksize=2)
+        if kind == "u32":  # the reference multiplies with alpha, in f64
+            case("Gemm", [m, u(1, 0, 0, 1, 0, 0, shape=(3, 2)), u(0, 5)], kind)
+        if kind == "u8":
+            case("MaxPool", [u(*range(248, 256), 0, 1, 2, 3, 127, 128, 129, 4, shape=(1, 1, 4, 4))], kind,
+                 kernel_shape=[2, 2], pads=[1, 1, 0, 0])
+
+
 def make_model(entry):
     names = [f"in{n}" if value is not None else "" for n, value in enumerate(entry["inputs"])]
     outputs = [f"out{n}" for n in range(entry["outputs"])]
@@ -529,7 +619,7 @@ def evaluate(entry):
 
 
 TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "int16": "i16",
-         "int8": "i8", "uint8": "u8", "uint16": "u16", "bool": "bool"}
+         "int8": "i8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "bool"}
 
 
 def to_json(value):
@@ -553,7 +643,7 @@ def attribute_to_json(value):
 
 def main():
     for build in [elementwise, functions, shapes, indexing, reductions, contractions, normalizations, windows, sequences,
-                  attentions]:
+                  attentions, unsigned]:
         build()
     FOLDER.mkdir(exist_ok=True)
     agreed = alone = 0

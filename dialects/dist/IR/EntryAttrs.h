@@ -1,0 +1,25 @@
+//===- EntryAttrs.h - What arguments and results stand for ------*- C++ -*-===//
+//
+// Attributes of the entry function's arguments and results that say of the
+// model's tensors what MLIR's types do not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_ENTRYATTRS_H
+#define DIST_DIALECTS_DIST_IR_ENTRYATTRS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::dist {
+
+/// A unit: the integers, which have no sign in the program, are unsigned in
+/// files and for the user.
+inline constexpr llvm::StringLiteral kUnsignedAttr = "dist.unsigned";
+
+/// On an argument: an array of strings, the name of each dimension; empty where
+/// it has none. Dimensions of one name are of one size.
+inline constexpr llvm::StringLiteral kDimensionsAttr = "dist.dimensions";
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_ENTRYATTRS_H
