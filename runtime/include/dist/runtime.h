@@ -73,7 +73,8 @@ typedef enum dist_dtype {
 /// order of the members' places in the communicator, the same on every run.
 /// f16 and bf16 are combined in f32 and rounded once. Integer sum and prod
 /// wrap (sum on i1 is xor, prod is and); max and min return NaN if an operand
-/// is NaN, and are signed but for the unsigned types and i1. And, or: integers only, bitwise.
+/// is NaN, and are signed but for the unsigned types and i1. And, or: integers
+/// only, bitwise.
 typedef enum dist_op {
   DIST_SUM = 0,
   DIST_PROD = 1,

@@ -82,6 +82,7 @@ func.func @shardings(%a: tensor<8xf32>) {
 dist.mesh @m ["x" = 2]
 dist.mesh @n ["x" = 2]
 func.func @meshes(%a: tensor<8xf32>) {
+  // expected-note @below {{used here}}
   %0 = dist.all_reduce %a sum over "x" on @m : tensor<8xf32>
   // expected-error @below {{uses mesh @n, while the program is on mesh @m elsewhere; a program runs on one mesh}}
   %1 = dist.all_reduce %0 sum over "x" on @n : tensor<8xf32>
