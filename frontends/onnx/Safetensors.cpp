@@ -1,43 +1,49 @@
 //===- Safetensors.cpp - Weights to a file --------------------------------===//
 
 #include "Safetensors.h"
+#include "dist/Safetensors.h"
 
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 
 using namespace mlir::dist::frontend;
 using namespace llvm;
+// The runtime's namespace, of its host side.
+namespace host = ::dist;
 
-static std::string makeHeader(ArrayRef<Parameter> parameters) {
-  std::string header;
-  raw_string_ostream os(header);
-  json::OStream writer(os);
-  writer.object([&] {
-    writer.attributeObject("__metadata__",
-                           [&] { writer.attribute("format", "pt"); });
-    int64_t offset = 0;
-    for (const Parameter &parameter : parameters) {
-      int64_t size = parameter.data.getBytes().size();
-      writer.attributeObject(parameter.name, [&] {
-        writer.attribute("dtype", safetensorsNameOf(parameter.getType()));
-        writer.attributeArray("shape", [&] {
-          for (int64_t dim : parameter.getShape())
-            writer.value(dim);
-        });
-        writer.attributeArray("data_offsets", [&] {
-          writer.value(offset);
-          writer.value(offset + size);
-        });
-      });
-      offset += size;
-    }
-  });
-  // The data starts aligned.
-  header.append((8 - header.size() % 8) % 8, ' ');
-  return header;
+static dist_dtype toRuntime(DType type) {
+  switch (type) {
+  case DType::F32:
+    return DIST_F32;
+  case DType::F64:
+    return DIST_F64;
+  case DType::F16:
+    return DIST_F16;
+  case DType::BF16:
+    return DIST_BF16;
+  case DType::I8:
+    return DIST_I8;
+  case DType::I16:
+    return DIST_I16;
+  case DType::I32:
+    return DIST_I32;
+  case DType::I64:
+    return DIST_I64;
+  case DType::U8:
+    return DIST_U8;
+  case DType::U16:
+    return DIST_U16;
+  case DType::U32:
+    return DIST_U32;
+  case DType::U64:
+    return DIST_U64;
+  case DType::Bool:
+    return DIST_I1;
+  default:
+    llvm_unreachable("no element type of parameters");
+  }
 }
 
 /// The data with its two dimensions swapped, some rows of the result at a time.
@@ -60,11 +66,13 @@ static void writeTransposed(raw_ostream &os, const HostTensor &data) {
 
 void mlir::dist::frontend::writeSafetensors(raw_ostream &os,
                                             ArrayRef<Parameter> parameters) {
-  std::string header = makeHeader(parameters);
-  char length[8];
-  support::endian::write64le(length, header.size());
-  os.write(length, sizeof(length));
-  os << header;
+  std::vector<host::SafetensorsEntry> entries;
+  for (const Parameter &parameter : parameters) {
+    ArrayRef<int64_t> shape = parameter.getShape();
+    entries.push_back({parameter.name, toRuntime(parameter.getType()),
+                       host::Shape(shape.begin(), shape.end())});
+  }
+  os << host::makeSafetensorsHeader(entries);
   for (const Parameter &parameter : parameters) {
     ArrayRef<char> bytes = parameter.data.getBytes();
     if (parameter.transposed)

@@ -113,24 +113,36 @@ const Tensor *Safetensors::find(const std::string &name) const {
   return it == byName.end() ? nullptr : &it->second;
 }
 
+std::string
+dist::makeSafetensorsHeader(const std::vector<SafetensorsEntry> &entries) {
+  // PyTorch's readers ask for the format. (One entry after the other: a JSON
+  // object that keeps its order looks through all for each.)
+  std::string text = R"({"__metadata__":{"format":"pt"})";
+  int64_t offset = 0;
+  for (const SafetensorsEntry &entry : entries) {
+    int64_t bytes = numElements(entry.shape) * dtypeBytes(entry.dtype);
+    nlohmann::json value = {{"dtype", nameOf(entry.dtype)},
+                            {"shape", entry.shape},
+                            {"data_offsets", {offset, offset + bytes}}};
+    text += "," + nlohmann::json(entry.name).dump() + ":" + value.dump();
+    offset += bytes;
+  }
+  text += "}";
+  // The data starts aligned.
+  text.append((8 - text.size() % 8) % 8, ' ');
+  uint64_t bytes = text.size();
+  return std::string(reinterpret_cast<const char *>(&bytes), 8) + text;
+}
+
 void dist::writeSafetensors(
     const std::string &path,
     const std::vector<std::pair<std::string, Tensor>> &tensors) {
-  nlohmann::json header = nlohmann::json::object();
-  int64_t offset = 0;
-  for (const auto &[name, tensor] : tensors) {
-    header[name] = {{"dtype", nameOf(tensor.dtype)},
-                    {"shape", tensor.shape},
-                    {"data_offsets", {offset, offset + tensor.bytes()}}};
-    offset += tensor.bytes();
-  }
-  std::string text = header.dump();
-  // The data starts aligned.
-  text.append((8 - text.size() % 8) % 8, ' ');
-  uint64_t headerBytes = text.size();
+  std::vector<SafetensorsEntry> entries;
+  for (const auto &[name, tensor] : tensors)
+    entries.push_back({name, tensor.dtype, tensor.shape});
+  std::string header = makeSafetensorsHeader(entries);
   OutputFile file(path);
-  file.write(&headerBytes, 8);
-  file.write(text.data(), text.size());
+  file.write(header.data(), header.size());
   for (const auto &[name, tensor] : tensors)
     file.write(tensor.data, tensor.bytes());
   file.commit();

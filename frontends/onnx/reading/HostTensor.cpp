@@ -91,39 +91,6 @@ std::string mlir::dist::frontend::nameOf(DType type) {
   return "type number " + std::to_string(static_cast<int>(type));
 }
 
-StringRef mlir::dist::frontend::safetensorsNameOf(DType type) {
-  switch (type) {
-  case DType::F32:
-    return "F32";
-  case DType::F64:
-    return "F64";
-  case DType::F16:
-    return "F16";
-  case DType::BF16:
-    return "BF16";
-  case DType::I8:
-    return "I8";
-  case DType::I16:
-    return "I16";
-  case DType::I32:
-    return "I32";
-  case DType::I64:
-    return "I64";
-  case DType::U8:
-    return "U8";
-  case DType::U16:
-    return "U16";
-  case DType::U32:
-    return "U32";
-  case DType::U64:
-    return "U64";
-  case DType::Bool:
-    return "BOOL";
-  default:
-    return "";
-  }
-}
-
 std::string mlir::dist::frontend::toString(ArrayRef<int64_t> shape) {
   std::string text;
   raw_string_ostream os(text);

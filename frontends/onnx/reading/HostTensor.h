@@ -47,8 +47,6 @@ inline bool isInteger(DType type) {
 }
 /// The type's name in ONNX's words, also of those that are not supported.
 std::string nameOf(DType type);
-/// The type's name in a safetensors header.
-llvm::StringRef safetensorsNameOf(DType type);
 
 using Shape = llvm::SmallVector<int64_t, 6>;
 

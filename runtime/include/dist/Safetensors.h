@@ -43,6 +43,17 @@ private:
   std::map<std::string, Tensor> byName;
 };
 
+/// A tensor of a file that is being written.
+struct SafetensorsEntry {
+  std::string name;
+  dist_dtype dtype;
+  Shape shape;
+};
+
+/// What stands in a file before the data: of all entries in this order, without
+/// gaps. Throws Error.
+std::string makeSafetensorsHeader(const std::vector<SafetensorsEntry> &entries);
+
 /// Writes tensors with their names, in this order. Throws Error.
 void writeSafetensors(
     const std::string &path,
