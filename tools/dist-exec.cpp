@@ -21,6 +21,7 @@ namespace {
 struct Options {
   std::string bundle, output, link;
   std::vector<std::string> inputs;
+  std::string seed; // of inputs that are not given
   bool json = false;
   RunOptions run;
 };
@@ -62,7 +63,10 @@ static void report(const Program &program, const RunResult &result,
 
 static int run(const Options &options) {
   Program program = loadBundle(options.bundle);
-  Inputs inputs = readInputs(options.inputs, program.manifest);
+  RandomInputs random;
+  if (!options.seed.empty())
+    random.rest = parseSeed(options.seed);
+  Inputs inputs = readInputs(options.inputs, program.manifest, random);
   RunResult result = launch(program, inputs, options.run);
   if (!result.isRoot)
     return 0;
@@ -84,10 +88,12 @@ int main(int argc, char **argv) {
   app.add_option("--weights", options.run.weights,
                  "Parameters (.safetensors), in place of the bundle's own");
   app.add_option("--input", options.inputs,
-                 "NAME=FILE.npy, NAME=FILE.pb or NAME=random[:SEED]; once for "
-                 "each input")
+                 std::string(inputForms) + "; once for each input")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_flag(
+      "--random{0}", options.seed,
+      "Random values for inputs that --input does not give; --random=SEED");
   app.add_option("--output", options.output,
                  "Folder that receives NAME.npy for each result, whole");
   app.add_option("--backend", options.run.backend,

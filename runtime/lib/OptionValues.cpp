@@ -4,6 +4,9 @@
 #include "dist/Npy.h"
 #include "dist/OnnxTensor.h"
 
+#include <cctype>
+#include <cerrno>
+#include <cmath>
 #include <cstdlib>
 
 using namespace dist;
@@ -39,39 +42,204 @@ static bool readTensorFile(const std::string &value, Tensor &tensor) {
   return true;
 }
 
+/// The whole of `text` as a number, in the syntax of C.
+static bool parseNumber(const std::string &text, double &number) {
+  char *end = nullptr;
+  number = std::strtod(text.c_str(), &end);
+  return !text.empty() && !std::isspace(text[0]) && !*end;
+}
+
+static bool parseNumber(const std::string &text, int64_t &number) {
+  char *end = nullptr;
+  errno = 0;
+  number = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && !std::isspace(text[0]) && !*end && errno == 0;
+}
+
+static bool readSeed(const std::string &text, uint64_t &seed) {
+  char *end = nullptr;
+  errno = 0;
+  seed = std::strtoull(text.c_str(), &end, 10);
+  return !text.empty() && std::isdigit(text[0]) && !*end && errno == 0;
+}
+
+uint64_t dist::parseSeed(const std::string &text) {
+  uint64_t seed = 0;
+  if (!text.empty() && !readSeed(text, seed))
+    throw Error("--random=" + text + ": expected a seed, from 0 to 2^64 - 1");
+  return seed;
+}
+
+/// The integers that `dtype` holds.
+static IntegerRange rangeOf(dist_dtype dtype) {
+  if (dtype == DIST_I1)
+    return {0, 1};
+  if (dtype == DIST_U8)
+    return {0, 255};
+  int bits = 8 * dtypeBytes(dtype);
+  return {INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
+}
+
+static void checkHolds(const std::string &option, const TensorDesc &desc,
+                       int64_t number) {
+  IntegerRange range = rangeOf(desc.dtype);
+  if (number < range.low || number > range.high)
+    throw Error("--input " + option + ": " + std::to_string(number) +
+                " is no value of type " + dtypeName(desc.dtype));
+}
+
+namespace {
+/// "random", with what follows.
+struct RandomForm {
+  uint64_t seed = 0;
+  std::string low, high;
+  bool hasRange = false;
+};
+} // namespace
+
+/// Parses random, random:SEED, random(LOW,HIGH) and random(LOW,HIGH):SEED.
+static bool parseRandom(const std::string &value, RandomForm &form) {
+  if (value.rfind("random", 0) != 0)
+    return false;
+  std::string rest = value.substr(6);
+  if (!rest.empty() && rest[0] == '(') {
+    size_t comma = rest.find(','), close = rest.find(')');
+    if (comma == std::string::npos || close == std::string::npos ||
+        comma > close)
+      return false;
+    form.hasRange = true;
+    form.low = rest.substr(1, comma - 1);
+    form.high = rest.substr(comma + 1, close - comma - 1);
+    rest = rest.substr(close + 1);
+  }
+  return rest.empty() ||
+         (rest[0] == ':' && readSeed(rest.substr(1), form.seed));
+}
+
+static std::string malformed(const std::string &option) {
+  return "--input " + option + ": expected " + inputForms;
+}
+
+/// Random values from the range that the option itself gives.
+static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
+                          const RandomForm &form) {
+  auto check = [&](bool holds) {
+    if (!holds)
+      throw Error("--input " + option + ": the range of " +
+                  dtypeName(desc.dtype) + " goes from a number LOW to HIGH, " +
+                  "which is not less");
+  };
+  if (isFloat(desc.dtype)) {
+    double low, high;
+    check(parseNumber(form.low, low) && parseNumber(form.high, high) &&
+          std::isfinite(low) && std::isfinite(high) && low <= high);
+    return uniformTensor(desc.dtype, desc.globalShape, form.seed, low, high);
+  }
+  IntegerRange range;
+  check(parseNumber(form.low, range.low) &&
+        parseNumber(form.high, range.high) && range.low <= range.high);
+  checkHolds(option, desc, range.low);
+  checkHolds(option, desc, range.high);
+  return randomTensor(desc.dtype, desc.globalShape, form.seed, range);
+}
+
+/// The same number everywhere, if `value` is one.
+static bool makeConstant(const std::string &option, const std::string &value,
+                         const TensorDesc &desc, Tensor &tensor) {
+  tensor = Tensor::zeros(desc.dtype, desc.globalShape);
+  int64_t bytes = dtypeBytes(desc.dtype);
+  char *out = static_cast<char *>(tensor.data);
+  if (isFloat(desc.dtype)) {
+    double number;
+    if (!parseNumber(value, number))
+      return false;
+    for (int64_t i = 0, count = tensor.count(); i < count; ++i)
+      convert(DIST_F64, &number, desc.dtype, out + i * bytes, 1);
+    return true;
+  }
+  int64_t number;
+  if (!parseNumber(value, number))
+    return false;
+  checkHolds(option, desc, number);
+  for (int64_t i = 0, count = tensor.count(); i < count; ++i)
+    convert(DIST_I64, &number, desc.dtype, out + i * bytes, 1);
+  return true;
+}
+
+static IntegerRange findRange(const RandomInputs &random,
+                              const TensorDesc &desc) {
+  auto found = random.ranges.find(desc.name);
+  return found == random.ranges.end() ? IntegerRange() : found->second;
+}
+
 static Tensor readInput(const std::string &option, const std::string &value,
-                        const TensorDesc &desc) {
+                        const TensorDesc &desc, const RandomInputs &random) {
   Tensor tensor;
+  RandomForm form;
   if (readTensorFile(value, tensor))
     return tensor;
-  if (value.rfind("random", 0) == 0) {
-    std::string seed = value.substr(6);
-    char *end = nullptr;
-    uint64_t number =
-        seed.size() > 1 ? std::strtoull(seed.c_str() + 1, &end, 10) : 0;
-    if (seed.empty() || (seed[0] == ':' && end && !*end))
-      return randomTensor(desc.dtype, desc.globalShape, number);
-  }
-  throw Error("--input " + option +
-              ": expected NAME=FILE.npy, NAME=FILE.pb or NAME=random[:SEED]");
+  if (parseRandom(value, form))
+    return form.hasRange ? makeInRange(option, desc, form)
+                         : randomTensor(desc.dtype, desc.globalShape, form.seed,
+                                        findRange(random, desc));
+  if (makeConstant(option, value, desc, tensor))
+    return tensor;
+  throw Error(malformed(option));
+}
+
+/// The seed of one of the inputs that no option names (FNV-1a of the name).
+static uint64_t seedOf(const std::string &name, uint64_t seed) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001b3ull;
+  return hash ^ seed;
 }
 
 Inputs dist::readInputs(const std::vector<std::string> &options,
-                        const Manifest &manifest) {
+                        const Manifest &manifest, const RandomInputs &random) {
   Inputs inputs;
   for (const std::string &option : options) {
     size_t equal = option.find('=');
     if (equal == std::string::npos)
-      throw Error("--input " + option +
-                  ": expected NAME=FILE.npy, NAME=FILE.pb or "
-                  "NAME=random[:SEED]");
+      throw Error(malformed(option));
     std::string name = option.substr(0, equal);
     const TensorDesc &desc = findInput(manifest, option, name);
     if (inputs.count(name))
       throw Error("--input " + name + " is given twice");
-    inputs[name] = readInput(option, option.substr(equal + 1), desc);
+    inputs[name] = readInput(option, option.substr(equal + 1), desc, random);
   }
+  if (!random.rest)
+    return inputs;
+  for (const TensorDesc &desc : manifest.arguments)
+    if (desc.kind == TensorDesc::Input && !inputs.count(desc.name))
+      inputs[desc.name] = randomTensor(desc.dtype, desc.globalShape,
+                                       seedOf(desc.name, *random.rest),
+                                       findRange(random, desc));
   return inputs;
+}
+
+std::map<std::string, IntegerRange>
+dist::findRandomRanges(const std::vector<std::string> &options,
+                       const Manifest &manifest, const RandomInputs &random) {
+  std::map<std::string, std::string> given;
+  for (const std::string &option : options) {
+    size_t equal = option.find('=');
+    if (equal != std::string::npos)
+      given[option.substr(0, equal)] = option.substr(equal + 1);
+  }
+  std::map<std::string, IntegerRange> ranges;
+  for (const TensorDesc &desc : manifest.arguments) {
+    if (desc.kind != TensorDesc::Input || isFloat(desc.dtype) ||
+        desc.dtype == DIST_I1)
+      continue;
+    auto found = given.find(desc.name);
+    RandomForm form;
+    if (found == given.end()
+            ? random.rest.has_value()
+            : parseRandom(found->second, form) && !form.hasRange)
+      ranges[desc.name] = findRange(random, desc);
+  }
+  return ranges;
 }
 
 std::map<std::string, Shape>

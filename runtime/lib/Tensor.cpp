@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <utility>
+#include <vector>
 
 using namespace dist;
 
@@ -286,25 +288,71 @@ static uint64_t scatter(uint64_t x) {
   return x ^ x >> 31;
 }
 
-Tensor dist::randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
-                          int64_t below) {
-  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
-  int64_t count = tensor.count(), bytes = dtypeBytes(dtype);
+/// A number in (0, 1) of the bits.
+static double toUnit(uint64_t bits) { return ((bits >> 11) + 0.5) * 0x1p-53; }
+
+/// Sets every element to what `make` says of its number.
+template <class From, class Make>
+static void fill(Tensor &tensor, dist_dtype from, Make make) {
+  int64_t count = tensor.count(), bytes = dtypeBytes(tensor.dtype);
   char *out = static_cast<char *>(tensor.data);
-  uint64_t key = scatter(seed);
   for (int64_t i = 0; i < count; ++i) {
-    uint64_t bits = scatter(key + 2 * i);
-    if (isFloat(dtype)) {
-      // Box-Muller, from two uniform numbers in (0, 1).
-      double u = ((bits >> 11) + 0.5) * 0x1p-53;
-      double v = ((scatter(key + 2 * i + 1) >> 11) + 0.5) * 0x1p-53;
-      float normal = static_cast<float>(std::sqrt(-2 * std::log(u)) *
-                                        std::cos(6.283185307179586 * v));
-      convert(DIST_F32, &normal, dtype, out + i * bytes, 1);
-    } else {
-      int64_t value = (bits >> 32) % (dtype == DIST_I1 ? 2 : below);
-      convert(DIST_I64, &value, dtype, out + i * bytes, 1);
-    }
+    From value = make(i);
+    convert(from, &value, tensor.dtype, out + i * bytes, 1);
   }
+}
+
+/// Integer `i` of `count` that cut the range into equal parts, one in each.
+static int64_t pickInPart(IntegerRange range, int64_t i, int64_t count,
+                          uint64_t bits) {
+  __extension__ using Wide = unsigned __int128;
+  uint64_t last = static_cast<uint64_t>(range.high) - range.low;
+  if (count > 1 && i == count - 1)
+    return range.high;
+  Wide first = (Wide(last) + 1) * i / count;
+  Wide end = (Wide(last) + 1) * (i + 1) / count;
+  if (i > 0 && end > first)
+    first += bits % (end - first);
+  else if (count == 1)
+    first = bits % (Wide(last) + 1);
+  return static_cast<int64_t>(static_cast<uint64_t>(range.low) +
+                              static_cast<uint64_t>(first));
+}
+
+Tensor dist::randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
+                          IntegerRange range) {
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  uint64_t key = scatter(seed);
+  if (isFloat(dtype)) {
+    // Box-Muller, from two uniform numbers.
+    fill<float>(tensor, DIST_F32, [&](int64_t i) {
+      double u = toUnit(scatter(key + 2 * i));
+      double v = toUnit(scatter(key + 2 * i + 1));
+      return static_cast<float>(std::sqrt(-2 * std::log(u)) *
+                                std::cos(6.283185307179586 * v));
+    });
+    return tensor;
+  }
+  if (dtype == DIST_I1)
+    range = {0, 1};
+  int64_t count = tensor.count();
+  std::vector<int64_t> values(count);
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] = pickInPart(range, i, count, scatter(key + 2 * i));
+    // Fisher and Yates' shuffle, from the inside out.
+    std::swap(values[i], values[scatter(key + 2 * i + 1) % (i + 1)]);
+  }
+  fill<int64_t>(tensor, DIST_I64, [&](int64_t i) { return values[i]; });
+  return tensor;
+}
+
+Tensor dist::uniformTensor(dist_dtype dtype, Shape shape, uint64_t seed,
+                           double low, double high) {
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  uint64_t key = scatter(seed);
+  fill<double>(tensor, DIST_F64, [&](int64_t i) {
+    double u = toUnit(scatter(key + i));
+    return low * (1 - u) + high * u;
+  });
   return tensor;
 }

@@ -154,6 +154,50 @@ TEST(OptionValues, Inputs) {
   EXPECT_TRUE(contains(read({"x=random", "x=random"}), "given twice"));
 }
 
+TEST(OptionValues, NumbersAndRanges) {
+  Manifest manifest = makeManifest();
+  auto read = [&](const std::string &option) {
+    return errorOf([&] { readInputs({option}, manifest); });
+  };
+  auto values = [&](const std::string &option) {
+    return valuesOf(readInputs({option}, manifest).at("x"));
+  };
+  EXPECT_EQ(values("x=-1.5"), std::vector<float>(30, -1.5));
+  EXPECT_EQ(values("x=random(-2,6):4"),
+            valuesOf(uniformTensor(DIST_F32, {5, 6}, 4, -2, 6)));
+  for (const char *option :
+       {"x=1.5 ", "x= 1", "x=", "x=random(1", "x=random(1,2)3", "x=random()",
+        "x=random:-1", "x=random:99999999999999999999"})
+    EXPECT_TRUE(contains(read(option), "expected NAME=FILE.npy")) << option;
+  for (const char *option :
+       {"x=random(2,1)", "x=random(nan,1)", "x=random(,)", "x=random(0,inf)"})
+    EXPECT_TRUE(contains(read(option), "the range of f32 goes from")) << option;
+
+  manifest.arguments[2].dtype = DIST_I8;
+  ASSERT_EQ(manifest.arguments[2].kind, TensorDesc::Input);
+  EXPECT_TRUE(contains(read("x=128"), "128 is no value of type i8"));
+  EXPECT_TRUE(contains(read("x=random(-129,0)"), "-129 is no value of type"));
+  EXPECT_TRUE(contains(read("x=1.5"), "expected NAME=FILE.npy"));
+  EXPECT_EQ(read("x=random(-128,127)"), "");
+}
+
+TEST(OptionValues, RandomForAllOthers) {
+  Manifest manifest = makeManifest();
+  EXPECT_TRUE(readInputs({}, manifest).empty());
+  RandomInputs random;
+  random.rest = 3;
+  manifest.arguments.push_back(manifest.arguments[2]);
+  manifest.arguments.back().name = "y";
+  Inputs inputs = readInputs({"x=1"}, manifest, random);
+  EXPECT_EQ(valuesOf(inputs.at("x")), std::vector<float>(30, 1));
+  Inputs both = readInputs({}, manifest, random);
+  EXPECT_EQ(valuesOf(both.at("y")), valuesOf(inputs.at("y")));
+  EXPECT_NE(valuesOf(both.at("x")), valuesOf(both.at("y")));
+  EXPECT_EQ(parseSeed(""), 0u);
+  EXPECT_EQ(parseSeed("7"), 7u);
+  EXPECT_TRUE(contains(errorOf([] { parseSeed("x"); }), "--random=x"));
+}
+
 TEST(OptionValues, Links) {
   EmulatedLink link = parseLink("latency=20us,bandwidth=1.5GB/s");
   EXPECT_DOUBLE_EQ(link.latencySeconds, 20e-6);

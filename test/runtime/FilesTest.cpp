@@ -6,11 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 
 using namespace dist;
 
@@ -396,6 +398,45 @@ TEST(Random, DependsOnSeedAlone) {
     EXPECT_GE(x, 0);
     EXPECT_LT(x, 16);
   }
+}
+
+TEST(Random, IntegersReachTheWholeRange) {
+  IntegerRange vocabulary{0, 50256};
+  for (int64_t count : {2, 5, 100, 1000})
+    for (uint64_t seed : {0, 1, 2}) {
+      auto values =
+          valuesOf<int64_t>(randomTensor(DIST_I64, {count}, seed, vocabulary));
+      std::sort(values.begin(), values.end());
+      EXPECT_EQ(values.front(), 0);
+      EXPECT_EQ(values.back(), 50256);
+      // Each of `count` equal parts has a value.
+      for (int64_t i = 0; i < count; ++i)
+        EXPECT_EQ((values[i] * count + count - 1) / 50257, i) << count;
+    }
+  auto few = valuesOf<int64_t>(randomTensor(DIST_I64, {40}, 3, {-3, 4}));
+  for (int64_t x = -3; x <= 4; ++x)
+    EXPECT_EQ(std::count(few.begin(), few.end(), x), 5);
+  auto all =
+      valuesOf<int64_t>(randomTensor(DIST_I64, {3}, 1, {INT64_MIN, INT64_MAX}));
+  EXPECT_EQ(std::count(all.begin(), all.end(), INT64_MIN), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), INT64_MAX), 1);
+  // Not in their order.
+  auto values = valuesOf<int64_t>(randomTensor(DIST_I64, {100}, 1, vocabulary));
+  EXPECT_FALSE(std::is_sorted(values.begin(), values.end()));
+  std::set<int64_t> ones;
+  for (uint64_t seed = 0; seed < 100; ++seed)
+    ones.insert(valuesOf<int64_t>(randomTensor(DIST_I64, {}, seed))[0]);
+  EXPECT_EQ(ones.size(), 16u);
+}
+
+TEST(Random, FloatsInARange) {
+  double sum = 0;
+  for (float x : valuesOf<float>(uniformTensor(DIST_F32, {1000}, 1, -2, 6))) {
+    EXPECT_GE(x, -2);
+    EXPECT_LE(x, 6);
+    sum += x;
+  }
+  EXPECT_NEAR(sum / 1000, 2, 0.3);
 }
 
 } // namespace

@@ -10,14 +10,42 @@
 
 #include "dist/Executor.h"
 
+#include <map>
+#include <optional>
+
 namespace dist {
 
-/// Reads NAME=FILE.npy, NAME=FILE.pb and NAME=random[:SEED]; the dtype and
-/// shape of random values are those of the program's input (integers are 0 to
-/// 15). Throws Error for options that are malformed, given twice, or name what
-/// is no input of the program.
+/// What the options leave open about random values.
+struct RandomInputs {
+  /// Of integer inputs by name: 0 to 15 for those that are not here. i1 is
+  /// always from {0, 1}.
+  std::map<std::string, IntegerRange> ranges;
+  /// Seed of inputs that no option names; without it they are missing. Inputs
+  /// of different names get different values.
+  std::optional<uint64_t> rest;
+};
+
+/// How --input is written, for help and messages.
+inline constexpr char inputForms[] =
+    "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
+    "NAME=random(LOW,HIGH)[:SEED]";
+
+/// Parses the value of --random: "" is seed 0. Throws Error.
+uint64_t parseSeed(const std::string &text);
+
+/// Reads options of the forms above; the dtype and shape of numbers and random
+/// values are those of the program's input. Integers are from LOW to HIGH, both
+/// included; floats are uniformly distributed between them. Throws Error for
+/// options that are malformed, given twice, or name what is no input of the
+/// program.
 Inputs readInputs(const std::vector<std::string> &options,
-                  const Manifest &manifest);
+                  const Manifest &manifest, const RandomInputs &random = {});
+
+/// The integer ranges that random inputs have, by name: of those that options
+/// and `random` make so, without those that say their range themselves.
+std::map<std::string, IntegerRange>
+findRandomRanges(const std::vector<std::string> &options,
+                 const Manifest &manifest, const RandomInputs &random);
 
 /// The shapes of those inputs that files give. Throws Error for files that
 /// cannot be read.

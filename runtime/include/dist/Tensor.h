@@ -73,11 +73,21 @@ uint16_t floatToHalf(float value);
 float bfloatToFloat(uint16_t bits);
 uint16_t floatToBfloat(float value);
 
-/// A tensor of values that depend on seed, dtype and index alone: floats from
-/// the standard normal distribution, integers from 0 to `below` - 1, i1 from
-/// {0, 1}.
+/// Integers from `low` to `high`, both included.
+struct IntegerRange {
+  int64_t low = 0, high = 15;
+};
+
+/// A tensor of values that depend on seed, dtype, shape and range alone: floats
+/// from the standard normal distribution, i1 from {0, 1}, integers from the
+/// range. Integers are spread over all of it: two or more hold both its ends,
+/// and every part of the range has its share of them (stratified sampling).
 Tensor randomTensor(dist_dtype dtype, Shape shape, uint64_t seed,
-                    int64_t below = 16);
+                    IntegerRange range = {});
+
+/// Floats that are uniformly distributed from `low` to `high`.
+Tensor uniformTensor(dist_dtype dtype, Shape shape, uint64_t seed, double low,
+                     double high);
 
 } // namespace dist
 
