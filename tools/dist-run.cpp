@@ -14,7 +14,9 @@
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "tools/driver/Compare.h"
+#include "tools/driver/CompareJson.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/InputRanges.h"
 #include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -40,11 +42,13 @@ static cl::opt<std::string> input(cl::Positional,
 static cl::opt<std::string> backend("backend",
                                     cl::desc("What runs the ranks: threads"),
                                     cl::init("threads"), cl::cat(category));
-static cl::list<std::string>
-    inputs("input",
-           cl::desc("An input: NAME=FILE.npy, NAME=FILE.pb or "
-                    "NAME=random[:SEED]; once for each"),
-           cl::value_desc("NAME=VALUE"), cl::cat(category));
+static cl::list<std::string> inputs("input", cl::desc(host::inputForms),
+                                    cl::value_desc("NAME=VALUE"),
+                                    cl::cat(category));
+static cl::opt<std::string> randomInputs(
+    "random", cl::desc("Random values for inputs that --input does not give"),
+    cl::value_desc("SEED"), cl::ValueOptional, cl::init("off"),
+    cl::cat(category));
 static cl::opt<std::string>
     output("output", cl::desc("Folder that receives NAME.npy for each result"),
            cl::value_desc("FOLDER"), cl::cat(category));
@@ -61,16 +65,22 @@ static cl::opt<std::string>
 static cl::list<std::string>
     expect("expect", cl::desc("Compare a result with a recorded one"),
            cl::value_desc("NAME=FILE.npy"), cl::cat(category));
-static cl::opt<double>
-    relativeTolerance("rtol",
-                      cl::desc("Relative tolerance (default: 1e-4, "
-                               "with --verify=f64 1e-10)"),
-                      cl::cat(category));
-static cl::opt<double>
-    absoluteTolerance("atol",
-                      cl::desc("Absolute tolerance (default: 1e-5, "
-                               "with --verify=f64 1e-10)"),
-                      cl::cat(category));
+static cl::opt<double> relativeTolerance(
+    "rtol",
+    cl::desc("Relative tolerance, in place of what rounding is found to change "
+             "(with --atol alone, and for --expect: 1e-4; with --verify=f64 "
+             "1e-10)"),
+    cl::cat(category));
+static cl::opt<double> absoluteTolerance(
+    "atol",
+    cl::desc("Absolute tolerance, likewise (with --rtol alone, and for "
+             "--expect: 1e-5; with --verify=f64 1e-10)"),
+    cl::cat(category));
+static cl::opt<int64_t> perturbedRuns(
+    "perturbed-runs",
+    cl::desc("How often the program to compare with is run with random "
+             "rounding errors, to find what each element may differ by"),
+    cl::init(8), cl::cat(category));
 static cl::opt<bool> allowNonfinite(
     "allow-nonfinite",
     cl::desc("NaN equals NaN and an infinity itself; else a result that has "
@@ -91,6 +101,12 @@ static cl::opt<std::string>
 
 static bool verifying() { return verify != "off" || !reference.empty(); }
 static bool inF64() { return verify == "f64"; }
+/// Whether --verify goes by tolerances that are given, not by what rounding
+/// changes.
+static bool hasTolerance() {
+  return relativeTolerance.getNumOccurrences() > 0 ||
+         absoluteTolerance.getNumOccurrences() > 0;
+}
 
 namespace {
 
@@ -135,6 +151,7 @@ struct Compiler {
       throw host::Error("--backend " + backend + " needs that target");
     options.codegen.cpu = common.cpu;
     options.plain = plain;
+    options.perturb = plain && !hasTolerance();
     // Vectorizers are one thing less that both sides share, and most of the
     // time that plain loops take to compile.
     if (plain)
@@ -220,7 +237,8 @@ static host::Program compileReference(Compiler &compiler) {
   return compiler.compile(*module, file, /*plain=*/true);
 }
 
-static host::Program prepareProgram(Compiler &compiler) {
+static host::Program prepareProgram(Compiler &compiler,
+                                    host::RandomInputs &random) {
   if (isBundle(input)) {
     if (!common.schedule.empty() || !common.mesh.empty() ||
         !common.scheduleName.empty())
@@ -237,6 +255,7 @@ static host::Program prepareProgram(Compiler &compiler) {
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
     throw host::Error(input + " could not be read");
+  random.ranges = findIndexRanges(*module);
   if (failed(distribute(*module,
                         {common.schedule, common.mesh, findSizes(*module),
                          common.scheduleName},
@@ -245,16 +264,35 @@ static host::Program prepareProgram(Compiler &compiler) {
   return compiler.compile(*module, input);
 }
 
+/// The values of the program's inputs, those that are random in the ranges that
+/// the program to compare with says.
+static host::Inputs readValues(Compiler &compiler, const host::Program &program,
+                               host::RandomInputs random) {
+  std::vector<std::string> given(inputs.begin(), inputs.end());
+  auto ranges = host::findRandomRanges(given, program.manifest, random);
+  if (!reference.empty() && !ranges.empty()) {
+    if (OwningOpRef<ModuleOp> module = compiler.load(reference))
+      random.ranges = findIndexRanges(*module);
+    ranges = host::findRandomRanges(given, program.manifest, random);
+  }
+  if (!json)
+    for (auto [name, range] : ranges)
+      llvm::outs() << name << ": random integers from " << range.low << " to "
+                   << range.high << "\n";
+  return host::readInputs(given, program.manifest, random);
+}
+
 /// One comparison; says what it found.
-static host::Difference check(const host::Program &program,
-                              const host::RunResult::Output &actual,
-                              host::TensorDesc desc,
-                              const host::Tensor &expected,
-                              const std::string &against) {
+static host::Difference
+check(const host::Program &program, const host::RunResult::Output &actual,
+      host::TensorDesc desc, const host::Tensor &expected,
+      const std::string &against, const host::Spread *spread = nullptr) {
   host::Difference found;
+  host::Tolerance tolerance = findTolerance();
+  tolerance.spread = spread;
   try {
     found = host::compare(program.manifest.mesh, desc, actual.parts, expected,
-                          findTolerance());
+                          tolerance);
   } catch (const host::Error &error) {
     throw host::Error("result '" + desc.name + "' " + error.what());
   }
@@ -270,7 +308,8 @@ static host::Difference check(const host::Program &program,
 /// name are compared in their order.
 static void checkReference(const host::Program &program,
                            const host::RunResult &result,
-                           const host::RunResult &expected, Checks &checks) {
+                           const host::Expected &single, Checks &checks) {
+  const host::RunResult &expected = single.results;
   std::vector<bool> used(expected.outputs.size());
   int64_t compared = 0;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
@@ -285,7 +324,8 @@ static void checkReference(const host::Program &program,
     used[other] = true;
     checks[i].push_back(
         check(program, result.outputs[i], program.manifest.results[i],
-              expected.outputs[other].tensor, "the program on one rank"));
+              expected.outputs[other].tensor, "the program on one rank",
+              single.spreads.empty() ? nullptr : &single.spreads[other]));
     compared += checks[i].back().compared;
   }
   for (size_t i = 0; i < used.size(); ++i)
@@ -316,52 +356,6 @@ static void checkRecorded(const host::Program &program,
     checks[i].push_back(
         check(program, result.outputs[i], desc, expected, file.str()));
   }
-}
-
-/// JSON has no NaN and no infinity.
-static llvm::json::Value toJson(double number) {
-  return std::isfinite(number) ? llvm::json::Value(number)
-                               : llvm::json::Value(nullptr);
-}
-
-static llvm::json::Object toJson(const host::Nonfinite &found) {
-  llvm::json::Object object{{"nan", found.nans},
-                            {"infinite", found.infinities}};
-  if (found.any())
-    object["first"] = llvm::json::Array(found.first);
-  return object;
-}
-
-/// The comparisons of one result: of each figure the largest, and the worst
-/// element of all.
-static void addChecks(llvm::json::Object &object,
-                      ArrayRef<host::Difference> checks) {
-  double absolute = 0, relative = 0;
-  int64_t compared = 0;
-  const host::Difference *worst = &checks.front();
-  for (const host::Difference &found : checks) {
-    absolute = std::max(absolute, found.maxAbsolute);
-    relative = std::max(relative, found.maxRelative);
-    compared += found.compared;
-    if (std::tie(worst->equal, found.maxUsed) >
-        std::tie(found.equal, worst->maxUsed))
-      worst = &found;
-  }
-  object["max_abs_err"] = toJson(absolute);
-  object["max_rel_err"] = toJson(relative);
-  object["max_err_of_allowed"] = toJson(worst->maxUsed);
-  object["compared"] = compared;
-  if (worst->actualNonfinite.any() || worst->expectedNonfinite.any())
-    object["nonfinite"] =
-        llvm::json::Object{{"actual", toJson(worst->actualNonfinite)},
-                           {"expected", toJson(worst->expectedNonfinite)}};
-  if (worst->hasWorst)
-    object["worst"] =
-        llvm::json::Object{{"index", llvm::json::Array(worst->worst)},
-                           {"actual", toJson(worst->actual)},
-                           {"expected", toJson(worst->expected)},
-                           {"allowed", toJson(worst->allowed)},
-                           {"rank", worst->rank}};
 }
 
 static void reportJson(const host::Program &program,
@@ -395,6 +389,10 @@ static bool run() {
   if (repeat < 1)
     throw host::Error("--repeat " + std::to_string(repeat) +
                       ": must be at least 1");
+  if (perturbedRuns < 1)
+    throw host::Error("--perturbed-runs " + std::to_string(perturbedRuns) +
+                      ": must be at least 1; --rtol and --atol compare "
+                      "without");
   findTolerance();
   host::RunOptions options;
   options.backend = backend;
@@ -407,9 +405,11 @@ static bool run() {
 
   Stages stages("dist-run", common.verbose);
   Compiler compiler(stages);
-  host::Program program = prepareProgram(compiler);
-  std::vector<std::string> given(inputs.begin(), inputs.end());
-  host::Inputs values = host::readInputs(given, program.manifest);
+  host::RandomInputs random;
+  if (randomInputs != "off")
+    random.rest = host::parseSeed(randomInputs);
+  host::Program program = prepareProgram(compiler, random);
+  host::Inputs values = readValues(compiler, program, random);
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
   if (!output.empty())
@@ -421,7 +421,10 @@ static bool run() {
     stages.begin("reference", "running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    checkReference(program, result, host::launch(single, values, once), checks);
+    checkReference(program, result,
+                   host::runExpected(single, values, once,
+                                     hasTolerance() ? 0 : perturbedRuns),
+                   checks);
   }
   checkRecorded(program, result, checks);
   bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {

@@ -115,4 +115,35 @@ def DistPlanMemory : Pass<"dist-plan-memory", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
+def DistPerturbRounding : Pass<"dist-perturb-rounding", "::mlir::ModuleOp"> {
+  let summary = "Floating-point operations with random rounding errors";
+  let description = [{
+    For a program that is run several times, to learn which digits of its results
+    rounding decides: every result of an elementary operation that is not exact is
+    multiplied with 1 + x, x at random within two epsilons of its type, before it is
+    rounded. Comparisons, selections, minima, negation and other exact operations
+    stay as they are, and so do sums and products that need no rounding; but a step of
+    a reduction moves also where it is exact by chance, for in another order it is
+    not: unless it changes nothing, or its value has few digits, as counts have.
+
+    The random numbers come of the loops' positions and of a counter of calls. The
+    program has two further symbols, `dist_perturbation_counter` (i64, the seed) and
+    `dist_perturbation_amplitude` (f64): with 0, the value that it has first, results
+    are those without this pass, bit by bit; with 1 they are perturbed.
+
+    ```mlir
+    %y = arith.addf %a, %b : f32             // before
+    %z = arith.addf %wide_a, %wide_b : f64   // after: exact, or nearly
+    %near = arith.truncf %z : f64 to f32
+    %back = arith.extf %near : f32 to f64
+    %rounds = arith.cmpf une, %back, %z : f64
+    %moved = arith.mulf %z, %factor : f64
+    %chosen = arith.select %rounds, %moved, %z : f64
+    %y = arith.truncf %chosen : f64 to f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // DIST_LOWERING_BUFFERS_PASSES_TD

@@ -406,6 +406,7 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     return failure();
   LowerOptions lowering;
   lowering.plain = options.plain;
+  lowering.perturb = options.perturb;
   buildLowerPipeline(passes, *options.target, lowering);
   NamedTensors constants;
   if (failed(passes.run(module)) ||

@@ -18,6 +18,8 @@ struct BundleOptions {
   CodegenOptions codegen;
   /// Lowers plainly, for a program to compare with (LowerOptions, Pipeline.h).
   bool plain = false;
+  /// With rounding errors that can be switched on (LowerOptions, likewise).
+  bool perturb = false;
 };
 
 /// What the compiler found out that a manifest does not say.

@@ -48,6 +48,8 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   memory.alignment = target.getAlignment();
   passes.addPass(createDistPlanMemory(memory));
   // Loops and scalars.
+  if (options.perturb)
+    passes.addPass(createDistPerturbRounding());
   target.addCode(passes);
 }
 

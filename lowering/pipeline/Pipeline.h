@@ -18,6 +18,11 @@ struct LowerOptions : PassPipelineOptions<LowerOptions> {
       llvm::cl::desc("For a program to compare with: no fusion, nothing in "
                      "place, no memory used twice, plain loops"),
       llvm::cl::init(false)};
+  PassOptions::Option<bool> perturb{
+      *this, "perturb",
+      llvm::cl::desc("With random rounding errors, once they are switched on "
+                     "in the program (--dist-perturb-rounding)"),
+      llvm::cl::init(false)};
 };
 
 /// Level 3 (or 0, for one rank) to the LLVM dialect. `target` must outlive

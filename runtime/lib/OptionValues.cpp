@@ -70,14 +70,15 @@ uint64_t dist::parseSeed(const std::string &text) {
   return seed;
 }
 
-/// The integers that `dtype` holds.
+/// The integers that `dtype` holds, of those that int64_t does.
 static IntegerRange rangeOf(dist_dtype dtype) {
   if (dtype == DIST_I1)
     return {0, 1};
-  if (dtype == DIST_U8)
-    return {0, 255};
   int bits = 8 * dtypeBytes(dtype);
-  return {INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
+  if (isUnsigned(dtype) && bits < 64)
+    return {0, (int64_t(1) << bits) - 1};
+  return {isUnsigned(dtype) ? 0 : INT64_MIN >> (64 - bits),
+          INT64_MAX >> (64 - bits)};
 }
 
 static void checkHolds(const std::string &option, const TensorDesc &desc,

@@ -57,7 +57,9 @@ template <class T> struct Judge {
       note(result.actualNonfinite, actual, position, shape);
     double error = 0, allowed = 0, used = 0;
     if (isFinite(actual) && isFinite(expected)) {
-      if constexpr (std::is_same_v<T, double>)
+      if (tolerance.spread)
+        allowed = tolerance.spread->allowed(position, expected);
+      else if constexpr (std::is_same_v<T, double>)
         allowed = tolerance.absolute + tolerance.relative * std::abs(expected);
       if (actual != expected) {
         // Never 0, also of integers that are one apart at 2^60.
@@ -109,6 +111,9 @@ static void compareAs(const Mesh &mesh, const TensorDesc &desc,
   for (int64_t i = 0; i < whole.count(); ++i)
     if (!isFinite(expected[i]))
       note(result.expectedNonfinite, expected[i], i, whole.shape);
+    else if (tolerance.spread)
+      result.undetermined += tolerance.spread->isUndetermined(i, expected[i]);
+  result.elements = whole.count();
   Judge<T> judge{whole.shape, tolerance, result};
   std::vector<bool> held(whole.count());
   for (size_t rank = 0; rank < parts.size(); ++rank) {
@@ -172,26 +177,29 @@ static std::string describe(const Nonfinite &found) {
 
 std::string dist::describe(const Difference &found,
                            const std::string &against) {
-  std::string nonfinite;
+  std::string further;
   if (found.actualNonfinite.any() || found.expectedNonfinite.any())
-    nonfinite = "; NaN or infinite: on the ranks " +
-                ::describe(found.actualNonfinite) + "; expected " +
-                ::describe(found.expectedNonfinite);
+    further = "; NaN or infinite: on the ranks " +
+              ::describe(found.actualNonfinite) + "; expected " +
+              ::describe(found.expectedNonfinite);
+  if (found.undetermined > 0)
+    further += "; rounding decides " + std::to_string(found.undetermined) +
+               " of " + std::to_string(found.elements) + " elements";
   if (found.equal) {
     std::string text = "equal to " + against + " (largest difference " +
                        number(found.maxAbsolute);
     if (found.hasWorst && found.maxUsed > 0)
       text += ", relative " + number(found.maxRelative) + ", " +
               number(found.maxUsed) + " of what is allowed";
-    return text + nonfinite + ")";
+    return text + further + ")";
   }
   if (found.wrong == 0)
-    return "is not compared with " + against + nonfinite +
+    return "is not compared with " + against + further +
            " (--allow-nonfinite compares them by their places)";
   return "differs from " + against + " at " + std::to_string(found.wrong) +
          " of " + std::to_string(found.compared) + " elements; the worst, " +
          toString(found.worst) + ", is " + number(found.actual) + " on rank " +
          std::to_string(found.rank) + ", expected " + number(found.expected) +
          " (allowed is a difference of " + number(found.allowed) + ")" +
-         nonfinite;
+         further;
 }

@@ -10,12 +10,15 @@
 
 #include "dist/Manifest.h"
 #include "dist/Tensor.h"
+#include "tools/driver/Allowance.h"
 
 namespace dist {
 
-/// Floats may differ by absolute + relative * |expected|, integers not at all.
+/// Floats may differ by absolute + relative * |expected|, integers not at all;
+/// or both by what `spread` says of each element.
 struct Tolerance {
   double relative = 0, absolute = 0;
+  const Spread *spread = nullptr;
   /// Whether NaN equals NaN and an infinity itself, or neither equals anything.
   bool allowNonfinite = false;
 };
@@ -32,6 +35,8 @@ struct Difference {
   /// Elements compared, each as often as ranks hold it, and those beyond what
   /// is allowed.
   int64_t compared = 0, wrong = 0;
+  /// Elements of the whole that rounding alone decides, of how many.
+  int64_t undetermined = 0, elements = 0;
   double maxAbsolute = 0;
   /// Of |actual - expected| / max(|expected|, what is allowed): at most 1 where
   /// the results agree, also where terms cancel.

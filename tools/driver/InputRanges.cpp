@@ -416,7 +416,10 @@ mlir::dist::findIndexRanges(ModuleOp module) {
     if (known == tracer.getFound().end() || !type.isIntOrIndex())
       continue;
     unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    Interval held{llvm::minIntN(width), llvm::maxIntN(width)};
+    bool isUnsigned = entry.getArgAttr(number, kUnsignedAttr) != nullptr;
+    Interval held{isUnsigned ? 0 : llvm::minIntN(width),
+                  isUnsigned && width < 64 ? int64_t(llvm::maxUIntN(width))
+                                           : llvm::maxIntN(width)};
     Interval range = known->second & held;
     Interval natural = range & Interval{0, INT64_MAX};
     if (!natural.isEmpty())

@@ -1,0 +1,48 @@
+//===- Allowance.h - What rounding may change -------------------*- C++ -*-===//
+//
+// How far each element of a result moves when the program to compare with is
+// run again with random rounding errors, and what difference that allows:
+// docs/verify.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TOOLS_DRIVER_ALLOWANCE_H
+#define DIST_TOOLS_DRIVER_ALLOWANCE_H
+
+#include "dist/Executor.h"
+#include "dist/Launcher.h"
+#include "dist/Tensor.h"
+
+#include <vector>
+
+namespace dist {
+
+/// Of one result.
+struct Spread {
+  dist_dtype dtype = DIST_F32;
+  /// Of each element the largest distance of a perturbed run's value from the
+  /// expected one; infinite where either is not finite.
+  std::vector<double> distances;
+
+  /// What a value may differ by; for integers 0, or anything where the
+  /// perturbed runs differ themselves.
+  double allowed(int64_t position, double expected) const;
+  /// Whether rounding alone decides the element: no digit of it is certain.
+  bool isUndetermined(int64_t position, double expected) const;
+};
+
+/// A program's results, and how far rounding moves them.
+struct Expected {
+  RunResult results;
+  std::vector<Spread> spreads; // of each result; empty without perturbed runs
+};
+
+/// Runs a program of one rank as it is, and then `perturbedRuns` times with
+/// random rounding errors. These are the same on every call. Throws Error, also
+/// for a program that cannot be perturbed.
+Expected runExpected(const Program &program, const Inputs &inputs,
+                     const RunOptions &options, int64_t perturbedRuns);
+
+} // namespace dist
+
+#endif // DIST_TOOLS_DRIVER_ALLOWANCE_H
