@@ -56,9 +56,15 @@ static void report(const Program &program, const RunResult &result,
                 toString(output.tensor.shape).c_str(),
                 options.output.empty() ? "" : " written");
   double best = *std::min_element(result.seconds.begin(), result.seconds.end());
-  std::printf("%lld ranks, %zu run%s, best %.3f ms\n",
-              static_cast<long long>(ranks), result.seconds.size(),
-              result.seconds.size() == 1 ? "" : "s", best * 1e3);
+  if (result.seconds.size() == 1)
+    std::printf("%lld rank%s, 1 run, %.3f ms with what only the first takes "
+                "(--repeat)\n",
+                static_cast<long long>(ranks), ranks == 1 ? "" : "s",
+                best * 1e3);
+  else
+    std::printf("%lld rank%s, %zu runs, best %.3f ms\n",
+                static_cast<long long>(ranks), ranks == 1 ? "" : "s",
+                result.seconds.size(), best * 1e3);
 }
 
 static int run(const Options &options) {
@@ -101,7 +107,12 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--repeat", options.run.repeat,
                  "How often to run, on the same inputs")
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string &value) {
+        return value.find_first_not_of("0123456789") == std::string::npos &&
+                       value.find_first_not_of('0') != std::string::npos
+                   ? ""
+                   : value + ": must be a whole number of at least 1";
+      })
       ->capture_default_str();
   app.add_option("--trace", options.run.trace,
                  "Chrome trace of the last run, for chrome://tracing or "
@@ -113,10 +124,12 @@ int main(int argc, char **argv) {
   try {
     try {
       app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
-      int status = app.exit(error);
+    } catch (const CLI::Success &error) { // --help
+      app.exit(error);
       flushStandardOutput();
-      return status;
+      return 0;
+    } catch (const CLI::ParseError &error) {
+      throw Error(std::string(error.what()) + " (--help lists the options)");
     }
     checkBackend(options.run.backend);
     if (!options.link.empty())

@@ -439,13 +439,15 @@ static bool run() {
     llvm::outs() << one.name << ": " << host::dtypeName(one.tensor.dtype)
                  << host::toString(one.tensor.shape)
                  << (output.empty() ? "" : " written") << "\n";
-  llvm::outs() << program.manifest.mesh.size() << " ranks, "
-               << result.seconds.size()
-               << (result.seconds.size() == 1 ? " run" : " runs") << ", best "
+  int64_t ranks = program.manifest.mesh.size();
+  size_t runs = result.seconds.size();
+  llvm::outs() << ranks << (ranks == 1 ? " rank, " : " ranks, ") << runs
+               << (runs == 1 ? " run, " : " runs, best ")
                << llvm::format("%.3f",
                                1e3 * *std::min_element(result.seconds.begin(),
                                                        result.seconds.end()))
-               << " ms\n";
+               << (runs == 1 ? " ms with what only the first takes (--repeat)\n"
+                             : " ms\n");
   return ok;
 }
 

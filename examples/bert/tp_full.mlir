@@ -4,8 +4,8 @@
 // of one part a rank, hence the all_reduce after each of the two row-parallel projections.
 //
 // The head's last projection is tied to the word embedding: one weight, [vocabulary, hidden], used twice. `column` at
-// the head splits its vocabulary. For the head that means a quarter of the logits on each rank; `output` lets them
-// stay so instead of gathering them. For the embedding it means that a rank finds only the words of its quarter, and
+// the head splits its vocabulary. For the head that means a quarter of the logits on each rank. Without a directive
+// an output stays as propagation has it, so `output` only says it; `[{}, {}, {}]` would gather them. For the embedding it means that a rank finds only the words of its quarter, and
 // one more all_reduce adds up what the four found.
 
 dist.mesh @m ["tp" = 4]

@@ -6,7 +6,8 @@
 // LLaMA's head is a weight of its own, so the vocabulary is split in two places. A directive for a `parameter` says
 // for each of its dimensions over which axes it is split; the embedding is [vocabulary, hidden]. A rank then finds
 // only the tokens of its quarter, and one more all_reduce adds up what the four found. A quarter of the logits is
-// computed on each rank; `output` lets them stay so instead of gathering them.
+// computed on each rank. Without a directive an output stays as propagation has it, so `output` only says it;
+// `[{}, {}, {}]` would gather them.
 
 dist.mesh @m ["tp" = 4]
 

@@ -10,6 +10,7 @@
 #include "passes/schedule/Directives.h"
 #include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -48,12 +49,18 @@ static void moveToFront(Operation *op, ModuleOp module) {
 FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
                                                StringRef name) {
   MLIRContext *context = module.getContext();
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return emitError(UnknownLoc::get(context))
+           << "cannot read schedule file '" << file
+           << "': " << text.getError().message();
   llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+  // What is wrong in it, the parser says at its place.
   OwningOpRef<ModuleOp> parsed =
-      parseSourceFile<ModuleOp>(file, sources, ParserConfig(context));
+      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
   if (!parsed)
-    return emitError(module.getLoc())
-           << "cannot read schedule file '" << file << "'";
+    return failure();
   FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
   if (failed(schedule))
     return failure();

@@ -110,8 +110,8 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
     if (size / groupsLeft % layout.size(axes) != 0)
       return fail() << "a group of " << size / groupsLeft
                     << " features cannot be split among " << layout.size(axes)
-                    << " devices evenly; interleaved "
-                    << "dimensions must be";
+                    << " devices evenly, as interleaved dimensions must be; "
+                    << "the size of the axis has to divide it";
     MLIRContext *context = layout.getContext();
     SmallVector<SubDimAttr> subDims{SubDimAttr::get(context, groupsLeft, {}),
                                     SubDimAttr::get(context, 0, axes)};

@@ -52,6 +52,10 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
                      const std::string &weights)
     : program(program) {
   std::string path = weightsPath(program, weights);
+  if (!path.empty() && weights.empty() && !std::filesystem::exists(path))
+    throw Error(path + ": no such file; the parameters lie beside the program, "
+                       "not in it: put them there, or name their file "
+                       "(--weights FILE.safetensors)");
   if (!path.empty())
     weightsFile.emplace(path);
   std::string missingInputs, missingWeights;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Signals at random moments: every tool ends at once with its status, and leaves whole files only.
 
-    signals.py [--trials N] [--seed S]
+    signals.py [--trials N] [--seed S]      (SIGNAL_TRIALS, SIGNAL_LIMIT)
 
 Each trial starts a tool over files that an earlier run has left, sends it a signal at some moment of its run, and
 looks at what is there afterwards: the earlier files or the new ones, whole, and nothing temporary.
@@ -24,8 +24,11 @@ import xunit  # noqa: E402
 
 TOOLS = ROOT / "tools"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ]
-# What "at once" may take on a machine that does other things; beyond it the tool hangs.
-LIMIT = 10
+# What "at once" may take on a machine that does other things; beyond it the tool hangs. SIGNAL_LIMIT=1 is what users
+# are promised, and holds where the machine does nothing else.
+LIMIT = float(os.environ.get("SIGNAL_LIMIT", "10"))
+# From the signal to the end, in seconds, of each trial.
+TIMES = []
 
 MODEL = """
 module attributes {dist.weights = "model.safetensors"} {
@@ -113,6 +116,7 @@ def interrupt(tool, good, folder, kind, moment, after):
         process.communicate()
         return f"still runs {LIMIT} s after {kind.name} at {moment:.3f} s"
     took = time.monotonic() - sent
+    TIMES.append(took)
     # Before main has begun the kernel ends it: a shell sees the same status.
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     if status not in (0, 128 + kind):
@@ -278,6 +282,9 @@ def main():
     for name, _, problem in results:
         if problem:
             print(f"{name}: {problem}")
+    times = sorted(TIMES)
+    if times:
+        print(f"{len(times)} signals; from the signal to the end {times[len(times) // 2]:.3f} s (median), {times[-1]:.3f} s at most")
     return xunit.finish("signals", results)
 
 

@@ -25,6 +25,12 @@ using namespace mlir::dist;
 OwningOpRef<ModuleOp>
 mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   stages.begin("parse", "reading " + path.str());
+  if (path.ends_with(".onnx")) {
+    llvm::errs() << "error: " << path
+                 << " is an ONNX model; import it first: dist-import " << path
+                 << " -o MODEL.mlir\n";
+    return nullptr;
+  }
   llvm::SourceMgr sources;
   openOnlyText(sources);
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);

@@ -120,7 +120,7 @@ func.func @main(%x: tensor<8x32xf32>,
 
 dist.mesh @m ["tp" = 5]
 dist.schedule @s on @m {
-  // expected-error@below {{a group of 32 features cannot be split among 5 devices evenly; interleaved dimensions must be}}
+  // expected-error@below {{a group of 32 features cannot be split among 5 devices evenly, as interleaved dimensions must be; the size of the axis has to divide it}}
   dist.shard "fc" column over "tp" groups 3
 }
 func.func @main(%x: tensor<8x32xf32>,
