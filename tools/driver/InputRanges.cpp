@@ -2,6 +2,7 @@
 
 #include "tools/driver/InputRanges.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

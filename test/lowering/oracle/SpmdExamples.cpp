@@ -1,0 +1,124 @@
+//===- SpmdExamples.cpp - Mutants of the examples' programs ---------------===//
+
+#include "test/lowering/oracle/SpmdExamples.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dist/Npy.h"
+#include "dist/Safetensors.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "passes/schedule/Schedule.h"
+#include "test/generator/Diagnostics.h"
+#include "test/lowering/oracle/HostTensors.h"
+#include "test/lowering/oracle/JitProgram.h"
+#include "tools/driver/InputRanges.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::test;
+namespace host = ::dist;
+
+std::vector<Example> mlir::dist::test::findExamples() {
+  std::vector<Example> out;
+  std::error_code error;
+  for (llvm::sys::fs::recursive_directory_iterator at("examples", error), end;
+       !error && at != end; at.increment(error)) {
+    StringRef path = at->path();
+    if (path.ends_with(".mlir"))
+      out.push_back(
+          {llvm::sys::path::filename(llvm::sys::path::parent_path(path)).str(),
+           llvm::sys::path::stem(path).str()});
+  }
+  llvm::sort(out, [](const Example &a, const Example &b) {
+    return std::tie(a.model, a.schedule) < std::tie(b.model, b.schedule);
+  });
+  return out;
+}
+
+/// Whole arguments: parameters as they are stored, what indexes at random in
+/// its range, other inputs as they were recorded.
+static std::vector<Tensor>
+makeArguments(func::FuncOp entry, const host::Safetensors &weights,
+              const std::string &folder,
+              const std::map<std::string, host::IntegerRange> &ranges,
+              uint64_t seed) {
+  std::vector<Tensor> out;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto type = cast<RankedTensorType>(entry.getArgument(i).getType());
+    Type element = type.getElementType();
+    if (auto name = entry.getArgAttrOfType<StringAttr>(i, kParameterAttr)) {
+      const host::Tensor *stored = weights.find(name.str());
+      if (!stored)
+        throw host::Error("no parameter " + name.str());
+      out.push_back(fromHost(*stored, element));
+      continue;
+    }
+    std::string name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr).str();
+    host::Tensor recorded = host::readNpy(folder + "/" + name + ".npy");
+    auto range = ranges.find(name);
+    bool isRandom = range != ranges.end() || isa<FloatType>(element);
+    out.push_back(fromHost(
+        isRandom ? host::randomTensor(recorded.dtype, recorded.shape, seed + i,
+                                      isRandom && range != ranges.end()
+                                          ? range->second
+                                          : host::IntegerRange())
+                 : recorded,
+        element));
+  }
+  return out;
+}
+
+Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
+                                       uint64_t seed) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Invalid;
+  auto fail = [&](StringRef pass, const Twine &why) {
+    verdict.pass = pass.str();
+    verdict.detail = why.str();
+    return verdict;
+  };
+  SmallString<128> folder;
+  if (llvm::sys::fs::createUniqueDirectory("spmd-example", folder))
+    return fail("make", "no folder");
+  llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
+  std::string source = "examples/" + example.model,
+              path = (folder + "/model.mlir").str(),
+              onnx = source + "/" + example.model + ".dynamo.onnx";
+  if (llvm::sys::ExecuteAndWait("tools/dist-import",
+                                {"dist-import", onnx, "-o", path}) != 0)
+    return fail("import", onnx);
+
+  MLIRContext *context = getLoweringContext();
+  Diagnostics diagnostics(context);
+  auto module = parseSourceFile<ModuleOp>(path, ParserConfig(context));
+  auto spmd = module ? module->clone() : ModuleOp();
+  OwningOpRef<ModuleOp> owned(spmd);
+  if (!module ||
+      failed(loadSchedule(spmd, source + "/" + example.schedule + ".mlir", "")))
+    return fail("parse", diagnostics.message);
+  PassManager passes(context);
+  DistApplySchedulePassOptions apply;
+  apply.report = false;
+  passes.addPass(createDistApplySchedulePass(apply));
+  buildSpmdPipeline(passes);
+  if (failed(passes.run(spmd)))
+    return fail("spmd", diagnostics.message);
+
+  host::Safetensors weights((folder + "/model.safetensors").str());
+  auto ranges = findIndexRanges(*module);
+  auto entry = cast<func::FuncOp>(getEntryFunction(*module));
+  SpmdSubject subject;
+  subject.reference = *module;
+  subject.spmd = spmd;
+  subject.seed = seed;
+  subject.mutants = mutants;
+  subject.inputs = 3;
+  subject.makeArguments = [&](uint64_t number) {
+    return makeArguments(entry, weights, source + "/inputs1", ranges, number);
+  };
+  return checkSpmdMutants(subject);
+}
