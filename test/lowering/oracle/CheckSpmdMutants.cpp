@@ -31,6 +31,8 @@ namespace host = ::dist;
 
 /// As dist-run's --perturbed-runs.
 static constexpr int64_t kPerturbedRuns = 8;
+/// Between seeds of inputs: each has another kind of garbage.
+static constexpr uint64_t kStep = 1001;
 
 std::string mlir::dist::test::toText(const SpmdCounts &counts) {
   std::string text;
@@ -236,7 +238,7 @@ private:
 
 Trial::Sample &Trial::getSample(size_t number) {
   while (samples.size() <= number) {
-    uint64_t seed = subject.seed + 1000 * samples.size();
+    uint64_t seed = subject.seed + kStep * samples.size();
     auto sample = std::make_unique<Sample>();
     sample->arguments = subject.makeArguments(seed);
     auto held = comparison->run(subject.spmd, sample->arguments, seed);
@@ -286,7 +288,7 @@ bool Trial::isRounding(ModuleOp mutant, size_t number) {
   if (failed(toF64(*wide)))
     return false;
   std::vector<Tensor> arguments = widen(getSample(number).arguments);
-  auto held = inF64->run(*wide, arguments, subject.seed + 1000 * number);
+  auto held = inF64->run(*wide, arguments, subject.seed + kStep * number);
   return succeeded(held) &&
          inF64->agrees(*held, inF64->getReference().run(arguments));
 }
@@ -294,8 +296,8 @@ bool Trial::isRounding(ModuleOp mutant, size_t number) {
 SpmdFate Trial::judge(ModuleOp mutant) {
   for (size_t number = 0; number < subject.inputs; ++number) {
     Sample &sample = getSample(number);
-    auto held =
-        comparison->run(mutant, sample.arguments, subject.seed + 1000 * number);
+    auto held = comparison->run(mutant, sample.arguments,
+                                subject.seed + kStep * number);
     if (failed(held))
       return SpmdFate::Fails;
     if (comparison->isSame(*held, sample.original))
@@ -322,8 +324,8 @@ Verdict Trial::run() {
   Diagnostics diagnostics(subject.reference.getContext());
   auto reference = Reference::make(subject.reference);
   if (!reference)
-    return finish(Outcome::Broken, "the reference cannot be compiled: " +
-                                       diagnostics.message);
+    return finish(Outcome::Broken,
+                  "the reference cannot be compiled: " + diagnostics.message);
   comparison = std::make_unique<Comparison>(subject.spmd, std::move(reference));
   verdict.pass = "original";
   for (size_t number : {0, 1})
