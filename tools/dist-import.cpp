@@ -41,7 +41,8 @@ static llvm::cl::opt<std::string> weights(
 static llvm::cl::list<std::string>
     bind("bind",
          llvm::cl::desc("Size of a dynamic dimension, by its name or as "
-                        "INPUT[INDEX]; may be repeated"),
+                        "INPUT[INDEX], or another of the same size; may be "
+                        "repeated. Others stay open"),
          llvm::cl::value_desc("DIM=N"), llvm::cl::cat(category));
 
 static llvm::cl::opt<bool> locations(
@@ -110,12 +111,11 @@ int main(int argc, char **argv) {
   frontend::ImportOptions options;
   for (const std::string &binding : bind) {
     auto [name, number] = llvm::StringRef(binding).rsplit('=');
-    int64_t size;
-    if (name.empty() || number.getAsInteger(10, size))
+    if (name.empty() || number.empty())
       return fail("--bind " + binding +
                   ": a name and a number are needed, as "
                   "in --bind batch=2");
-    options.bindings[name.str()] = size;
+    options.bindings[name.str()] = number.str();
   }
   llvm::SmallString<128> weightsPath(weights.getValue());
   if (weightsPath.empty() && output != "-") {

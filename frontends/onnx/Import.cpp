@@ -91,6 +91,8 @@ private:
   /// Places in that list by what.
   llvm::StringMap<size_t> unsupportedAt;
   llvm::DenseSet<const Node *> unsupportedNodes;
+  /// Open sizes without which some of them could be imported.
+  std::set<std::string> openNames;
 };
 } // namespace
 
@@ -112,15 +114,15 @@ llvm::Error Importer::addInputs() {
                                         (input.ranked ? "" : ", without shape")
                                   : std::string("no tensor"),
                    ", which is not supported");
-    llvm::Expected<Shape> shape = inputShape(model, input, options.bindings);
+    llvm::Expected<Shape> shape =
+        inputShape(model, input, options.bindings, emitter.sizes);
     if (!shape)
       return shape.takeError();
     auto tensor = std::make_unique<Tensor>();
     tensor->type = input.type;
     tensor->shape = *shape;
-    tensor->value = body->addArgument(
-        emitter.tensorType(*shape, emitter.typeOf(input.type)),
-        locationOf(input.name, 0));
+    tensor->value = emitter.addArgument(
+        body, *shape, emitter.typeOf(input.type), locationOf(input.name, 0));
     values[input.name] = std::move(tensor);
   }
   return llvm::Error::success();
@@ -175,7 +177,7 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
     tensor->type = parameters.list()[use->parameter].getType();
     tensor->value =
         use->transposed ? emitter.transpose(argument, {1, 0}) : argument;
-    tensor->shape = shapeOf(tensor->value);
+    tensor->shape = emitter.shapeOf(tensor->value);
     // In the layout that the node reads; nobody asks for a matrix.
     const Parameter &entry = parameters.list()[use->parameter];
     if (tensor->shape.size() < 2 && !entry.transposed)
@@ -212,13 +214,19 @@ llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
       fits &= dim.size < 0 || dim.size == size;
   if (fits)
     return llvm::Error::success();
+  std::set<std::string> names;
+  for (int64_t size : tensor.shape)
+    emitter.sizes.addNames(size, names);
+  std::string remedy;
+  for (const std::string &open : names)
+    remedy += (remedy.empty() ? "; give --bind " : " --bind ") + open + "=N";
   Shape said;
   for (const Dim &dim : info->dims)
     said.push_back(dim.size);
   return error("node '", node.label(), "' (", node.opName(), "): '", name,
                "' is declared ", nameOf(info->type), " ", toString(said),
                ", but computed ", nameOf(tensor.type), " ",
-               toString(tensor.shape));
+               emitter.sizes.toString(tensor.shape), remedy);
 }
 
 llvm::Error Importer::convertNode(const Node &node) {
@@ -228,6 +236,21 @@ llvm::Error Importer::convertNode(const Node &node) {
     for (const std::string &output : node.outputs)
       lost.insert(output);
     return llvm::Error::success();
+  };
+  auto loseOpen = [&](NodeContext &context) {
+    SmallVector<int64_t> all;
+    std::string shapes;
+    for (size_t i = 0; i < context.numInputs(); ++i)
+      if (context.has(i) && hasOpen(context.in(i).shape)) {
+        all.append(context.in(i).shape);
+        shapes += (shapes.empty() ? "" : ", ") +
+                  emitter.sizes.toString(context.in(i).shape);
+      }
+    (void)context.open("", all);
+    openNames.insert(context.getOpenNames().begin(),
+                     context.getOpenNames().end());
+    noteUnsupported(node, node.op + " of open sizes " + shapes);
+    return lose();
   };
   if (!converter) {
     noteUnsupported(node, node.opName());
@@ -266,6 +289,8 @@ llvm::Error Importer::convertNode(const Node &node) {
       return error(what, "input ", std::to_string(i), " is missing");
 
   NodeContext context(node, model.opset, emitter, std::move(inputs));
+  if (context.hasOpenInput() && !converter->takesOpenSizes)
+    return loseOpen(context);
   LogicalResult result = foldNode(context);
   bool folded = false;
   for (const Tensor &tensor : context.getResults())
@@ -277,6 +302,8 @@ llvm::Error Importer::convertNode(const Node &node) {
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
+    openNames.insert(context.getOpenNames().begin(),
+                     context.getOpenNames().end());
     std::string text = context.getMessage();
     noteUnsupported(node, llvm::StringRef(text).contains(node.op)
                               ? text
@@ -339,6 +366,11 @@ llvm::Error Importer::unsupportedError() {
   for (const Unsupported &entry : unsupported)
     os << "\n  " << entry.count << " x " << entry.what << ", first in '"
        << entry.first->label() << "' (node " << entry.first->ordinal << ")";
+  if (!openNames.empty()) {
+    os << "\n  with these sizes given, it may be otherwise:";
+    for (const std::string &name : openNames)
+      os << " --bind " << name << "=N";
+  }
   return error(text);
 }
 
@@ -379,15 +411,26 @@ ImportedModel Importer::finish() {
   Builder builder(&context);
   int64_t inputs = model.inputs.size();
   SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
-  auto named = [&](StringRef key, StringRef value, DType type) {
+  auto named = [&](StringRef key, StringRef value, DType type,
+                   ArrayRef<int64_t> shape = {}) {
     NamedAttrList attrs;
+    SmallVector<StringRef> names;
+    std::vector<std::string> owned(shape.size());
+    for (auto [name, size] : llvm::zip_equal(owned, shape)) {
+      if (isOpen(size))
+        name = emitter.sizes.toString(size);
+      names.push_back(name);
+    }
+    if (hasOpen(shape))
+      attrs.set(dist::kDimensionsAttr, builder.getStrArrayAttr(names));
     attrs.set(key, builder.getStringAttr(value));
     if (isUnsigned(type))
       attrs.set(dist::kUnsignedAttr, builder.getUnitAttr());
     return attrs.getDictionary(&context);
   };
   for (const ValueInfo &input : model.inputs)
-    argumentAttrs.push_back(named(dist::kInputAttr, input.name, input.type));
+    argumentAttrs.push_back(named(dist::kInputAttr, input.name, input.type,
+                                  values[input.name]->shape));
   llvm::BitVector unused(body->getNumArguments());
   for (auto [i, index] : llvm::enumerate(argumentParameters)) {
     if (body->getArgument(inputs + i).use_empty()) {

@@ -18,7 +18,7 @@
 namespace mlir::dist::frontend {
 
 struct ImportOptions {
-  /// Sizes of dynamic dimensions by name, or by place as `input[0]`.
+  /// Of the inputs' open dimensions; the others stay open.
   Bindings bindings;
   /// What the module's dist.weights says; none if empty.
   std::string weights;

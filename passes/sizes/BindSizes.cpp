@@ -17,6 +17,8 @@
 #include "mlir/Transforms/FoldUtils.h"
 #include "passes/Passes.h"
 #include "passes/sizes/ResultSizes.h"
+#include "passes/sizes/SizeNames.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -24,9 +26,10 @@ using namespace mlir::dist;
 static std::optional<SizeBinding> parseBinding(StringRef text) {
   SizeBinding out;
   auto [place, size] = text.rsplit('=');
-  if (!place.consume_back("]") || size.getAsInteger(10, out.size) ||
-      out.size < 0)
+  if (place.empty() || size.getAsInteger(10, out.size) || out.size < 0)
     return std::nullopt;
+  if (!place.consume_back("]"))
+    return SizeBinding{place.str(), -1, out.size};
   auto [name, dim] = place.rsplit('[');
   if (name.empty() || dim.getAsInteger(10, out.dim) || out.dim < 0)
     return std::nullopt;
@@ -41,7 +44,8 @@ mlir::dist::parseBindings(ArrayRef<std::string> texts,
   for (const std::string &text : texts) {
     std::optional<SizeBinding> binding = parseBinding(text);
     if (!binding) {
-      emitError(text + ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8");
+      emitError(text + ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or "
+                       "NAME=SIZE with the name of a dimension");
       return failure();
     }
     out.push_back(*binding);
@@ -79,6 +83,8 @@ private:
   const MeshLayout *getLayout(ShardingAttr sharding);
   LogicalResult bindArgument(FunctionOpInterface function, unsigned number,
                              ArrayRef<SizeBinding> bindings);
+  /// Whether nothing was missing; all that was is named at once.
+  LogicalResult checkMissing(FunctionOpInterface function);
   LogicalResult visitFunction(FunctionOpInterface function);
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
@@ -94,6 +100,10 @@ private:
   SymbolTable symbols;
   OperationFolder folder;
   llvm::DenseMap<Attribute, std::unique_ptr<MeshLayout>> layouts;
+  /// Sizes by the names that dimensions have.
+  llvm::StringMap<int64_t> sizeOfName;
+  /// Dimensions of arguments whose size is not known, and what tells it.
+  std::vector<std::pair<std::string, std::string>> missing;
   /// Functions as they are for certain types of arguments.
   llvm::MapVector<std::pair<Operation *, Type>, func::FuncOp> copies;
   llvm::SmallPtrSet<Operation *, 4> active;
@@ -122,8 +132,12 @@ LogicalResult Binder::bindArgument(FunctionOpInterface function,
     return success();
   std::string name = getArgumentName(function, number);
   SmallVector<int64_t> shape(whole.getShape());
+  SmallVector<StringRef> called = getDimensionNames(function, number);
+  for (auto [size, known] : llvm::zip(shape, called))
+    if (ShapedType::isDynamic(size) && sizeOfName.contains(known))
+      size = sizeOfName.lookup(known);
   for (const SizeBinding &binding : bindings) {
-    if (binding.argument != name)
+    if (binding.argument != name || binding.dim < 0)
       continue;
     if (binding.dim >= whole.getRank())
       return function.emitError()
@@ -136,12 +150,18 @@ LogicalResult Binder::bindArgument(FunctionOpInterface function,
              << "' is of size " << size << ", not " << binding.size;
     size = binding.size;
   }
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if (ShapedType::isDynamic(size))
-      return function.emitError()
-             << "the size of dimension " << dim << " of argument '" << name
-             << "', of type " << whole << ", is not known; give it, as in "
-             << "--bind " << name << "[" << dim << "]=8";
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (!ShapedType::isDynamic(size))
+      continue;
+    std::string place, at = std::to_string(dim);
+    llvm::raw_string_ostream(place) << "dimension " << at << " of argument '"
+                                    << name << "', of type '" << whole << "'";
+    bool hasName = !called.empty() && !called[dim].empty();
+    missing.push_back(
+        {place, hasName ? called[dim].str() : name + "[" + at + "]"});
+  }
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return success();
   RankedTensorType bound = whole.clone(shape);
   BlockArgument argument = function.getArgument(number);
   if (!function.getArgAttr(number, kGlobalTypeAttr)) {
@@ -163,6 +183,23 @@ LogicalResult Binder::bindArgument(FunctionOpInterface function,
   function.setArgAttr(number, kGlobalTypeAttr, TypeAttr::get(bound));
   argument.setType(layout ? layout->localType(bound, sharding) : bound);
   return success();
+}
+
+LogicalResult Binder::checkMissing(FunctionOpInterface function) {
+  if (missing.empty())
+    return success();
+  std::string places, remedies;
+  llvm::StringSet<> asked;
+  for (const auto &[place, remedy] : missing) {
+    places += (places.empty() ? "" : ", of ") + place;
+    if (asked.insert(remedy).second)
+      remedies += " --bind " + remedy + "=8";
+  }
+  bool isOne = missing.size() == 1;
+  return function.emitError()
+         << "the size" << (isOne ? "" : "s") << " of " << places
+         << (isOne ? ", is" : ", are") << " not known; give "
+         << (isOne ? "it" : "them") << ", as in" << remedies;
 }
 
 /// The type of the whole tensor of whose parts one is of type `part`.
@@ -308,13 +345,16 @@ LogicalResult Binder::visitIf(scf::IfOp branch) {
 // The walk
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` computes with sizes and indices, not with elements.
+/// Whether `op` computes with sizes and indices, or makes a tensor or a number
+/// of them, but not with elements.
 static bool isScalarCode(Operation *op) {
+  if (isa<tensor::FromElementsOp>(op))
+    return true;
   return op->getNumRegions() == 0 && op->getNumResults() > 0 &&
          (isa<tensor::DimOp>(op) ||
           llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>)) &&
          llvm::all_of(op->getResultTypes(),
-                      llvm::IsaPred<IndexType, IntegerType>);
+                      llvm::IsaPred<IndexType, IntegerType, FloatType>);
 }
 
 /// What an op is now that its sizes are known: a cast says nothing any more,
@@ -379,14 +419,21 @@ LogicalResult Binder::run(ArrayRef<SizeBinding> bindings) {
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
     names += " " + getArgumentName(entry, i);
   for (const SizeBinding &binding : bindings)
-    if (llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {
+    if (binding.dim >= 0 &&
+        llvm::none_of(llvm::seq(0u, entry.getNumArguments()), [&](unsigned i) {
           return getArgumentName(entry, i) == binding.argument;
         }))
       return entry.emitError() << "has no argument '" << binding.argument
                                << "'; its arguments are:" << names;
+  FailureOr<llvm::StringMap<int64_t>> named = findNamedSizes(entry, bindings);
+  if (failed(named))
+    return failure();
+  sizeOfName = std::move(*named);
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
     if (failed(bindArgument(entry, i, bindings)))
       return failure();
+  if (failed(checkMissing(entry)))
+    return failure();
   if (failed(visitFunction(entry)))
     return failure();
   // The only copy of a function that nobody calls any more takes its name.
@@ -422,8 +469,7 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
 void mlir::dist::addSizes(ModuleOp module, StringRef name,
                           ArrayRef<int64_t> shape,
                           std::vector<SizeBinding> &bindings) {
-  auto entry =
-      dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
   for (unsigned i = 0, e = entry ? entry.getNumArguments() : 0; i < e; ++i) {
     RankedTensorType type = getWholeType(entry, i);
     if (getArgumentName(entry, i) != name || !type ||

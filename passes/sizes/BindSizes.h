@@ -12,13 +12,16 @@ namespace mlir::dist {
 
 /// The size of one dimension of an argument of the entry function. Arguments
 /// are named as in bundles: by `dist.input` or `dist.parameter`, else arg0, …
+/// Where `dim` is negative, that of all dimensions that `dist.dimensions` gives
+/// the name `argument`.
 struct SizeBinding {
   std::string argument;
   int64_t dim;
   int64_t size;
 };
 
-/// Parses texts such as "x[0]=8"; tells `emitError` of the first that is none.
+/// Parses texts such as "x[0]=8" and "batch=8"; tells `emitError` of the first
+/// that is none.
 FailureOr<std::vector<SizeBinding>>
 parseBindings(ArrayRef<std::string> texts,
               function_ref<void(const Twine &)> emitError);
@@ -38,8 +41,10 @@ void addSizes(ModuleOp module, StringRef name, ArrayRef<int64_t> shape,
 /// Gives the arguments of the entry function the sizes in `bindings` and all
 /// values those that follow; functions called with other sizes than before
 /// become copies. In a module of level 3 the sizes are those of the whole
-/// tensors, which the mesh must divide. An argument or value whose size is
-/// still not known then is an error.
+/// tensors, which the mesh must divide. Dimensions of one name
+/// (dist.dimensions) are of one size, of at least 1: what is known of one is
+/// known of all. An argument or value whose size is still not known then is an
+/// error.
 LogicalResult bindSizes(ModuleOp module, ArrayRef<SizeBinding> bindings);
 
 } // namespace mlir::dist

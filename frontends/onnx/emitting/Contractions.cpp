@@ -33,7 +33,7 @@ static Value peelTransposes(Emitter &emitter, Value value, Labels &labels) {
       return value;
     // Groups of the transpose's result, as runs of dimensions of its input.
     SmallVector<std::pair<int64_t, int64_t>> starts; // first dim, group
-    Shape inner = shapeOf(below.getInput());
+    Shape inner = emitter.shapeOf(below.getInput());
     for (auto [g, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
       for (size_t i = 1; i < group.size(); ++i)
@@ -46,7 +46,7 @@ static Value peelTransposes(Emitter &emitter, Value value, Labels &labels) {
     Shape flat;
     Labels before;
     for (auto [start, g] : starts) {
-      flat.push_back(shapeOf(value)[g]);
+      flat.push_back(emitter.shapeOf(value)[g]);
       before.push_back(labels[g]);
     }
     labels = before;
@@ -75,10 +75,10 @@ static void splitFlattened(Emitter &emitter, MutableArrayRef<Operand> operands,
       Shape parts;
       if (whole)
         for (int64_t inner : whole->groups[dim])
-          if (int64_t size = shapeOf(whole->value)[inner]; size != 1)
+          if (int64_t size = emitter.shapeOf(whole->value)[inner]; size != 1)
             parts.push_back(size);
       if (parts.size() < 2)
-        parts = {shapeOf(operand.value)[dim]};
+        parts = {emitter.shapeOf(operand.value)[dim]};
       auto [it, fresh] = sizes.insert({label, parts});
       if (!fresh && it->second != parts)
         differ.insert(label);
@@ -96,7 +96,7 @@ static void splitFlattened(Emitter &emitter, MutableArrayRef<Operand> operands,
     for (auto [dim, label] : llvm::enumerate(operand.labels)) {
       auto it = split.find(label);
       if (it == split.end()) {
-        shape.push_back(shapeOf(operand.value)[dim]);
+        shape.push_back(emitter.shapeOf(operand.value)[dim]);
         labels.push_back(label);
         continue;
       }
@@ -113,18 +113,18 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
   Type element = getElementTypeOrSelf(lhs);
   Operand operands[] = {{lhs, Labels(lhsLabels)}, {rhs, Labels(rhsLabels)}};
 
-  llvm::DenseMap<int64_t, int64_t> sizes;
+  llvm::DenseMap<int64_t, int64_t> extentOf;
   for (const Operand &operand : operands)
     for (auto [dim, label] : llvm::enumerate(operand.labels)) {
-      int64_t &size = sizes.try_emplace(label, 1).first->second;
+      int64_t &size = extentOf.try_emplace(label, 1).first->second;
       if (shapeOf(operand.value)[dim] != 1)
         size = shapeOf(operand.value)[dim];
     }
   Shape resultShape;
   for (int64_t label : resultLabels)
-    resultShape.push_back(sizes.lookup(label));
+    resultShape.push_back(extentOf.lookup(label));
   // Sums over nothing.
-  if (llvm::any_of(sizes, [](auto entry) { return entry.second == 0; }))
+  if (llvm::any_of(extentOf, [](auto entry) { return entry.second == 0; }))
     return filled(resultShape, scalar(element, 0.0));
 
   // Drop the unit dimensions that are broadcast.
@@ -133,7 +133,7 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
     Labels labels;
     for (auto [dim, label] : llvm::enumerate(operand.labels)) {
       int64_t size = shapeOf(operand.value)[dim];
-      if (size != sizes.lookup(label))
+      if (size != extentOf.lookup(label))
         continue;
       kept.push_back(size);
       labels.push_back(label);
@@ -202,10 +202,11 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
   bool contracts = loops.size() > result.size();
   Value value;
   if (contracts) {
-    value =
-        linalg::ContractOp::create(builder, loc, init.getType(), inputs, init,
-                                   builder.getAffineMapArrayAttr(maps))
-            .getResult(0);
+    value = note(linalg::ContractOp::create(builder, loc, init.getType(),
+                                            inputs, init,
+                                            builder.getAffineMapArrayAttr(maps))
+                     .getResult(0),
+                 shape);
   } else {
     // An outer product has nothing to accumulate.
     value =

@@ -19,11 +19,6 @@ using namespace mlir::dist::frontend;
 /// A constant beyond this belongs into the weights file.
 static constexpr size_t kConstantBytes = 1 << 17;
 
-Shape mlir::dist::frontend::shapeOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? Shape(type.getShape()) : Shape();
-}
-
 std::optional<Shape>
 mlir::dist::frontend::broadcastShapes(ArrayRef<int64_t> a,
                                       ArrayRef<int64_t> b) {
@@ -78,12 +73,21 @@ Type Emitter::typeOf(DType type) {
 }
 
 RankedTensorType Emitter::tensorType(ArrayRef<int64_t> shape, Type element) {
-  return RankedTensorType::get(shape, element);
+  SmallVector<int64_t> dims(shape);
+  for (int64_t &dim : dims)
+    dim = isOpen(dim) ? ShapedType::kDynamic : dim;
+  return RankedTensorType::get(dims, element);
 }
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
+
+/// Whether there are integers computed of open sizes.
+static bool hasOpen(const HostTensor &tensor) {
+  return tensor.getType() == DType::I64 &&
+         mlir::dist::frontend::hasOpen(tensor.getInts());
+}
 
 static Attribute elementAttr(OpBuilder &builder, Type type,
                              const HostTensor &tensor, int64_t index) {
@@ -99,6 +103,12 @@ Value Emitter::constant(const HostTensor &tensor) {
   RankedTensorType type = tensorType(tensor.getShape(), element);
   if (tensor.size() == 0)
     return empty(tensor.getShape(), element);
+  if (::hasOpen(tensor)) {
+    SmallVector<Value> elements;
+    for (int64_t number : tensor.getInts())
+      elements.push_back(sizeValue(number, element));
+    return tensor::FromElementsOp::create(builder, loc, type, elements);
+  }
   if (tensor.isSplat())
     return arith::ConstantOp::create(
         builder, loc,
@@ -118,6 +128,8 @@ Value Emitter::constant(const HostTensor &tensor) {
 }
 
 Value Emitter::scalar(const HostTensor &tensor, int64_t index) {
+  if (::hasOpen(tensor))
+    return sizeValue(tensor.getInt(index), typeOf(tensor.getType()));
   auto attr = mlir::cast<TypedAttr>(
       elementAttr(builder, typeOf(tensor.getType()), tensor, index));
   Value &value = scalars[{builder.getBlock(), attr}];
@@ -149,14 +161,17 @@ Value Emitter::scalarInt(Type type, int64_t number) {
 }
 
 Value Emitter::empty(ArrayRef<int64_t> shape, Type element) {
-  return tensor::EmptyOp::create(builder, loc, shape, element);
+  return note(tensor::EmptyOp::create(builder, loc, tensorType(shape, element),
+                                      openSizes(shape)),
+              shape);
 }
 
 Value Emitter::filled(ArrayRef<int64_t> shape, Value scalar) {
   if (countElements(shape) == 0)
     return empty(shape, scalar.getType());
   Value init = empty(shape, scalar.getType());
-  return linalg::FillOp::create(builder, loc, scalar, init).getResult(0);
+  return note(linalg::FillOp::create(builder, loc, scalar, init).getResult(0),
+              shape);
 }
 
 Value Emitter::iota(ArrayRef<int64_t> shape, int64_t dim, Type element) {
@@ -178,13 +193,6 @@ Value Emitter::cast(Value value, DType from, DType to) {
 //===----------------------------------------------------------------------===//
 // Parts and wholes
 //===----------------------------------------------------------------------===//
-
-static SmallVector<OpFoldResult> asAttrs(OpBuilder &builder,
-                                         ArrayRef<int64_t> values) {
-  return llvm::map_to_vector(values, [&](int64_t value) -> OpFoldResult {
-    return builder.getIndexAttr(value);
-  });
-}
 
 Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
                      ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
@@ -210,9 +218,10 @@ Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
     return reshape(slice(whole->value, innerOffsets, innerSizes, innerStrides),
                    sizes);
   }
-  return tensor::ExtractSliceOp::create(
-      builder, loc, value, asAttrs(builder, offsets), asAttrs(builder, sizes),
-      asAttrs(builder, strides));
+  return note(tensor::ExtractSliceOp::create(builder, loc, value,
+                                             mixed(offsets), mixed(sizes),
+                                             mixed(strides)),
+              sizes);
 }
 
 Value Emitter::sliceDim(Value value, int64_t dim, int64_t offset, int64_t size,
@@ -234,7 +243,15 @@ Value Emitter::concat(ArrayRef<Value> values, int64_t dim) {
     return values.front();
   if (parts.size() == 1)
     return parts.front();
-  return tensor::ConcatOp::create(builder, loc, dim, parts);
+  Shape shape = shapeOf(parts.front());
+  shape[dim] = 0;
+  for (Value part : parts)
+    shape[dim] = sizes.add(shape[dim], shapeOf(part)[dim]);
+  return note(tensor::ConcatOp::create(
+                  builder, loc,
+                  tensorType(shape, getElementTypeOrSelf(parts.front())), dim,
+                  parts),
+              shape);
 }
 
 Value Emitter::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
@@ -242,16 +259,17 @@ Value Emitter::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
   Shape shape = shapeOf(value);
   bool nothing = true;
   for (size_t i = 0; i < shape.size(); ++i) {
-    shape[i] += low[i] + high[i];
+    shape[i] = sizes.add(shape[i], sizes.add(low[i], high[i]));
     nothing &= low[i] == 0 && high[i] == 0;
   }
   if (nothing)
     return value;
   if (countElements(shapeOf(value)) == 0)
     return filled(shape, scalar);
-  return tensor::PadOp::create(
-      builder, loc, tensorType(shape, getElementTypeOrSelf(value)), value,
-      asAttrs(builder, low), asAttrs(builder, high), scalar);
+  return note(tensor::PadOp::create(
+                  builder, loc, tensorType(shape, getElementTypeOrSelf(value)),
+                  value, mixed(low), mixed(high), scalar),
+              shape);
 }
 
 Value Emitter::broadcast(Value value, ArrayRef<int64_t> shape) {
@@ -272,8 +290,9 @@ Value Emitter::broadcast(Value value, ArrayRef<int64_t> shape) {
     return reshape(value, shape);
   value = reshape(value, kept);
   Value init = empty(shape, getElementTypeOrSelf(value));
-  return linalg::BroadcastOp::create(builder, loc, value, init, added)
-      ->getResult(0);
+  return note(linalg::BroadcastOp::create(builder, loc, value, init, added)
+                  ->getResult(0),
+              shape);
 }
 
 Value Emitter::tile(Value value, int64_t dim, int64_t times) {
@@ -283,7 +302,7 @@ Value Emitter::tile(Value value, int64_t dim, int64_t times) {
   Shape apart = shape, spread = shape;
   apart.insert(apart.begin() + dim, 1);
   spread.insert(spread.begin() + dim, times);
-  shape[dim] *= times;
+  shape[dim] = sizes.mul(shape[dim], times);
   return reshape(broadcast(reshape(value, apart), spread), shape);
 }
 
@@ -335,15 +354,20 @@ Value Emitter::gather(Value source, Value indices, ArrayRef<int64_t> dims) {
   if (countElements(shape) == 0)
     return empty(shape, getElementTypeOrSelf(source));
   Type type = tensorType(shape, getElementTypeOrSelf(source));
-  return tensor::GatherOp::create(builder, loc, type, source, indices, dims);
+  return note(
+      tensor::GatherOp::create(builder, loc, type, source, indices, dims),
+      shape);
 }
 
 Value Emitter::toIndices(Value integers, int64_t size) {
+  Value open =
+      isOpen(size) ? sizeValue(size, getElementTypeOrSelf(integers)) : Value();
   return map(integers, shapeOf(integers), builder.getIndexType(),
              [&](Scalar &s, ArrayRef<Value> in) {
                Type type = in[0].getType();
                Value zero = s.constantInt(type, 0);
-               Value wrapped = s.add(in[0], s.constantInt(type, size));
+               Value wrapped =
+                   s.add(in[0], open ? open : s.constantInt(type, size));
                Value negative = s.compare(Compare::LT, in[0], zero);
                return s.toIndex(s.select(negative, wrapped, in[0]));
              });

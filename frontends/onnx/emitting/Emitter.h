@@ -1,7 +1,8 @@
 //===- Emitter.h - Level-0 IR, the way a person would write it --*- C++ -*-===//
 //
-// Builds linalg and tensor ops from tensors with static shapes. Knows nothing
-// of ONNX's nodes; the converters say what, this says how:
+// Builds linalg and tensor ops from tensors whose sizes are numbers or open
+// (reading/Sizes.h). Knows nothing of ONNX's nodes; the converters say what,
+// this says how:
 //
 // - reshapes cancel; a flattening ([b, s, k] to [b * s, k]) is carried past
 //   elementwise ops, reductions, transposes and contractions, so that it meets
@@ -17,6 +18,7 @@
 
 #include "Scalar.h"
 #include "frontends/onnx/reading/HostTensor.h"
+#include "frontends/onnx/reading/Sizes.h"
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
@@ -26,9 +28,8 @@
 
 namespace mlir::dist::frontend {
 
-/// The shape of a tensor, [] of a scalar.
-Shape shapeOf(Value value);
-/// NumPy's broadcasting; none when the shapes disagree.
+/// NumPy's broadcasting; none when the shapes disagree, or are not known to
+/// agree. An open size is none of 1 that is spread, nor the other way round.
 std::optional<Shape> broadcastShapes(ArrayRef<int64_t> a, ArrayRef<int64_t> b);
 
 enum class Reduction { Sum, Prod, Max, Min };
@@ -45,6 +46,23 @@ public:
 
   Type typeOf(DType type);
   RankedTensorType tensorType(ArrayRef<int64_t> shape, Type element);
+
+  /// Sizes. Open ones are computed of the arguments' where the function starts.
+  Sizes sizes;
+  /// The shape of a tensor, [] of a scalar.
+  Shape shapeOf(Value value) const;
+  /// An argument of that shape. Sizes of a name of their own, which no argument
+  /// before had, are its.
+  Value addArgument(Block *block, ArrayRef<int64_t> shape, Type element,
+                    Location location);
+  /// A size, or an integer computed of sizes, as an index or an integer.
+  Value sizeValue(int64_t size);
+  Value sizeValue(int64_t size, Type type);
+  /// The same in a loop's body, where numbers are constants of the body.
+  Value numberOf(Scalar &scalar, Type type, int64_t size) {
+    return isOpen(size) ? sizeValue(size, type)
+                        : scalar.constantInt(type, size);
+  }
 
   /// Values.
   Value constant(const HostTensor &tensor);
@@ -127,6 +145,12 @@ public:
 
 private:
   Value reshapeDirectly(Value value, ArrayRef<int64_t> shape);
+  /// Remembers the shape of a value with open sizes.
+  Value note(Value value, ArrayRef<int64_t> shape);
+  SmallVector<Value> openSizes(ArrayRef<int64_t> shape);
+  SmallVector<OpFoldResult> mixed(ArrayRef<int64_t> sizes);
+  Value computeSize(int64_t size);
+  Value computeAtom(int atom);
 
   OpBuilder builder;
   Location loc;
@@ -134,6 +158,15 @@ private:
   StringAttr scopeAttr;
   /// Scalar constants of the current scope.
   llvm::DenseMap<std::pair<Block *, Attribute>, Value> scalars;
+  /// Shapes of values that have open sizes.
+  llvm::DenseMap<Value, Shape> openShapes;
+  /// Open sizes as values, at the start of `sizeBlock`.
+  llvm::DenseMap<int64_t, Value> sizeValues;
+  llvm::DenseMap<int, Value> atomValues;
+  /// Where a named size is found.
+  llvm::DenseMap<int, std::pair<Value, int64_t>> origins;
+  Block *sizeBlock = nullptr;
+  Operation *lastSize = nullptr;
 };
 
 /// After all is emitted: folds what later ops allowed (transposes beyond

@@ -15,8 +15,6 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-static bool isEmpty(Value value) { return countElements(shapeOf(value)) == 0; }
-
 namespace {
 /// A tensor operand of an elementwise op and the loops of its dimensions.
 struct Access {
@@ -39,7 +37,8 @@ static void lookThroughBroadcast(Access &access) {
 
 /// Unit dimensions that every operand of full rank only has because a reshape
 /// added them (a reduction that keeps its dimensions).
-static SmallVector<int64_t> addedUnits(ArrayRef<Value> operands,
+static SmallVector<int64_t> addedUnits(const Emitter &emitter,
+                                       ArrayRef<Value> operands,
                                        ArrayRef<int64_t> shape) {
   SmallVector<int64_t> units;
   if (llvm::none_of(operands, isTensor))
@@ -48,19 +47,19 @@ static SmallVector<int64_t> addedUnits(ArrayRef<Value> operands,
     if (size == 1)
       units.push_back(dim);
   for (Value operand : operands) {
-    if (!isTensor(operand) || shapeOf(operand).size() < shape.size())
+    if (!isTensor(operand) || emitter.shapeOf(operand).size() < shape.size())
       continue;
     auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
     if (!expand)
       return {};
-    Shape source = shapeOf(expand.getSrc());
+    Shape source = emitter.shapeOf(expand.getSrc());
     SmallVector<int64_t> added;
     for (auto [from, group] :
          llvm::enumerate(expand.getReassociationIndices())) {
       // Of several unit dimensions the first may stand for the source's.
       int64_t keep = source[from] == 1 ? 1 : 0;
       for (int64_t dim : group)
-        if (shapeOf(operand)[dim] == 1 && keep-- <= 0)
+        if (emitter.shapeOf(operand)[dim] == 1 && keep-- <= 0)
           added.push_back(dim);
     }
     llvm::erase_if(
@@ -75,7 +74,7 @@ Value Emitter::map(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
     return empty(shape, element);
   int64_t rank = shape.size();
 
-  SmallVector<int64_t> units = addedUnits(operands, shape);
+  SmallVector<int64_t> units = addedUnits(*this, operands, shape);
   if (!units.empty()) {
     auto without = [&](ArrayRef<int64_t> from) {
       Shape kept;
@@ -187,12 +186,15 @@ Value Emitter::mapPositions(ArrayRef<Value> operands, ArrayRef<int64_t> shape,
           values.push_back(isTensor(operand) ? args[next++] : operand);
         linalg::YieldOp::create(nested, nestedLoc, body(scalar, values));
       });
-  return generic.getResult(0);
+  return note(generic.getResult(0), shape);
 }
 
 Value Emitter::loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps,
                      Value init, AffineMap initMap, Combine body) {
   // Over nothing: neither loops without iterations nor empty buffers are left.
+  auto isEmpty = [&](Value value) {
+    return countElements(shapeOf(value)) == 0;
+  };
   if (isEmpty(init) || llvm::any_of(inputs, isEmpty))
     return init;
   SmallVector<AffineMap> maps(inputMaps);
@@ -210,7 +212,7 @@ Value Emitter::loops(ArrayRef<Value> inputs, ArrayRef<AffineMap> inputMaps,
         linalg::YieldOp::create(nested, nestedLoc,
                                 body(scalar, values, args.back()));
       });
-  return generic.getResult(0);
+  return note(generic.getResult(0), shapeOf(init));
 }
 
 Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
@@ -280,26 +282,30 @@ Value Emitter::reduce(Reduction kind, Value value, ArrayRef<int64_t> axes,
 Value Emitter::convolve(Value image, Value kernel, Value init,
                         ArrayRef<int64_t> strides,
                         ArrayRef<int64_t> dilations) {
-  if (isEmpty(init) || isEmpty(image))
+  if (countElements(shapeOf(init)) == 0 || countElements(shapeOf(image)) == 0)
     return init;
   Attribute strideAttr = builder.getI64TensorAttr(strides);
   Attribute dilationAttr = builder.getI64TensorAttr(dilations);
   ValueRange inits(init);
   SmallVector<Value> inputs{image, kernel};
-  switch (strides.size()) {
-  case 1:
-    return linalg::Conv1DNcwFcwOp::create(builder, loc, init.getType(), inputs,
-                                          inits, strideAttr, dilationAttr)
-        .getResult(0);
-  case 2:
-    return linalg::Conv2DNchwFchwOp::create(builder, loc, init.getType(),
+  auto make = [&]() -> Value {
+    switch (strides.size()) {
+    case 1:
+      return linalg::Conv1DNcwFcwOp::create(builder, loc, init.getType(),
                                             inputs, inits, strideAttr,
                                             dilationAttr)
-        .getResult(0);
-  default:
-    return linalg::Conv3DNcdhwFcdhwOp::create(builder, loc, init.getType(),
+          .getResult(0);
+    case 2:
+      return linalg::Conv2DNchwFchwOp::create(builder, loc, init.getType(),
                                               inputs, inits, strideAttr,
                                               dilationAttr)
-        .getResult(0);
-  }
+          .getResult(0);
+    default:
+      return linalg::Conv3DNcdhwFcdhwOp::create(builder, loc, init.getType(),
+                                                inputs, inits, strideAttr,
+                                                dilationAttr)
+          .getResult(0);
+    }
+  };
+  return note(make(), shapeOf(init));
 }

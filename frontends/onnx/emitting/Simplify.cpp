@@ -9,6 +9,16 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
+/// The sizes of a destination that tensor.empty made, so that dimension
+/// `place[i]` of the result is its dimension i.
+static SmallVector<OpFoldResult> permuteSizes(tensor::EmptyOp empty,
+                                              ArrayRef<int64_t> place) {
+  SmallVector<OpFoldResult> sizes = empty.getMixedSizes(), moved(sizes.size());
+  for (auto [size, to] : llvm::zip_equal(sizes, place))
+    moved[to] = size;
+  return moved;
+}
+
 /// contract(elementwise(transpose(x))) reads elementwise(x) through its map,
 /// where nothing else wants the transposed values:
 ///
@@ -57,12 +67,12 @@ static bool sinkTranspose(RewriterBase &rewriter, OpOperand &use) {
                        : generic.getMatchingIndexingMap(input).compose(rename));
   }
   maps.push_back(identity);
-  auto source = cast<RankedTensorType>(transpose.getInput().getType());
   auto element =
       cast<RankedTensorType>(generic.getResult(0).getType()).getElementType();
   rewriter.setInsertionPoint(generic);
-  auto init = tensor::EmptyOp::create(rewriter, generic.getLoc(),
-                                      source.getShape(), element);
+  auto oldInit = generic.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+  auto init = tensor::EmptyOp::create(
+      rewriter, generic.getLoc(), permuteSizes(oldInit, permutation), element);
   auto moved = linalg::GenericOp::create(
       rewriter, generic.getLoc(), init.getType(), inputs, init.getResult(),
       maps, generic.getIteratorTypesArray());
@@ -92,7 +102,9 @@ static bool foldIntoResult(RewriterBase &rewriter,
     return false;
   auto transpose = dyn_cast<linalg::TransposeOp>(*contract->getUsers().begin());
   auto fill = contract.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  if (!transpose || transpose.getInput() != contract->getResult(0) || !fill)
+  auto oldInit =
+      fill ? fill.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>() : nullptr;
+  if (!transpose || transpose.getInput() != contract->getResult(0) || !oldInit)
     return false;
   SmallVector<AffineMap> maps = contract.getIndexingMapsArray();
   SmallVector<AffineExpr> exprs;
@@ -102,8 +114,11 @@ static bool foldIntoResult(RewriterBase &rewriter,
       AffineMap::get(maps.back().getNumDims(), 0, exprs, rewriter.getContext());
   auto type = cast<RankedTensorType>(transpose->getResult(0).getType());
   rewriter.setInsertionPoint(contract);
-  auto init = tensor::EmptyOp::create(rewriter, contract.getLoc(),
-                                      type.getShape(), type.getElementType());
+  SmallVector<OpFoldResult> oldSizes = oldInit.getMixedSizes(), newSizes;
+  for (int64_t dim : transpose.getPermutation())
+    newSizes.push_back(oldSizes[dim]);
+  auto init = tensor::EmptyOp::create(rewriter, contract.getLoc(), newSizes,
+                                      type.getElementType());
   auto zero = linalg::FillOp::create(rewriter, contract.getLoc(),
                                      fill.getInputs()[0], init.getResult());
   auto moved = linalg::ContractOp::create(

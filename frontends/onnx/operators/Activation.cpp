@@ -204,4 +204,22 @@ void mlir::dist::frontend::addActivationConverters(ConverterTable &table) {
   table.add("Mish", 1, mish);
   table.add("ThresholdedRelu", 1, thresholdedRelu);
   table.add("Shrink", 1, shrink);
+  table.takeOpenSizes({"Acos",        "Acosh",
+                       "Asin",        "Asinh",
+                       "Atan",        "Atanh",
+                       "Ceil",        "Cos",
+                       "Cosh",        "Erf",
+                       "Exp",         "Floor",
+                       "Log",         "Round",
+                       "Sin",         "Sinh",
+                       "Sqrt",        "Tan",
+                       "Tanh",        "Reciprocal",
+                       "Sigmoid",     "Relu",
+                       "Gelu",        "LeakyRelu",
+                       "PRelu",       "Elu",
+                       "Celu",        "Selu",
+                       "HardSigmoid", "HardSwish",
+                       "Softplus",    "Softsign",
+                       "Mish",        "ThresholdedRelu",
+                       "Shrink"});
 }

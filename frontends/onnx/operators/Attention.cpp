@@ -15,7 +15,7 @@ using namespace mlir::dist::frontend;
 
 namespace {
 /// Sizes, in the operator's own words.
-struct Sizes {
+struct AttentionSizes {
   int64_t batch, queryHeads, keyHeads, queryLength, keyLength, keySize,
       valueSize;
 };
@@ -26,6 +26,10 @@ static FailureOr<Value> splitHeads(NodeContext &c, size_t i, int64_t heads) {
   Shape shape = c.in(i).shape;
   if (shape.size() == 4)
     return c.value(i);
+  if (shape.size() == 3 && isOpen(shape[2])) {
+    (void)c.open(c.node.op + " of open features", shape[2]);
+    return failure();
+  }
   if (shape.size() != 3 || heads <= 0 || shape[2] % heads != 0) {
     (void)c.invalid("input " + Twine(i) + " of shape " + toString(shape) +
                     " for " + Twine(heads) + " heads");
@@ -39,7 +43,7 @@ static FailureOr<Value> splitHeads(NodeContext &c, size_t i, int64_t heads) {
 /// A row of the softmax that may look at nothing is zero, as in PyTorch's
 /// scaled_dot_product_attention.
 static Value safeSoftmax(Emitter &e, Value scores) {
-  Shape shape = shapeOf(scores);
+  Shape shape = e.shapeOf(scores);
   int64_t axis = shape.size() - 1;
   Type element = cast<RankedTensorType>(scores.getType()).getElementType();
   Value largest = e.reduce(Reduction::Max, scores, axis, /*keep=*/true);
@@ -61,7 +65,7 @@ static Value safeSoftmax(Emitter &e, Value scores) {
 
 /// Checks the mask and lengthens it where it is shorter than the keys: what it
 /// does not say is masked.
-static FailureOr<Value> readMask(NodeContext &c, const Sizes &sizes) {
+static FailureOr<Value> readMask(NodeContext &c, const AttentionSizes &sizes) {
   Shape scores{sizes.batch, sizes.queryHeads, sizes.queryLength,
                sizes.keyLength};
   const Tensor &mask = c.in(3);
@@ -70,15 +74,25 @@ static FailureOr<Value> readMask(NodeContext &c, const Sizes &sizes) {
     (void)c.invalid("a mask of type " + nameOf(mask.type));
     return failure();
   }
-  int64_t missing = shape.empty() ? 0 : sizes.keyLength - shape.back();
-  if (!shape.empty() && missing > 0)
+  int64_t missing =
+      shape.empty() ? 0 : c.sizes().sub(sizes.keyLength, shape.back());
+  if (isOpen(missing) && !c.sizes().isAtLeast(missing, 0)) {
+    (void)c.disagree("are no scores and their mask", scores, shape);
+    return failure();
+  }
+  if (!shape.empty() && (isOpen(missing) || missing > 0))
     shape.back() = sizes.keyLength;
+  if (broadcastShapes(scores, shape) != scores &&
+      (hasOpen(scores) || hasOpen(shape))) {
+    (void)c.disagree("are no scores and their mask", scores, shape);
+    return failure();
+  }
   if (broadcastShapes(scores, shape) != scores) {
     (void)c.invalid("a mask of shape " + toString(mask.shape) +
                     " for scores of shape " + toString(scores));
     return failure();
   }
-  if (missing <= 0)
+  if (!isOpen(missing) && missing <= 0)
     return c.value(3);
   Emitter &e = c.emitter;
   Type element = e.typeOf(mask.type);
@@ -90,9 +104,9 @@ static FailureOr<Value> readMask(NodeContext &c, const Sizes &sizes) {
 
 /// Scores with what the mask and the order of the sequence forbid at -inf.
 static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
-                                   const Sizes &sizes) {
+                                   const AttentionSizes &sizes) {
   Emitter &e = c.emitter;
-  Shape shape = shapeOf(scores);
+  Shape shape = e.shapeOf(scores);
   Type wide = e.typeOf(inner);
   if (c.has(3)) {
     FailureOr<Value> mask = readMask(c, sizes);
@@ -114,7 +128,7 @@ static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
       scores, shape, wide, [&](LoopScalar &s, ArrayRef<Value> in) {
         Value row = s.positionInt(2);
         if (past != 0)
-          row = s.add(row, s.constantInt(row.getType(), past));
+          row = s.add(row, e.numberOf(s, row.getType(), past));
         Value column = s.positionInt(3);
         return s.select(s.compare(Compare::LE, column, row), in[0],
                         s.constant(wide, -INFINITY));
@@ -140,27 +154,35 @@ static LogicalResult attention(NodeContext &c) {
   for (auto [i, now] : {std::pair<size_t, Value *>(4, &*key), {5, &*value}}) {
     if (!c.has(i))
       continue;
-    Shape past = c.in(i).shape, current = shapeOf(*now);
+    Shape past = c.in(i).shape, current = e.shapeOf(*now);
     bool fits = past.size() == 4 && current.size() == 4 && c.in(i).type == type;
     if (fits) {
       past[2] = current[2] = 0;
       fits = past == current;
     }
+    if (!fits && (hasOpen(past) || hasOpen(current)))
+      return c.disagree("do not continue each other", past, current);
     if (!fits)
       return c.invalid("input " + Twine(i) + " of shape " +
                        toString(c.in(i).shape) + " before " +
-                       toString(shapeOf(*now)));
+                       toString(e.shapeOf(*now)));
     *now = e.concat({c.value(i), *now}, 2);
   }
   if (c.has(6))
     return c.unsupported("Attention with nonpad_kv_seqlen");
-  Shape q = shapeOf(*query), k = shapeOf(*key), v = shapeOf(*value);
+  Shape q = e.shapeOf(*query), k = e.shapeOf(*key), v = e.shapeOf(*value);
+  for (int64_t size : {q[1], q[3], k[1], v[3]})
+    if (isOpen(size))
+      return c.open("Attention of open heads or features", size);
+  if ((hasOpen(q) || hasOpen(k) || hasOpen(v)) &&
+      (q[0] != k[0] || q[0] != v[0] || k[2] != v[2]))
+    return c.disagree("are no queries and keys", q, k);
   if (q.size() != 4 || q[0] != k[0] || q[0] != v[0] || k[1] != v[1] ||
       k[1] == 0 || q[1] % k[1] != 0 || q[3] != k[3] || k[2] != v[2] ||
       q[3] == 0)
     return c.invalid("queries " + toString(q) + ", keys " + toString(k) +
                      ", values " + toString(v));
-  Sizes sizes{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
+  AttentionSizes sizes{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
   c.set(1, *key, type);
   c.set(2, *value, type);
 
@@ -244,7 +266,9 @@ static LogicalResult rotaryEmbedding(NodeContext &c) {
   if (failed(heads))
     return failure();
   Emitter &e = c.emitter;
-  Shape shape = shapeOf(*heads); // [batch, heads, sequence, features]
+  Shape shape = e.shapeOf(*heads); // [batch, heads, sequence, features]
+  if (isOpen(shape[3]))
+    return c.open("RotaryEmbedding of open features", shape[3]);
   int64_t size = shape[3], rotated = c.intAttr("rotary_embedding_dim", 0);
   if (rotated == 0)
     rotated = size;
@@ -271,6 +295,9 @@ static LogicalResult rotaryEmbedding(NodeContext &c) {
     } else {
       fits &= cache.shape == Shape{shape[0], shape[2], half};
     }
+    if (!fits && (hasOpen(cache.shape) || hasOpen(shape)))
+      return c.disagree("are no angles and what they are of", cache.shape,
+                        shape);
     if (!fits)
       return c.invalid("input " + Twine(i) + ", " + nameOf(cache.type) + " " +
                        toString(cache.shape) + ", for " + toString(shape));
@@ -281,7 +308,7 @@ static LogicalResult rotaryEmbedding(NodeContext &c) {
   };
   Value first = part(0, half, interleaved ? 2 : 1);
   Value second = part(interleaved ? 1 : half, half, interleaved ? 2 : 1);
-  Shape halfShape = shapeOf(first);
+  Shape halfShape = e.shapeOf(first);
   auto combine = [&](Value a, Value b, bool minus) {
     return e.map({a, angles[0], b, angles[1]}, halfShape, e.typeOf(type),
                  [&](Scalar &s, ArrayRef<Value> in) {
@@ -313,4 +340,5 @@ static LogicalResult rotaryEmbedding(NodeContext &c) {
 void mlir::dist::frontend::addAttentionConverters(ConverterTable &table) {
   table.add("RotaryEmbedding", 3, rotaryEmbedding);
   table.add("Attention", 3, attention);
+  table.takeOpenSizes({"RotaryEmbedding", "Attention"});
 }

@@ -45,4 +45,5 @@ static LogicalResult branch(NodeContext &c) {
 
 void mlir::dist::frontend::addBranchConverters(ConverterTable &table) {
   table.add("If", 1, branch, /*takesSequences=*/true);
+  table.takeOpenSizes({"If"});
 }

@@ -40,12 +40,14 @@ static LogicalResult constant(NodeContext &c) {
 }
 
 static LogicalResult constantOfShape(NodeContext &c) {
-  std::optional<SmallVector<int64_t>> shape = c.ints(0);
+  std::optional<SmallVector<int64_t>> shape = c.openInts(0);
   if (!shape)
     return c.unsupported("ConstantOfShape of a shape computed at run time");
-  std::optional<int64_t> count = countElements(*shape);
-  if (!count)
+  if (!c.isPossible(*shape))
     return c.invalid("impossible shape " + toString(*shape));
+  for (int64_t size : *shape)
+    if (!c.sizes().isAtLeast(size, 0))
+      return c.open("ConstantOfShape of " + c.sizes().toString(*shape), size);
   HostTensor number(DType::F32, {});
   if (std::optional<HostTensor> given = c.tensorAttr("value")) {
     if (given->size() != 1)
@@ -59,7 +61,38 @@ static LogicalResult constantOfShape(NodeContext &c) {
   return success();
 }
 
+/// start, start + step, … up to an end, where a start or an end is open.
+static LogicalResult openRange(NodeContext &c) {
+  Sizes &sizes = c.sizes();
+  int64_t start = c.openInts(0)->front(), end = c.openInts(1)->front(),
+          step = c.openInts(2)->front();
+  if (isOpen(step) || step == 0)
+    return c.open("Range with a step of " + sizes.toString(step), step);
+  int64_t length = step > 0 ? sizes.sub(end, start) : sizes.sub(start, end);
+  length = sizes.ceilDiv(sizes.max(length, 0), std::abs(step));
+  DType type = c.in(0).type;
+  Emitter &e = c.emitter;
+  Type element = e.typeOf(type);
+  Value first = e.sizeValue(start, element);
+  Value result = e.mapPositions(
+      {}, {length}, element, [&](LoopScalar &s, ArrayRef<Value>) {
+        Value position = s.positionInt(0);
+        if (step != 1)
+          position = s.mul(position, s.constantInt(element, step));
+        return start == 0 ? position : s.add(position, first);
+      });
+  c.set(0, result, type);
+  return success();
+}
+
 static LogicalResult range(NodeContext &c) {
+  if (c.hasOpenInput()) {
+    for (size_t i : {0, 1, 2})
+      if (c.in(i).type != DType::I64 || !c.openInts(i) ||
+          c.openInts(i)->size() != 1)
+        return c.unsupported("Range with bounds computed at run time");
+    return openRange(c);
+  }
   std::optional<double> start = c.number(0), limit = c.number(1),
                         delta = c.number(2);
   if (!start || !limit || !delta)
@@ -105,7 +138,7 @@ static LogicalResult eyeLike(NodeContext &c) {
     return c.unsupported("EyeLike of type " + nameOf(type));
   int64_t k = c.intAttr("k", 0);
   Type element = c.emitter.typeOf(type);
-  if (isSmall(type, *countElements(shape))) {
+  if (!hasOpen(shape) && isSmall(type, *countElements(shape))) {
     HostTensor eye(type, shape);
     for (int64_t i = 0; i < shape[0]; ++i)
       if (i + k >= 0 && i + k < shape[1])
@@ -130,4 +163,5 @@ void mlir::dist::frontend::addConstantConverters(ConverterTable &table) {
   table.add("ConstantOfShape", 1, constantOfShape);
   table.add("Range", 3, range);
   table.add("EyeLike", 1, eyeLike);
+  table.takeOpenSizes({"ConstantOfShape", "Range", "EyeLike"});
 }

@@ -13,7 +13,7 @@ using Labels = SmallVector<int64_t>;
 
 FailureOr<Value> mlir::dist::frontend::emitMatMul(NodeContext &c, Value a,
                                                   Value b) {
-  Shape aShape = shapeOf(a), bShape = shapeOf(b);
+  Shape aShape = c.emitter.shapeOf(a), bShape = c.emitter.shapeOf(b);
   if (aShape.empty() || bShape.empty()) {
     (void)c.invalid("a scalar operand");
     return failure();
@@ -36,8 +36,7 @@ FailureOr<Value> mlir::dist::frontend::emitMatMul(NodeContext &c, Value a,
   bBatch = bBatch.drop_back(std::min<size_t>(2, bBatch.size()));
   std::optional<Shape> batch = broadcastShapes(aBatch, bBatch);
   if (aShape.back() != k || !batch) {
-    (void)c.invalid("shapes " + toString(aShape) + " and " + toString(bShape) +
-                    " cannot be multiplied");
+    (void)c.disagree("cannot be multiplied", aShape, bShape);
     return failure();
   }
   Labels result;
@@ -52,7 +51,7 @@ FailureOr<Value> mlir::dist::frontend::emitMatMul(NodeContext &c, Value a,
     result.push_back(2);
     shape.push_back(bShape.back());
   }
-  if (!countElements(shape)) {
+  if (!c.isPossible(shape)) {
     (void)c.invalid("a product of shape " + toString(shape));
     return failure();
   }
@@ -78,6 +77,10 @@ static LogicalResult gemm(NodeContext &c) {
   bool transA = c.intAttr("transA", 0) != 0;
   bool transB = c.intAttr("transB", 0) != 0;
   double alpha = c.floatAttr("alpha", 1), beta = c.floatAttr("beta", 1);
+  if (a.rank() == 2 && b.rank() == 2 &&
+      a.shape[transA ? 0 : 1] != b.shape[transB ? 1 : 0] &&
+      (hasOpen(a.shape) || hasOpen(b.shape)))
+    return c.disagree("cannot be multiplied", a.shape, b.shape);
   if (a.type != b.type || a.type == DType::Bool || a.rank() != 2 ||
       b.rank() != 2 || a.shape[transA ? 0 : 1] != b.shape[transB ? 1 : 0])
     return c.invalid("operands " + nameOf(a.type) + " " + toString(a.shape) +
@@ -97,13 +100,16 @@ static LogicalResult gemm(NodeContext &c) {
   auto scale = [&](Value value, double factor) {
     if (factor == 1)
       return value;
-    return c.emitter.map(value, shapeOf(value), element,
+    return c.emitter.map(value, c.emitter.shapeOf(value), element,
                          [&](Scalar &s, ArrayRef<Value> in) {
                            return s.mul(in[0], s.constant(element, factor));
                          });
   };
   result = scale(result, alpha);
   if (c.has(2) && beta != 0) {
+    if (c.in(2).type == type && hasOpen(c.in(2).shape) &&
+        broadcastShapes(shape, c.in(2).shape) != shape)
+      return c.disagree("cannot be added", shape, c.in(2).shape);
     if (c.in(2).type != type || broadcastShapes(shape, c.in(2).shape) != shape)
       return c.invalid("a bias " + nameOf(c.in(2).type) + " " +
                        toString(c.in(2).shape) + " for a product of shape " +
@@ -203,7 +209,7 @@ static Term takeDiagonals(NodeContext &c, Term term) {
     return term;
   Emitter &e = c.emitter;
   MLIRContext *context = e.getBuilder().getContext();
-  Shape from = shapeOf(term.value), shape(unique.size(), 0);
+  Shape from = e.shapeOf(term.value), shape(unique.size(), 0);
   SmallVector<AffineExpr> in;
   for (auto [dim, label] : llvm::enumerate(term.labels)) {
     size_t loop = llvm::find(unique, label) - unique.begin();
@@ -239,6 +245,9 @@ static LogicalResult einsum(NodeContext &c) {
       bool repeats =
           llvm::count(labels, label) > 1 &&
           c.in(i).shape[llvm::find(labels, label) - labels.begin()] != dim;
+      if ((repeats || (size != dim && size != 1 && dim != 1)) &&
+          hasOpen({size, dim}))
+        return c.disagree("are of one label", size, dim);
       if (repeats || (size != dim && size != 1 && dim != 1))
         return c.invalid("equation '" + equation + "': sizes " + Twine(size) +
                          " and " + Twine(dim) + " for one label");
@@ -254,7 +263,7 @@ static LogicalResult einsum(NodeContext &c) {
       return c.invalid("equation '" + equation + "': its result");
     shape.push_back(sizes[label]);
   }
-  if (!countElements(shape))
+  if (!c.isPossible(shape))
     return c.invalid("a product of shape " + toString(shape));
 
   // From the left, two at a time; a sum over one operand alone comes first.
@@ -306,4 +315,5 @@ void mlir::dist::frontend::addContractionConverters(ConverterTable &table) {
   table.add("MatMul", 2, matMul);
   table.add("Gemm", 2, gemm);
   table.add("Einsum", 1, einsum);
+  table.takeOpenSizes({"MatMul", "Gemm", "Einsum"});
 }

@@ -28,6 +28,11 @@ ConverterTable::ConverterTable() {
   addSequenceConverters(*this);
 }
 
+void ConverterTable::takeOpenSizes(ArrayRef<StringRef> ops) {
+  for (StringRef op : ops)
+    converters.find(op)->second.takesOpenSizes = true;
+}
+
 const Converter *ConverterTable::find(StringRef op) const {
   auto it = converters.find(op);
   return it == converters.end() ? nullptr : &it->second;

@@ -20,6 +20,8 @@ struct Converter {
   /// The inputs that must be there; all are tensors unless it says otherwise.
   unsigned required = 0;
   bool takesSequences = false;
+  /// Whether its inputs may have open sizes.
+  bool takesOpenSizes = false;
 };
 
 class ConverterTable {
@@ -31,6 +33,8 @@ public:
   std::vector<std::string> names() const;
   void add(StringRef op, unsigned required, Convert convert,
            bool takesSequences = false);
+  /// Says of operators that are there that their inputs may have open sizes.
+  void takeOpenSizes(ArrayRef<StringRef> ops);
 
 private:
   llvm::StringMap<Converter> converters;
@@ -67,6 +71,9 @@ void addSequenceConverters(ConverterTable &table);
 /// Computes a node whose inputs are all known, where it is small and this
 /// knows how; leaves the results unset where not.
 LogicalResult foldNode(NodeContext &context);
+
+/// The same of integers that depend on open sizes.
+void foldOpen(NodeContext &context);
 
 } // namespace mlir::dist::frontend
 

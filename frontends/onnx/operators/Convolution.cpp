@@ -10,7 +10,7 @@ using namespace mlir::dist::frontend;
 static Value addBias(NodeContext &c, size_t i, Value value) {
   if (!c.has(i))
     return value;
-  Shape shape = shapeOf(value), channels(shape.size(), 1);
+  Shape shape = c.emitter.shapeOf(value), channels(shape.size(), 1);
   channels[1] = c.in(i).shape[0];
   Value bias = c.emitter.reshape(c.value(i), channels);
   return c.emitter.map(
@@ -63,7 +63,7 @@ static LogicalResult checkConv(NodeContext &c, int64_t features) {
 
 /// [a, ...] to [groups, a / groups, ...] at dimension `dim`.
 static Value splitGroups(Emitter &e, Value value, int64_t dim, int64_t groups) {
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   shape[dim] /= groups;
   shape.insert(shape.begin() + dim, groups);
   return e.reshape(value, shape);
@@ -74,6 +74,10 @@ static LogicalResult conv(NodeContext &c) {
   int64_t groups = c.intAttr("group", 1);
   if (failed(checkConv(c, w.shape.empty() ? 0 : w.shape[0])))
     return failure();
+  if (isOpen(x.shape[1]) || hasOpen(w.shape))
+    return c.open("Conv of " + c.sizes().toString(x.shape) + " with " +
+                      c.sizes().toString(w.shape),
+                  {x.shape[1], w.shape[0], w.shape[1]});
   if (groups <= 0 || w.shape[0] % groups != 0 || w.shape[1] > (1 << 30) ||
       groups > (1 << 30) || x.shape[1] != w.shape[1] * groups)
     return c.invalid(Twine(groups) + " groups for an image " +
@@ -96,7 +100,7 @@ static LogicalResult conv(NodeContext &c) {
   Value weights = e.cast(c.value(1), x.type, inner);
   Shape shape{x.shape[0], w.shape[0]};
   shape.append(windows->output);
-  if (!countElements(shape))
+  if (!c.isPossible(shape))
     return c.invalid("a result of shape " + toString(shape));
   Value result;
   Value sum = e.scalar(element, 0.0);
@@ -129,10 +133,10 @@ struct TransposedWindows {
 /// 1] to [h, stride] to [h * stride], without the last zeros.
 static Value spreadApart(Emitter &e, Value value, int64_t dim, int64_t stride,
                          Value zero) {
-  int64_t size = shapeOf(value)[dim];
+  int64_t size = e.shapeOf(value)[dim];
   if (stride == 1)
     return value;
-  Shape spread = shapeOf(value), merged = spread;
+  Shape spread = e.shapeOf(value), merged = spread;
   spread.insert(spread.begin() + dim + 1, 1);
   SmallVector<int64_t> none(spread.size(), 0), after(spread.size(), 0);
   after[dim + 1] = stride - 1;
@@ -147,7 +151,7 @@ static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
                                               Value kernel,
                                               const TransposedWindows &w) {
   Emitter &e = c.emitter;
-  Shape from = shapeOf(image), window = shapeOf(kernel);
+  Shape from = e.shapeOf(image), window = e.shapeOf(kernel);
   Type element = cast<RankedTensorType>(image.getType()).getElementType();
   Value zero = e.scalar(element, 0.0);
   Shape shape{from[0], window[1] * w.groups};
@@ -173,8 +177,8 @@ static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
     image = e.pad(image, low, high, zero);
     int64_t cutLow = std::max<int64_t>(-before, 0);
     int64_t cutHigh = std::max<int64_t>(-behind, 0);
-    image =
-        e.sliceDim(image, dim, cutLow, shapeOf(image)[dim] - cutLow - cutHigh);
+    image = e.sliceDim(image, dim, cutLow,
+                       e.shapeOf(image)[dim] - cutLow - cutHigh);
     SmallVector<int64_t> reversed;
     for (int64_t at = taps - 1; at >= 0; --at)
       reversed.push_back(at);
@@ -315,4 +319,5 @@ void mlir::dist::frontend::addConvolutionConverters(ConverterTable &table) {
   table.add("Conv", 2, conv);
   table.add("ConvTranspose", 2, convTranspose);
   table.add("Col2Im", 3, col2im);
+  table.takeOpenSizes({"Conv"});
 }

@@ -17,10 +17,9 @@ LogicalResult mlir::dist::frontend::emitElementwise(NodeContext &c,
   Shape shape = c.in(0).shape;
   SmallVector<Value> operands;
   for (size_t i = 0; i < c.numInputs(); ++i) {
-    std::optional<Shape> both = broadcastShapes(shape, c.in(i).shape);
-    if (!both)
-      return c.invalid("shapes " + toString(shape) + " and " +
-                       toString(c.in(i).shape) + " do not broadcast");
+    FailureOr<Shape> both = c.broadcastOf(shape, c.in(i).shape);
+    if (failed(both))
+      return failure();
     shape = *both;
     operands.push_back(c.operand(i));
   }
@@ -101,7 +100,8 @@ static LogicalResult power(NodeContext &c) {
     return failure();
   DType base = c.in(0).type, exponent = c.in(1).type;
   std::optional<double> known;
-  if (c.in(1).known && c.in(1).known->isSplat())
+  if (c.in(1).known && c.in(1).known->isSplat() &&
+      !isOpen(c.in(1).known->getInt(0)))
     known = c.in(1).known->getFloat(0);
   if (sizeOf(base) == 0 || sizeOf(exponent) == 0)
     return c.unsupported("Pow of type " + nameOf(base));
@@ -316,7 +316,8 @@ static LogicalResult castTo(NodeContext &c, DType to) {
   }
   // Also where the tensor that CastLike takes its type from is not known.
   const std::optional<HostTensor> &known = c.in(0).known;
-  if (known && isSmall(to, known->size()) && from != DType::U64 &&
+  bool open = known && from == DType::I64 && hasOpen(known->getInts());
+  if (known && !open && isSmall(to, known->size()) && from != DType::U64 &&
       to != DType::U64) {
     HostTensor result(to, known->getShape());
     for (int64_t i = 0; i < result.size(); ++i) {
@@ -379,4 +380,37 @@ void mlir::dist::frontend::addElementwiseConverters(ConverterTable &table) {
   table.add("IsInf", 1, isInf);
   table.add("Cast", 1, castOp);
   table.add("CastLike", 2, castLike);
+  table.takeOpenSizes({"Add",
+                       "Sub",
+                       "Mul",
+                       "Div",
+                       "Mod",
+                       "Pow",
+                       "Sum",
+                       "Mean",
+                       "Max",
+                       "Min",
+                       "Neg",
+                       "Abs",
+                       "Sign",
+                       "Clip",
+                       "Equal",
+                       "Less",
+                       "LessOrEqual",
+                       "Greater",
+                       "GreaterOrEqual",
+                       "And",
+                       "Or",
+                       "Xor",
+                       "Not",
+                       "BitwiseAnd",
+                       "BitwiseOr",
+                       "BitwiseXor",
+                       "BitwiseNot",
+                       "BitShift",
+                       "Where",
+                       "IsNaN",
+                       "IsInf",
+                       "Cast",
+                       "CastLike"});
 }

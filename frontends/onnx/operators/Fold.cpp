@@ -473,6 +473,10 @@ LogicalResult mlir::dist::frontend::foldNode(NodeContext &c) {
   for (size_t i = 0; i < c.numInputs(); ++i)
     if (!c.has(i) || !c.in(i).known)
       return success();
+  if (c.hasOpenInput()) {
+    foldOpen(c);
+    return success(c.getMessage().empty());
+  }
   (void)(foldElementwise(c) || foldReduction(c) || foldCumSum(c) ||
          foldNonZero(c) || foldMatMul(c));
   return success(c.getMessage().empty());

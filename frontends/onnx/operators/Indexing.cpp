@@ -46,10 +46,25 @@ static LogicalResult gather(NodeContext &c) {
   Shape result(ArrayRef<int64_t>(data.shape).take_front(*axis));
   result.append(where.shape);
   result.append(data.shape.begin() + *axis + 1, data.shape.end());
-  std::optional<int64_t> count = countElements(result);
-  if (!count)
+  if (!c.isPossible(result))
     return c.invalid("a result of shape " + toString(result));
-  if (where.known) {
+  std::optional<SmallVector<int64_t>> given = c.ints(1);
+  if (where.known && given && given->size() == 1 && isOpen(size)) {
+    // One position is a slice, wherever it is in range for all sizes.
+    int64_t at = given->front();
+    if (at < 0)
+      at = c.sizes().add(at, size);
+    if (c.sizes().isAtLeast(at, 0) &&
+        c.sizes().isAtLeast(size, c.sizes().add(at, 1))) {
+      SmallVector<int64_t> offsets(data.rank(), 0), strides(data.rank(), 1);
+      Shape sizes = data.shape;
+      offsets[*axis] = at;
+      sizes[*axis] = 1;
+      c.set(0, c.reshape(c.slice(data, offsets, sizes, strides), result));
+      return success();
+    }
+  }
+  if (where.known && given && !isOpen(size)) {
     std::optional<SmallVector<int64_t>> positions = knownPositions(c, 1, size);
     if (!positions)
       return failure();
@@ -158,6 +173,9 @@ static LogicalResult gatherND(NodeContext &c) {
   int64_t batch = c.intAttr("batch_dims", 0);
   if (failed(checkIndexType(c, 1)))
     return failure();
+  if (where.rank() >= 1 && isOpen(where.shape.back()))
+    return c.open("GatherND of an open number of components",
+                  where.shape.back());
   if (where.rank() < 1 || batch < 0 || batch >= where.rank() ||
       where.shape.back() + batch > data.rank() || where.shape.back() < 1)
     return c.invalid("indices of shape " + toString(where.shape) +
@@ -167,12 +185,11 @@ static LogicalResult gatherND(NodeContext &c) {
   Shape leading(ArrayRef<int64_t>(where.shape).drop_back());
   for (int64_t i = 0; i < batch; ++i)
     if (leading[i] != data.shape[i])
-      return c.invalid("batch dimension " + Twine(i) + " of " +
-                       Twine(leading[i]) + " and " + Twine(data.shape[i]));
+      return c.disagree("do not agree in batch dimension " + Twine(i), leading,
+                        data.shape);
   Shape result = leading;
   result.append(data.shape.begin() + batch + components, data.shape.end());
-  std::optional<int64_t> count = countElements(result);
-  if (!count)
+  if (!c.isPossible(result))
     return c.invalid("a result of shape " + toString(result));
 
   Emitter &e = c.emitter;
@@ -180,8 +197,9 @@ static LogicalResult gatherND(NodeContext &c) {
   Shape unit = leading;
   unit.push_back(1);
   SmallVector<int64_t> dims;
-  if (where.known && batch == 0) {
-    std::optional<SmallVector<int64_t>> all = c.ints(1);
+  std::optional<SmallVector<int64_t>> all = c.ints(1);
+  if (where.known && all && batch == 0 &&
+      !hasOpen(ArrayRef<int64_t>(data.shape).take_front(components))) {
     SmallVector<SmallVector<int64_t>> parts(components);
     for (auto [i, value] : llvm::enumerate(*all)) {
       int64_t size = data.shape[i % components];
@@ -208,19 +226,26 @@ static LogicalResult gatherND(NodeContext &c) {
   return success();
 }
 
+/// Indices of shape `part` lie within `whole` but along `axis`.
+static LogicalResult checkWithin(NodeContext &c, ArrayRef<int64_t> part,
+                                 ArrayRef<int64_t> whole, int64_t axis) {
+  bool fits = part.size() == whole.size();
+  for (int64_t i = 0, rank = whole.size(); fits && i < rank; ++i)
+    fits = i == axis || c.sizes().isAtLeast(whole[i], part[i]);
+  if (!fits)
+    return c.disagree("are no indices and what they lie within", part, whole);
+  return success();
+}
+
 /// result[i, j, k] = data[i, indices[i, j, k], k] (axis 1)
 static LogicalResult gatherElements(NodeContext &c) {
   const Tensor &data = c.in(0), &where = c.in(1);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", 0), data.rank());
   if (failed(axis) || failed(checkIndexType(c, 1)))
     return failure();
-  bool fits = where.rank() == data.rank();
-  for (int64_t i = 0; fits && i < data.rank(); ++i)
-    fits = i == *axis || where.shape[i] <= data.shape[i];
-  if (!fits)
-    return c.invalid("indices of shape " + toString(where.shape) +
-                     " into shape " + toString(data.shape));
-  if (where.known) {
+  if (failed(checkWithin(c, where.shape, data.shape, *axis)))
+    return failure();
+  if (where.known && c.ints(1) && !hasOpen(data.shape)) {
     std::optional<SmallVector<int64_t>> positions =
         knownPositions(c, 1, data.shape[*axis]);
     if (!positions)
@@ -307,14 +332,13 @@ static LogicalResult scatterElements(NodeContext &c) {
     return failure();
   if (!isKnownReduction(kind))
     return c.unsupported("ScatterElements with reduction '" + kind + "'");
-  bool fits = where.rank() == data.rank() && where.shape == updates.shape &&
-              updates.type == data.type;
-  for (int64_t i = 0; fits && i < data.rank(); ++i)
-    fits = i == *axis || where.shape[i] <= data.shape[i];
-  if (!fits)
-    return c.invalid("indices of shape " + toString(where.shape) +
-                     " and updates " + toString(updates.shape) +
-                     " into shape " + toString(data.shape));
+  if (where.shape != updates.shape)
+    return c.disagree("are no indices and updates", where.shape, updates.shape);
+  if (failed(checkWithin(c, where.shape, data.shape, *axis)))
+    return failure();
+  if (updates.type != data.type)
+    return c.invalid("updates of type " + nameOf(updates.type) + " of " +
+                     nameOf(data.type));
   Emitter &e = c.emitter;
   Value base = c.value(0);
   if (countElements(where.shape) == 0) {
@@ -347,11 +371,11 @@ static LogicalResult scatterElements(NodeContext &c) {
       });
   // Put the unchanged rest around it, one dimension at a time.
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t have = shapeOf(changed)[i], want = data.shape[i];
+    int64_t have = e.shapeOf(changed)[i], want = data.shape[i];
     if (have == want)
       continue;
-    Shape sizes = shapeOf(changed);
-    sizes[i] = want - have;
+    Shape sizes = e.shapeOf(changed);
+    sizes[i] = c.sizes().sub(want, have);
     SmallVector<int64_t> offsets(rank, 0);
     offsets[i] = have;
     changed = e.concat({changed, e.slice(base, offsets, sizes, ones)}, i);
@@ -367,6 +391,9 @@ static LogicalResult scatterND(NodeContext &c) {
     return failure();
   if (!isKnownReduction(kind))
     return c.unsupported("ScatterND with reduction '" + kind + "'");
+  if (where.rank() >= 1 && isOpen(where.shape.back()))
+    return c.open("ScatterND of an open number of components",
+                  where.shape.back());
   if (where.rank() < 1 || where.shape.back() < 1 ||
       where.shape.back() > data.rank())
     return c.invalid("indices of shape " + toString(where.shape) +
@@ -375,10 +402,13 @@ static LogicalResult scatterND(NodeContext &c) {
   ArrayRef<int64_t> leading = ArrayRef<int64_t>(where.shape).drop_back();
   Shape expected(leading);
   expected.append(data.shape.begin() + components, data.shape.end());
-  if (updates.shape != expected || updates.type != data.type)
-    return c.invalid("updates of shape " + toString(updates.shape) +
-                     " instead of " + toString(expected));
-  int64_t count = *countElements(leading), rank = data.rank();
+  if (updates.shape != expected)
+    return c.disagree("are no updates and those of the indices", updates.shape,
+                      expected);
+  if (updates.type != data.type)
+    return c.invalid("updates of type " + nameOf(updates.type) + " of " +
+                     nameOf(data.type));
+  int64_t count = c.sizes().product(leading), rank = data.rank();
   if (count == 0 || countElements(data.shape) == 0) {
     c.set(0, data);
     return success();
@@ -425,4 +455,6 @@ void mlir::dist::frontend::addIndexingConverters(ConverterTable &table) {
   table.add("GatherElements", 2, gatherElements);
   table.add("ScatterElements", 3, scatterElements);
   table.add("ScatterND", 3, scatterND);
+  table.takeOpenSizes(
+      {"Gather", "GatherND", "GatherElements", "ScatterElements", "ScatterND"});
 }

@@ -34,7 +34,7 @@ static LogicalResult oneHot(NodeContext &c) {
   Shape shape = where.shape;
   shape.insert(shape.begin() + *axis, size);
   if (*depth < 1 || *depth > 1e9 || values.shape != Shape{2} ||
-      !countElements(shape))
+      !c.isPossible(shape))
     return c.invalid("depth " + std::to_string(*depth) +
                      " and values of shape " + toString(values.shape));
   if (where.known && values.known && !isFloat(where.type) &&
@@ -101,4 +101,5 @@ void mlir::dist::frontend::addMaskConverters(ConverterTable &table) {
   table.add("NonZero", 1, nonZero);
   table.add("OneHot", 3, oneHot);
   table.add("Trilu", 1, trilu);
+  table.takeOpenSizes({"OneHot", "Trilu"});
 }

@@ -10,10 +10,10 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
-static Tensor makeTensor(DType type, Value value) {
+static Tensor makeTensor(const Emitter &emitter, DType type, Value value) {
   Tensor tensor;
   tensor.type = type;
-  tensor.shape = shapeOf(value);
+  tensor.shape = emitter.shapeOf(value);
   tensor.value = value;
   return tensor;
 }
@@ -26,9 +26,10 @@ static Tensor makeTensor(HostTensor known) {
   return tensor;
 }
 
-/// Whether a result of `count` elements is to be computed now.
-static bool isNow(const Tensor &tensor, int64_t count) {
-  return tensor.known && isSmall(tensor.type, count);
+/// Whether a result of that shape is to be computed now.
+static bool isNow(const Tensor &tensor, ArrayRef<int64_t> shape) {
+  std::optional<int64_t> count = countElements(shape);
+  return tensor.known && count && isSmall(tensor.type, *count);
 }
 
 Value NodeContext::valueOf(const Tensor &tensor) {
@@ -40,20 +41,20 @@ Tensor NodeContext::reshape(const Tensor &tensor, ArrayRef<int64_t> shape) {
     return tensor;
   if (tensor.known)
     return makeTensor(tensor.known->reshaped(shape));
-  return makeTensor(tensor.type, emitter.reshape(tensor.value, shape));
+  return makeTensor(emitter, tensor.type, emitter.reshape(tensor.value, shape));
 }
 
 Tensor NodeContext::transpose(const Tensor &tensor,
                               ArrayRef<int64_t> permutation) {
-  if (isNow(tensor, tensor.known ? tensor.known->size() : 0))
+  if (isNow(tensor, tensor.shape))
     return makeTensor(tensor.known->transposed(permutation));
-  return makeTensor(tensor.type,
+  return makeTensor(emitter, tensor.type,
                     emitter.transpose(valueOf(tensor), permutation));
 }
 
 Tensor NodeContext::slice(const Tensor &tensor, ArrayRef<int64_t> offsets,
                           ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
-  if (isNow(tensor, *countElements(sizes))) {
+  if (isNow(tensor, sizes) && !hasOpen(offsets) && !hasOpen(strides)) {
     SmallVector<int64_t> steps = stridesOf(tensor.shape);
     int64_t offset = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -62,7 +63,7 @@ Tensor NodeContext::slice(const Tensor &tensor, ArrayRef<int64_t> offsets,
     }
     return makeTensor(tensor.known->strided(sizes, offset, steps));
   }
-  return makeTensor(tensor.type,
+  return makeTensor(emitter, tensor.type,
                     emitter.slice(valueOf(tensor), offsets, sizes, strides));
 }
 
@@ -71,11 +72,11 @@ Tensor NodeContext::concat(ArrayRef<Tensor> tensors, int64_t dim) {
   shape[dim] = 0;
   bool known = true;
   for (const Tensor &tensor : tensors) {
-    shape[dim] += tensor.shape[dim];
+    shape[dim] = sizes().add(shape[dim], tensor.shape[dim]);
     known &= tensor.known.has_value();
   }
   DType type = tensors.front().type;
-  if (known && isSmall(type, *countElements(shape))) {
+  if (known && isNow(tensors.front(), shape)) {
     HostTensor result(type, shape);
     SmallVector<int64_t> steps = stridesOf(shape);
     int64_t at = 0;
@@ -88,11 +89,11 @@ Tensor NodeContext::concat(ArrayRef<Tensor> tensors, int64_t dim) {
   SmallVector<Value> values;
   for (const Tensor &tensor : tensors)
     values.push_back(valueOf(tensor));
-  return makeTensor(type, emitter.concat(values, dim));
+  return makeTensor(emitter, type, emitter.concat(values, dim));
 }
 
 Tensor NodeContext::broadcast(const Tensor &tensor, ArrayRef<int64_t> shape) {
-  if (isNow(tensor, *countElements(shape))) {
+  if (isNow(tensor, shape)) {
     SmallVector<int64_t> from = stridesOf(tensor.shape), steps(shape.size(), 0);
     size_t skip = shape.size() - from.size();
     for (size_t i = 0; i < from.size(); ++i)
@@ -101,17 +102,17 @@ Tensor NodeContext::broadcast(const Tensor &tensor, ArrayRef<int64_t> shape) {
     return makeTensor(tensor.known->strided(shape, 0, steps));
   }
   if (tensor.known && tensor.known->size() > 0 && tensor.known->isSplat())
-    return makeTensor(tensor.type,
+    return makeTensor(emitter, tensor.type,
                       emitter.filled(shape, emitter.scalar(*tensor.known)));
-  return makeTensor(tensor.type, emitter.broadcast(valueOf(tensor), shape));
+  return makeTensor(emitter, tensor.type,
+                    emitter.broadcast(valueOf(tensor), shape));
 }
 
 Tensor NodeContext::take(const Tensor &tensor, int64_t dim,
                          ArrayRef<int64_t> indices) {
   Shape shape = tensor.shape;
   shape[dim] = indices.size();
-  std::optional<int64_t> count = countElements(shape);
-  if (count && isNow(tensor, *count)) {
+  if (isNow(tensor, shape)) {
     HostTensor result(tensor.type, shape);
     SmallVector<int64_t> from = stridesOf(tensor.shape), to = stridesOf(shape);
     Shape one = shape;
@@ -121,5 +122,6 @@ Tensor NodeContext::take(const Tensor &tensor, int64_t dim,
                         i * to[dim], to);
     return makeTensor(result);
   }
-  return makeTensor(tensor.type, emitter.take(valueOf(tensor), dim, indices));
+  return makeTensor(emitter, tensor.type,
+                    emitter.take(valueOf(tensor), dim, indices));
 }

@@ -57,18 +57,69 @@ const HostTensor *NodeContext::data(size_t i) const {
   return tensor.recorded.get();
 }
 
-std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
+std::optional<SmallVector<int64_t>> NodeContext::openInts(size_t i) {
   const HostTensor *tensor = data(i);
   if (!tensor || isFloat(tensor->getType()))
     return std::nullopt;
   return tensor->getInts();
 }
 
+std::optional<SmallVector<int64_t>> NodeContext::ints(size_t i) {
+  std::optional<SmallVector<int64_t>> list = openInts(i);
+  return list && hasOpen(*list) ? std::nullopt : list;
+}
+
 std::optional<double> NodeContext::number(size_t i) {
   const HostTensor *tensor = data(i);
-  if (!tensor || tensor->size() != 1)
+  if (!tensor || tensor->size() != 1 ||
+      (!isFloat(tensor->getType()) && isOpen(tensor->getInt(0))))
     return std::nullopt;
   return tensor->getFloat(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Open sizes
+//===----------------------------------------------------------------------===//
+
+LogicalResult NodeContext::open(const Twine &what, ArrayRef<int64_t> list) {
+  for (int64_t size : list)
+    sizes().addNames(size, openNames);
+  return unsupported(what);
+}
+
+LogicalResult NodeContext::disagree(const Twine &what, ArrayRef<int64_t> a,
+                                    ArrayRef<int64_t> b) {
+  std::string shapes = sizes().toString(a) + " and " + sizes().toString(b);
+  if (!hasOpen(a) && !hasOpen(b))
+    return invalid("shapes " + shapes + " " + what);
+  SmallVector<int64_t> all(a);
+  all.append(b.begin(), b.end());
+  return open("shapes " + shapes + " perhaps " + what, all);
+}
+
+FailureOr<Shape> NodeContext::broadcastOf(ArrayRef<int64_t> a,
+                                          ArrayRef<int64_t> b) {
+  std::optional<Shape> both = broadcastShapes(a, b);
+  if (both)
+    return *both;
+  (void)disagree("do not broadcast", a, b);
+  return failure();
+}
+
+bool NodeContext::isPossible(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> known;
+  for (int64_t size : shape)
+    if (!isOpen(size))
+      known.push_back(size);
+  return countElements(known).has_value();
+}
+
+bool NodeContext::hasOpenInput() const {
+  return llvm::any_of(inputs, [](const Tensor *input) {
+    return input && (hasOpen(input->shape) ||
+                     (input->known && input->type == DType::I64 &&
+                      hasOpen(input->known->getInts())));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +219,7 @@ void NodeContext::set(size_t i, Value value, DType type) {
     return;
   results[i] = Tensor();
   results[i].type = type;
-  results[i].shape = shapeOf(value);
+  results[i].shape = emitter.shapeOf(value);
   results[i].value = value;
 }
 

@@ -59,8 +59,10 @@ public:
   Value operand(size_t i);
   /// The data of an input that is known or a parameter, or null.
   const HostTensor *data(size_t i) const;
-  /// The integers of such an input.
+  /// The integers of such an input; none where they depend on open sizes.
   std::optional<SmallVector<int64_t>> ints(size_t i);
+  /// The same with those that do, for who asks what they are.
+  std::optional<SmallVector<int64_t>> openInts(size_t i);
   /// The single number of such an input.
   std::optional<double> number(size_t i);
 
@@ -109,6 +111,22 @@ public:
   LogicalResult unsupported(const Twine &what);
   /// The file contradicts itself.
   LogicalResult invalid(const Twine &what);
+  /// What is asked for hangs on a size that is open; its names are collected.
+  LogicalResult open(const Twine &what, ArrayRef<int64_t> sizes);
+  /// The sizes contradict each other; or perhaps do, where they are open.
+  LogicalResult disagree(const Twine &what, ArrayRef<int64_t> a,
+                         ArrayRef<int64_t> b);
+
+  /// Arithmetic on sizes, and what is known of open ones.
+  Sizes &sizes() { return emitter.sizes; }
+  /// NumPy's broadcasting, or an error.
+  FailureOr<Shape> broadcastOf(ArrayRef<int64_t> a, ArrayRef<int64_t> b);
+  /// Whether some tensor could have that shape, as far as that is known.
+  static bool isPossible(ArrayRef<int64_t> shape);
+  /// Whether an input has an open size, or integers that depend on one.
+  bool hasOpenInput() const;
+  /// Names of open sizes without which the node could be imported.
+  const std::set<std::string> &getOpenNames() const { return openNames; }
 
   bool wasRead(StringRef attribute) const {
     return readAttributes.contains(attribute);
@@ -131,6 +149,7 @@ private:
   mutable SmallVector<bool> readInputs;
   std::vector<Tensor> results;
   std::string message;
+  std::set<std::string> openNames;
   bool lacks = false;
 };
 

@@ -29,12 +29,12 @@ Value mlir::dist::frontend::emitSoftmax(Emitter &e, Value value, int64_t axis,
                                         bool logarithm) {
   // Flattened rows are rows all the same.
   if (std::optional<Emitter::Unflattened> whole = e.unflatten(value, axis)) {
-    Shape shape = shapeOf(value);
+    Shape shape = e.shapeOf(value);
     return e.reshape(
         emitSoftmax(e, whole->value, whole->groups[axis].front(), logarithm),
         shape);
   }
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   // A row of nothing but -inf gives NaN, as it does in PyTorch.
   Value largest = e.reduce(Reduction::Max, value, axis, /*keep=*/true);
@@ -92,16 +92,16 @@ struct Statistics {
 static Statistics computeStatistics(Emitter &e, Value value,
                                     ArrayRef<int64_t> axes, double epsilon,
                                     bool centers) {
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   int64_t count = 1;
   for (int64_t axis : axes)
-    count *= shape[axis];
+    count = e.sizes.mul(count, shape[axis]);
   auto average = [&](Value in) {
     Value sum = e.reduce(Reduction::Sum, in, axes, /*keep=*/true);
-    return e.map(sum, shapeOf(sum), element,
+    return e.map(sum, e.shapeOf(sum), element,
                  [&](Scalar &s, ArrayRef<Value> in) {
-                   return s.div(in[0], s.constantInt(element, count));
+                   return s.div(in[0], e.numberOf(s, element, count));
                  });
   };
   Statistics result;
@@ -117,8 +117,8 @@ static Statistics computeStatistics(Emitter &e, Value value,
             [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[0]); });
   Value sum = e.reduce(Reduction::Sum, squares, axes, /*keep=*/true);
   result.inverseDeviation =
-      e.map(sum, shapeOf(sum), element, [&](Scalar &s, ArrayRef<Value> in) {
-        Value variance = s.div(in[0], s.constantInt(element, count));
+      e.map(sum, e.shapeOf(sum), element, [&](Scalar &s, ArrayRef<Value> in) {
+        Value variance = s.div(in[0], e.numberOf(s, element, count));
         return s.apply(Function::Rsqrt,
                        s.add(variance, s.constant(element, epsilon)));
       });
@@ -129,8 +129,10 @@ static Statistics computeStatistics(Emitter &e, Value value,
 /// that can be cast to it.
 static LogicalResult checkScale(NodeContext &c, size_t i,
                                 ArrayRef<int64_t> shape) {
-  if (!isFloat(c.in(i).type) ||
-      broadcastShapes(shape, c.in(i).shape) != Shape(shape))
+  bool fits = broadcastShapes(shape, c.in(i).shape) == Shape(shape);
+  if (!fits && (hasOpen(shape) || hasOpen(c.in(i).shape)))
+    return c.disagree("do not broadcast", shape, c.in(i).shape);
+  if (!isFloat(c.in(i).type) || !fits)
     return c.invalid("input " + Twine(i) + ", " + nameOf(c.in(i).type) + " " +
                      toString(c.in(i).shape) + ", does not fit shape " +
                      toString(shape));
@@ -154,13 +156,13 @@ template <bool centers> static LogicalResult layerNorm(NodeContext &c) {
     axes.push_back(i);
 
   Value value = c.value(0);
-  Shape flat = shapeOf(value);
+  Shape flat = e.shapeOf(value);
   if (std::optional<Emitter::Unflattened> whole = e.unflatten(value, axes)) {
     for (int64_t &i : axes)
       i = whole->groups[i].front();
     value = whole->value;
   }
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   value = e.cast(value, type, inner);
   Statistics statistics = computeStatistics(e, value, axes, epsilon, centers);
   SmallVector<Value> operands{statistics.centered, statistics.inverseDeviation,
@@ -194,6 +196,8 @@ static Value perChannel(NodeContext &c, size_t i, int64_t rank) {
 
 static LogicalResult checkChannels(NodeContext &c, size_t first, size_t last,
                                    int64_t channels) {
+  if (isOpen(channels))
+    return c.open(c.node.op + " of an open number of channels", channels);
   for (size_t i = first; i <= last; ++i)
     if (!isFloat(c.in(i).type) || c.in(i).shape != Shape{channels})
       return c.invalid("input " + Twine(i) + ", " + nameOf(c.in(i).type) + " " +
@@ -208,7 +212,7 @@ static Value applyNorm(Emitter &e, Value value, ArrayRef<int64_t> axes,
   Statistics statistics = computeStatistics(e, value, axes, epsilon, true);
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return e.map({statistics.centered, statistics.inverseDeviation, scale, bias},
-               shapeOf(value), element, [](Scalar &s, ArrayRef<Value> in) {
+               e.shapeOf(value), element, [](Scalar &s, ArrayRef<Value> in) {
                  return s.add(s.mul(s.mul(in[0], in[1]), in[2]), in[3]);
                });
 }
@@ -233,7 +237,9 @@ static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
   if (!c.wants(1) && !c.wants(2))
     return success();
   Type element = e.typeOf(inner);
-  double count = *countElements(shape) / std::max<double>(shape[1], 1);
+  Shape others = shape;
+  others.erase(others.begin() + 1);
+  int64_t count = c.sizes().product(others);
   Statistics statistics = computeStatistics(e, value, axes, 0, true);
   Value squares =
       e.map(statistics.centered, shape, element,
@@ -242,14 +248,14 @@ static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
   Value mean = e.reshape(statistics.mean, {shape[1]});
   for (size_t i : {1, 2}) {
     Value now = i == 1 ? mean : variance;
-    double scale = i == 1 ? 1 : count;
+    int64_t scale = i == 1 ? 1 : count;
     DType recorded = c.in(i + 2).type;
     Value moved = e.map({c.value(i + 2), now}, {shape[1]}, e.typeOf(recorded),
                         [&](Scalar &s, ArrayRef<Value> in) {
                           Value old = s.mul(s.cast(in[0], recorded, inner),
                                             s.constant(element, momentum));
                           Value fresh =
-                              s.mul(s.div(in[1], s.constant(element, scale)),
+                              s.mul(s.div(in[1], e.numberOf(s, element, scale)),
                                     s.constant(element, 1 - momentum));
                           return s.cast(s.add(old, fresh), inner, recorded);
                         });
@@ -278,7 +284,7 @@ static LogicalResult batchNorm(NodeContext &c) {
   Type element = e.typeOf(type);
   // scale / sqrt(variance + epsilon) once a channel.
   Value factor =
-      e.map({operands[1], operands[4]}, shapeOf(operands[1]), element,
+      e.map({operands[1], operands[4]}, e.shapeOf(operands[1]), element,
             [&](Scalar &s, ArrayRef<Value> in) {
               Value inverse = s.apply(
                   Function::Rsqrt, s.add(in[1], s.constant(element, epsilon)));
@@ -320,6 +326,8 @@ static LogicalResult groupNorm(NodeContext &c) {
   int64_t groups = c.intAttr("num_groups", 0);
   if (failed(checkFloat(c)))
     return failure();
+  if (shape.size() >= 3 && isOpen(shape[1]))
+    return c.open("GroupNormalization of an open number of channels", shape[1]);
   if (shape.size() < 3 || groups <= 0 || shape[1] % groups != 0)
     return c.invalid(Twine(groups) + " groups in shape " + toString(shape));
   bool byChannel = c.opset >= 21;
@@ -388,7 +396,7 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
   Shape shape = c.in(0).shape;
   int64_t count = 1;
   for (int64_t axis : *axes)
-    count *= shape[axis];
+    count = c.sizes().mul(count, shape[axis]);
   Statistics statistics =
       computeStatistics(e, c.value(0), *axes, 0, /*centers=*/true);
   Value squares =
@@ -398,7 +406,7 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
   Value result =
       e.map({statistics.centered, sum}, shape, element,
             [&](Scalar &s, ArrayRef<Value> in) {
-              Value variance = s.div(in[1], s.constantInt(element, count));
+              Value variance = s.div(in[1], e.numberOf(s, element, count));
               Value deviation = s.apply(Function::Sqrt, variance);
               return s.div(in[0], s.add(deviation, s.constant(element, 1e-9)));
             });
@@ -464,4 +472,8 @@ void mlir::dist::frontend::addNormalizationConverters(ConverterTable &table) {
   table.add("GroupNormalization", 3, groupNorm);
   table.add("LpNormalization", 1, lpNorm);
   table.add("MeanVarianceNormalization", 1, meanVarianceNorm);
+  table.takeOpenSizes({"LRN", "Softmax", "LogSoftmax", "LayerNormalization",
+                       "RMSNormalization", "BatchNormalization",
+                       "InstanceNormalization", "GroupNormalization",
+                       "LpNormalization", "MeanVarianceNormalization"});
 }

@@ -25,7 +25,7 @@ static Value pool(Emitter &e, ArrayRef<Value> inputs, ArrayRef<Value> results,
   }
   AffineMap inMap = AffineMap::get(loops, 0, in, context);
   AffineMap outMap = AffineMap::get(loops, 0, out, context);
-  Shape shape{shapeOf(inputs.front())[0], shapeOf(inputs.front())[1]};
+  Shape shape{e.shapeOf(inputs.front())[0], e.shapeOf(inputs.front())[1]};
   shape.append(w.output);
   SmallVector<Value> operands(inputs);
   SmallVector<AffineMap> maps(inputs.size(), inMap);
@@ -48,7 +48,7 @@ static FailureOr<Windows> poolWindows(NodeContext &c) {
   if (succeeded(windows)) {
     Shape shape{c.in(0).shape[0], c.in(0).shape[1]};
     shape.append(windows->output);
-    if (!countElements(shape)) {
+    if (!c.isPossible(shape)) {
       (void)c.invalid("a result of shape " + toString(shape));
       return failure();
     }
@@ -113,6 +113,9 @@ static LogicalResult maxPool(NodeContext &c) {
                         return s.max(best, in[0], plain);
                       });
   c.set(0, maxima, type);
+  if (c.wants(1) && isOpen(c.in(0).shape[1]))
+    return c.open("MaxPool with positions in an open number of channels",
+                  c.in(0).shape[1]);
   if (c.wants(1))
     c.set(1, poolPositions(c, *windows, padded, maxima), DType::I64);
   return success();
@@ -141,10 +144,10 @@ static LogicalResult lpNormOf(NodeContext &c,
         return power(s, s.apply(Function::Abs, in[0]), double(p));
       });
   Value total = sum(powers);
-  Value result =
-      e.map(total, shapeOf(total), element, [&](Scalar &s, ArrayRef<Value> in) {
-        return power(s, in[0], 1 / double(p));
-      });
+  Value result = e.map(total, e.shapeOf(total), element,
+                       [&](Scalar &s, ArrayRef<Value> in) {
+                         return power(s, in[0], 1 / double(p));
+                       });
   c.set(0, result, type);
   return success();
 }
@@ -192,7 +195,7 @@ static LogicalResult averagePool(NodeContext &c) {
              return s.add(sum, in[0]);
            });
   // How many elements a window covers is a product over the dimensions.
-  Shape shape = shapeOf(sum);
+  Shape shape = e.shapeOf(sum);
   SmallVector<Value> operands{sum};
   double factor = 1;
   for (auto [i, positions] : llvm::enumerate(windows->output)) {
@@ -237,15 +240,15 @@ template <bool max> static LogicalResult globalPool(NodeContext &c) {
   int64_t count = 1;
   for (size_t i = 2; i < shape.size(); ++i) {
     axes.push_back(i);
-    count *= shape[i];
+    count = c.sizes().mul(count, shape[i]);
   }
   Value result = e.reduce(max ? Reduction::Max : Reduction::Sum, c.value(0),
                           axes, /*keep=*/true);
   Type element = e.typeOf(type);
   if (!max)
-    result = e.map(result, shapeOf(result), element,
+    result = e.map(result, e.shapeOf(result), element,
                    [&](Scalar &s, ArrayRef<Value> in) {
-                     return s.div(in[0], s.constantInt(element, count));
+                     return s.div(in[0], e.numberOf(s, element, count));
                    });
   c.set(0, result, type);
   return success();
@@ -258,4 +261,6 @@ void mlir::dist::frontend::addPoolConverters(ConverterTable &table) {
   table.add("LpPool", 1, lpPool);
   table.add("GlobalLpPool", 1, globalLpPool);
   table.add("GlobalMaxPool", 1, globalPool<true>);
+  table.takeOpenSizes({"MaxPool", "AveragePool", "GlobalAveragePool", "LpPool",
+                       "GlobalLpPool", "GlobalMaxPool"});
 }

@@ -235,7 +235,7 @@ static LogicalResult qLinearMatMul(NodeContext &c) {
   Emitter &e = c.emitter;
   auto one = [&](size_t i) { return e.reshape(c.value(i), {}); };
   Value result =
-      e.map({*product, one(1), one(4), one(6), one(7)}, shapeOf(*product),
+      e.map({*product, one(1), one(4), one(6), one(7)}, e.shapeOf(*product),
             e.typeOf(to), [&](Scalar &s, ArrayRef<Value> in) {
               auto scale = [&](size_t i, size_t input) {
                 return s.cast(in[i], c.in(input).type, DType::F32);

@@ -139,7 +139,7 @@ static LogicalResult readSizes(Network &n) {
 
 /// Part `d` of dimension 0, without it.
 static Value partOf(Emitter &e, Value value, int64_t d) {
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   return e.reshape(e.sliceDim(value, 0, d, 1),
                    ArrayRef<int64_t>(shape).drop_front());
 }
@@ -159,7 +159,7 @@ static Direction readDirection(Network &n, int64_t d, bool mergesBiases) {
   result.recurrence = partOf(e, c.value(2), d);
   auto addBias = [&](Value bias) {
     result.inputs = e.map(
-        {result.inputs, bias}, shapeOf(result.inputs), n.element(),
+        {result.inputs, bias}, e.shapeOf(result.inputs), n.element(),
         [](Scalar &s, ArrayRef<Value> in) { return s.add(in[0], in[1]); });
   };
   if (c.has(3)) {
@@ -245,7 +245,7 @@ static LogicalResult run(Network &n, ArrayRef<Function> defaults,
 
 static Value sum(const Network &n, Value a, Value b) {
   return n.c.emitter.map(
-      {a, b}, shapeOf(a), n.element(),
+      {a, b}, n.c.emitter.shapeOf(a), n.element(),
       [](Scalar &s, ArrayRef<Value> in) { return s.add(in[0], in[1]); });
 }
 

@@ -57,13 +57,13 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
   Type element = e.typeOf(inner);
   auto each = [&](Value in, auto body) {
     return e.map(
-        in, shapeOf(in), element,
+        in, e.shapeOf(in), element,
         [&](Scalar &s, ArrayRef<Value> args) { return body(s, args[0]); });
   };
   auto log = [](Scalar &s, Value x) { return s.apply(Function::Log, x); };
   int64_t count = 1;
   for (int64_t axis : *axes)
-    count *= c.in(0).shape[axis];
+    count = c.sizes().mul(count, c.in(0).shape[axis]);
 
   switch (kind) {
   case Reduce::Sum:
@@ -72,7 +72,7 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
   case Reduce::Mean:
     value = e.reduce(Reduction::Sum, value, *axes, keep);
     value = each(value, [&](Scalar &s, Value x) {
-      return s.div(x, s.constantInt(element, count), plain);
+      return s.div(x, e.numberOf(s, element, count), plain);
     });
     break;
   case Reduce::Prod:
@@ -113,7 +113,7 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
                     return s.apply(Function::Exp, s.sub(in[0], in[1]));
                   });
     value = e.reduce(Reduction::Sum, value, *axes, /*keep=*/true);
-    value = e.map({value, largest}, shapeOf(value), element,
+    value = e.map({value, largest}, e.shapeOf(value), element,
                   [&](Scalar &s, ArrayRef<Value> in) {
                     return s.add(log(s, in[0]), in[1]);
                   });
@@ -150,7 +150,8 @@ static Value extremePosition(NodeContext &c, int64_t axis, bool max, bool last,
                        if (isFloat(type))
                          found = s.bitOr(found, s.isNaN(in[0]));
                        return s.select(found, s.positionInt(axis),
-                                       s.constantInt(i64, last ? -1 : size));
+                                       last ? s.constantInt(i64, -1)
+                                            : e.numberOf(s, i64, size));
                      });
   return e.reduce(last ? Reduction::Max : Reduction::Min, positions, axis,
                   keep);
@@ -247,7 +248,13 @@ static LogicalResult topK(NodeContext &c) {
   DType type = c.in(0).type;
   Shape shape = c.in(0).shape;
   int64_t size = shape[*axis], rank = shape.size();
-  if (given->size() != 1 || given->front() < 0 || given->front() > size)
+  if (given->size() == 1 && isOpen(size) &&
+      !c.sizes().isAtLeast(size, given->front()))
+    return c.open("TopK with k = " + Twine(given->front()) + " of " +
+                      c.sizes().toString(size),
+                  size);
+  if (given->size() != 1 || given->front() < 0 ||
+      (!isOpen(size) && given->front() > size))
     return c.invalid("k = " + toString(*given) + " of " + Twine(size));
   Shape resultShape = shape;
   resultShape[*axis] = given->front();
@@ -323,4 +330,8 @@ void mlir::dist::frontend::addReductionConverters(ConverterTable &table) {
   table.add("Hardmax", 1, hardmax);
   table.add("CumSum", 2, cumSum);
   table.add("TopK", 2, topK);
+  table.takeOpenSizes({"ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax",
+                       "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+                       "ReduceLogSum", "ReduceLogSumExp", "ArgMax", "ArgMin",
+                       "Hardmax", "CumSum", "TopK"});
 }

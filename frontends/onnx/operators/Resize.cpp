@@ -207,7 +207,7 @@ static LogicalResult resize(NodeContext &c) {
         e.contract(c.valueOf(value), labels, weights, {rank, axis}, out);
     value = Tensor();
     value.type = x.type;
-    value.shape = shapeOf(product);
+    value.shape = e.shapeOf(product);
     value.value = product;
   }
   c.set(0, value);

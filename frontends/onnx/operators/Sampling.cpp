@@ -52,7 +52,7 @@ static Value reflect(Scalar &s, Value x, double low, double high) {
 /// Where coordinates from -1 to 1 lie along a dimension of `size`.
 static Value positionsOf(const Sampling &p, Value grid, int64_t size) {
   return p.e.map(
-      grid, shapeOf(grid), p.element(), [&](Scalar &s, ArrayRef<Value> in) {
+      grid, p.e.shapeOf(grid), p.element(), [&](Scalar &s, ArrayRef<Value> in) {
         auto number = [&](double x) { return s.constant(p.element(), x); };
         Value x = s.add(in[0], number(1));
         if (p.alignsCorners)
@@ -95,7 +95,7 @@ static Value shareOf(const Sampling &p, Scalar &s, Value part, int64_t offset) {
 
 static SmallVector<Tap> tapsOf(const Sampling &p, Value position,
                                int64_t size) {
-  Shape shape = shapeOf(position);
+  Shape shape = p.e.shapeOf(position);
   Type i64 = p.e.typeOf(DType::I64);
   SmallVector<int64_t> offsets{0};
   if (p.mode == "linear")

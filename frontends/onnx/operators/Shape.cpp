@@ -10,9 +10,8 @@ using namespace mlir::dist::frontend;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult setReshaped(NodeContext &c, ArrayRef<int64_t> shape) {
-  if (countElements(shape) != countElements(c.in(0).shape))
-    return c.invalid("shape " + toString(c.in(0).shape) + " cannot become " +
-                     toString(shape));
+  if (c.sizes().product(shape) != c.sizes().product(c.in(0).shape))
+    return c.disagree("cannot become each other", c.in(0).shape, shape);
   c.set(0, c.reshape(c.in(0), shape));
   return success();
 }
@@ -38,12 +37,12 @@ static LogicalResult dropout(NodeContext &c) {
 
 /// 0 copies a dimension (unless allowzero), -1 is what is left.
 static LogicalResult reshape(NodeContext &c) {
-  std::optional<SmallVector<int64_t>> target = c.ints(1);
+  std::optional<SmallVector<int64_t>> target = c.openInts(1);
   if (!target)
     return c.unsupported("Reshape to a shape computed at run time");
   bool allowZero = c.intAttr("allowzero", 0) != 0;
   Shape shape;
-  int64_t open = -1, known = 1;
+  int64_t open = -1;
   for (auto [i, dim] : llvm::enumerate(*target)) {
     if (dim == 0 && !allowZero) {
       if (i >= c.in(0).shape.size())
@@ -57,18 +56,19 @@ static LogicalResult reshape(NodeContext &c) {
       open = i;
       dim = 1;
     }
+    // It is neither of these.
+    if (isOpen(dim) && !c.sizes().isAtLeast(dim, 1))
+      return c.open("Reshape to " + c.sizes().toString(*target), dim);
     shape.push_back(dim);
   }
-  std::optional<int64_t> product = countElements(shape);
-  std::optional<int64_t> count = countElements(c.in(0).shape);
-  if (!product || !count)
+  if (!c.isPossible(shape))
     return c.invalid("impossible target " + toString(*target));
-  known = *product;
   if (open >= 0) {
-    if (known == 0 || *count % known != 0)
-      return c.invalid("shape " + toString(c.in(0).shape) + " cannot become " +
-                       toString(*target));
-    shape[open] = *count / known;
+    std::optional<int64_t> rest = c.sizes().divide(
+        c.sizes().product(c.in(0).shape), c.sizes().product(shape));
+    if (!rest)
+      return c.disagree("cannot become each other", c.in(0).shape, *target);
+    shape[open] = *rest;
   }
   return setReshaped(c, shape);
 }
@@ -81,8 +81,8 @@ static LogicalResult flatten(NodeContext &c) {
                      Twine(rank));
   if (at < 0)
     at += rank;
-  return setReshaped(c, {*countElements(shape.take_front(at)),
-                         *countElements(shape.drop_front(at))});
+  return setReshaped(c, {c.sizes().product(shape.take_front(at)),
+                         c.sizes().product(shape.drop_front(at))});
 }
 
 static LogicalResult unsqueeze(NodeContext &c) {
@@ -103,9 +103,14 @@ static LogicalResult squeeze(NodeContext &c) {
   std::optional<SmallVector<int64_t>> list = c.intsAttrOrInput("axes", 1);
   SmallVector<int64_t> all;
   if (!list)
-    for (auto [i, dim] : llvm::enumerate(c.in(0).shape))
+    for (auto [i, dim] : llvm::enumerate(c.in(0).shape)) {
       if (dim == 1)
         all.push_back(i);
+      if (isOpen(dim) && !c.sizes().differ(dim, 1))
+        return c.open("Squeeze of " + c.sizes().toString(c.in(0).shape) +
+                          " without axes",
+                      dim);
+    }
   FailureOr<SmallVector<int64_t>> axes =
       c.axes(list ? *list : all, c.in(0).rank());
   if (failed(axes))
@@ -115,8 +120,7 @@ static LogicalResult squeeze(NodeContext &c) {
     if (!llvm::is_contained(*axes, static_cast<int64_t>(i)))
       shape.push_back(dim);
     else if (dim != 1)
-      return c.invalid("dimension " + Twine(i) + " of " +
-                       toString(c.in(0).shape) + " is not 1");
+      return c.disagree("cannot become each other by Squeeze", dim, 1);
   }
   return setReshaped(c, shape);
 }
@@ -159,7 +163,7 @@ static LogicalResult shapeOp(NodeContext &c) {
 
 static LogicalResult size(NodeContext &c) {
   HostTensor count(DType::I64, {});
-  count.setInt(0, *countElements(c.in(0).shape));
+  count.setInt(0, c.sizes().product(c.in(0).shape));
   c.set(0, count);
   return success();
 }
@@ -169,11 +173,16 @@ static LogicalResult size(NodeContext &c) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult expand(NodeContext &c) {
-  std::optional<SmallVector<int64_t>> target = c.ints(1);
+  std::optional<SmallVector<int64_t>> target = c.openInts(1);
   if (!target)
     return c.unsupported("Expand to a shape computed at run time");
-  std::optional<Shape> shape = broadcastShapes(c.in(0).shape, *target);
-  if (!shape || !countElements(*shape))
+  for (int64_t dim : *target)
+    if (isOpen(dim) && !c.sizes().isAtLeast(dim, 0))
+      return c.open("Expand to " + c.sizes().toString(*target), dim);
+  FailureOr<Shape> shape = c.broadcastOf(c.in(0).shape, *target);
+  if (failed(shape))
+    return failure();
+  if (!c.isPossible(*shape))
     return c.invalid("shape " + toString(c.in(0).shape) +
                      " does not broadcast to " + toString(*target));
   c.set(0, c.broadcast(c.in(0), *shape));
@@ -181,7 +190,7 @@ static LogicalResult expand(NodeContext &c) {
 }
 
 static LogicalResult tile(NodeContext &c) {
-  std::optional<SmallVector<int64_t>> repeats = c.ints(1);
+  std::optional<SmallVector<int64_t>> repeats = c.openInts(1);
   if (!repeats)
     return c.unsupported("Tile with repeats computed at run time");
   Shape shape = c.in(0).shape, apart, spread, result;
@@ -189,7 +198,9 @@ static LogicalResult tile(NodeContext &c) {
     return c.invalid("repeats " + toString(*repeats) + " for shape " +
                      toString(shape));
   for (auto [dim, times] : llvm::zip(shape, *repeats)) {
-    if (times < 0 || !countElements({dim, times}))
+    if (isOpen(times) && !c.sizes().isAtLeast(times, 0))
+      return c.open("Tile by " + c.sizes().toString(*repeats), times);
+    if (!c.isPossible({dim, times}))
       return c.invalid("repeats " + toString(*repeats));
     if (times != 1 && dim != 1) {
       apart.push_back(1);
@@ -197,9 +208,9 @@ static LogicalResult tile(NodeContext &c) {
     }
     apart.push_back(dim);
     spread.push_back(times != 1 && dim == 1 ? times : dim);
-    result.push_back(dim * times);
+    result.push_back(c.sizes().mul(dim, times));
   }
-  if (!countElements(result))
+  if (!c.isPossible(result))
     return c.invalid("repeats " + toString(*repeats) + " for shape " +
                      toString(shape));
   c.set(0, c.reshape(c.broadcast(c.reshape(c.in(0), apart), spread), result));
@@ -218,4 +229,7 @@ void mlir::dist::frontend::addShapeConverters(ConverterTable &table) {
   table.add("Size", 1, size);
   table.add("Expand", 2, expand);
   table.add("Tile", 2, tile);
+  table.takeOpenSizes({"Identity", "Dropout", "Reshape", "Flatten", "Unsqueeze",
+                       "Squeeze", "Transpose", "Shape", "Size", "Expand",
+                       "Tile"});
 }

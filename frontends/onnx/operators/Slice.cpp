@@ -16,9 +16,12 @@ static LogicalResult concat(NodeContext &c) {
     bool fits = c.in(i).type == c.in(0).type && shape.size() == first.size();
     if (fits) {
       if (i > 0)
-        total[*axis] += shape[*axis];
+        total[*axis] = c.sizes().add(total[*axis], shape[*axis]);
       shape[*axis] = first[*axis] = 0;
-      fits = shape == first && countElements(total);
+      if (shape != first && (hasOpen(shape) || hasOpen(first)))
+        return c.disagree("do not continue each other", c.in(0).shape,
+                          c.in(i).shape);
+      fits = shape == first && c.isPossible(total);
     }
     if (!fits)
       return c.invalid("input " + Twine(i) + " of type " +
@@ -32,9 +35,26 @@ static LogicalResult concat(NodeContext &c) {
   return success();
 }
 
+/// A bound of a slice along an open dimension, or an open bound, within the
+/// dimension; none where it is not known from which end it counts.
+static std::optional<int64_t> openBound(Sizes &sizes, int64_t at, int64_t dim) {
+  // Beyond what any tensor has.
+  constexpr int64_t far = int64_t(1) << 46;
+  if (!isOpen(at) && at >= far)
+    return dim;
+  if (!isOpen(at) && at <= -far)
+    return 0;
+  if (sizes.isAtLeast(-1, at))
+    return sizes.max(sizes.add(at, dim), 0);
+  if (sizes.isAtLeast(at, 0))
+    return sizes.min(at, dim);
+  return std::nullopt;
+}
+
 /// Start, end and step of one axis, as in Python.
 static LogicalResult slice(NodeContext &c) {
-  std::optional<SmallVector<int64_t>> starts = c.ints(1), ends = c.ints(2);
+  std::optional<SmallVector<int64_t>> starts = c.openInts(1),
+                                      ends = c.openInts(2);
   if (!starts || !ends || (c.has(3) && !c.ints(3)) || (c.has(4) && !c.ints(4)))
     return c.unsupported("Slice with bounds computed at run time");
   int64_t rank = c.in(0).rank();
@@ -55,6 +75,7 @@ static LogicalResult slice(NodeContext &c) {
   if (failed(c.axes(list, rank)))
     return failure();
 
+  Sizes &sizesOf = c.sizes();
   SmallVector<int64_t> offsets(rank, 0), strides(rank, 1);
   Shape sizes = c.in(0).shape;
   SmallVector<std::pair<int64_t, SmallVector<int64_t>>> backwards;
@@ -63,6 +84,20 @@ static LogicalResult slice(NodeContext &c) {
     int64_t step = steps[i];
     if (step == 0)
       return c.invalid("a step of 0");
+    if (hasOpen({dim, (*starts)[i], (*ends)[i]})) {
+      std::optional<int64_t> start = openBound(sizesOf, (*starts)[i], dim);
+      std::optional<int64_t> end = openBound(sizesOf, (*ends)[i], dim);
+      if (!start || !end || step < 0)
+        return c.open("Slice of " + sizesOf.toString(dim) + " from " +
+                          sizesOf.toString((*starts)[i]) + " to " +
+                          sizesOf.toString((*ends)[i]) + " by " + Twine(step),
+                      {dim, (*starts)[i], (*ends)[i]});
+      offsets[axis] = *start;
+      strides[axis] = step;
+      sizes[axis] =
+          sizesOf.ceilDiv(sizesOf.max(sizesOf.sub(*end, *start), 0), step);
+      continue;
+    }
     auto clamp = [&](int64_t at, int64_t low, int64_t high) {
       return std::clamp(at < 0 ? at + dim : at, low, high);
     };
@@ -100,18 +135,29 @@ static LogicalResult split(NodeContext &c) {
   if (!lengths) {
     if (c.intAttr("num_outputs", parts) != parts)
       return c.invalid("num_outputs is not " + Twine(parts));
-    // The last part is the smaller one.
-    int64_t length = (dim + parts - 1) / parts;
     lengths.emplace();
-    for (int64_t i = 0; i < parts; ++i)
-      lengths->push_back(std::clamp<int64_t>(dim - i * length, 0, length));
+    if (isOpen(dim)) {
+      std::optional<int64_t> length = c.sizes().divide(dim, parts);
+      if (!length)
+        return c.open("Split of " + c.sizes().toString(dim) + " into " +
+                          Twine(parts) + " parts",
+                      dim);
+      lengths->assign(parts, *length);
+    } else {
+      // The last part is the smaller one.
+      int64_t length = (dim + parts - 1) / parts;
+      for (int64_t i = 0; i < parts; ++i)
+        lengths->push_back(std::clamp<int64_t>(dim - i * length, 0, length));
+    }
   }
   int64_t total = 0;
   bool valid = static_cast<int64_t>(lengths->size()) == parts;
   for (int64_t length : *lengths) {
-    valid &= length >= 0 && length <= dim;
-    total += valid ? length : 0;
+    valid &= isOpen(dim) || (length >= 0 && length <= dim);
+    total = valid ? c.sizes().add(total, length) : total;
   }
+  if (valid && total != dim && isOpen(dim))
+    return c.disagree("are not the whole and the sum of its parts", dim, total);
   if (!valid || total != dim)
     return c.invalid("a dimension of " + Twine(dim) + " does not split into " +
                      toString(*lengths) + " for " + Twine(parts) + " outputs");
@@ -123,7 +169,7 @@ static LogicalResult split(NodeContext &c) {
     offsets[*axis] = at;
     if (c.wants(i))
       c.set(i, c.slice(c.in(0), offsets, sizes, strides));
-    at += length;
+    at = c.sizes().add(at, length);
   }
   return success();
 }
@@ -177,6 +223,17 @@ static LogicalResult pad(NodeContext &c) {
     int64_t axis = *c.axis(list[i], rank);
     low[axis] = (*pads)[i];
     high[axis] = (*pads)[list.size() + i];
+    if (isOpen(result[axis])) {
+      int64_t left =
+          c.sizes().add(result[axis], std::min<int64_t>(low[axis], 0) +
+                                          std::min<int64_t>(high[axis], 0));
+      if (!c.sizes().isAtLeast(left, 0))
+        return c.open("Pad of " + c.sizes().toString(c.in(0).shape) + " by " +
+                          toString(*pads),
+                      result[axis]);
+      result[axis] = c.sizes().add(result[axis], low[axis] + high[axis]);
+      continue;
+    }
     if (std::abs(low[axis]) > (1 << 30) || std::abs(high[axis]) > (1 << 30) ||
         result[axis] + std::min<int64_t>(low[axis], 0) +
                 std::min<int64_t>(high[axis], 0) <
@@ -185,7 +242,7 @@ static LogicalResult pad(NodeContext &c) {
                        toString(c.in(0).shape));
     result[axis] += low[axis] + high[axis];
   }
-  if (!countElements(result))
+  if (!c.isPossible(result))
     return c.invalid("amounts " + toString(*pads) + " for shape " +
                      toString(c.in(0).shape));
   // Negative amounts cut.
@@ -193,7 +250,8 @@ static LogicalResult pad(NodeContext &c) {
   Shape sizes = c.in(0).shape;
   for (int64_t i = 0; i < rank; ++i) {
     offsets[i] = std::max<int64_t>(-low[i], 0);
-    sizes[i] -= offsets[i] + std::max<int64_t>(-high[i], 0);
+    sizes[i] =
+        c.sizes().sub(sizes[i], offsets[i] + std::max<int64_t>(-high[i], 0));
     low[i] = std::max<int64_t>(low[i], 0);
     high[i] = std::max<int64_t>(high[i], 0);
   }
@@ -218,6 +276,10 @@ static LogicalResult pad(NodeContext &c) {
   for (int64_t i = 0; i < rank; ++i) {
     if (low[i] == 0 && high[i] == 0)
       continue;
+    if (isOpen(data.shape[i]))
+      return c.open("Pad with mode '" + mode + "' of " +
+                        c.sizes().toString(data.shape),
+                    data.shape[i]);
     std::optional<SmallVector<int64_t>> positions;
     if (data.shape[i] > 0)
       positions = paddedPositions(mode, data.shape[i], low[i], high[i]);
@@ -277,4 +339,5 @@ void mlir::dist::frontend::addSliceConverters(ConverterTable &table) {
   table.add("Pad", 2, pad);
   table.add("DepthToSpace", 1, depthToSpace);
   table.add("SpaceToDepth", 1, spaceToDepth);
+  table.takeOpenSizes({"Concat", "Slice", "Split", "Pad"});
 }

@@ -51,7 +51,7 @@ static HostTensor factorsOf(DType type, const Transform &t, int64_t size,
 static FailureOr<Value> emitTransform(NodeContext &c, Value value, DType type,
                                       int64_t axis, const Transform &t) {
   Emitter &e = c.emitter;
-  Shape shape = shapeOf(value);
+  Shape shape = e.shapeOf(value);
   int64_t rank = shape.size(), parts = shape.back();
   bool fromHalf = t.inverse && t.onesided;
   if (t.length < 1 || t.length > (1 << 16) || (parts != 1 && parts != 2) ||

@@ -44,6 +44,14 @@ FailureOr<Windows> mlir::dist::frontend::readWindows(NodeContext &c,
   Windows w;
   ArrayRef<int64_t> space = ArrayRef<int64_t>(c.in(0).shape).drop_front(2);
   size_t count = space.size();
+  if (hasOpen(space) || hasOpen(kernel)) {
+    SmallVector<int64_t> all(space);
+    all.append(kernel.begin(), kernel.end());
+    (void)c.open(c.node.op + " of a window " + c.sizes().toString(kernel) +
+                     " over " + c.sizes().toString(c.in(0).shape),
+                 all);
+    return failure();
+  }
   w.kernel.assign(kernel.begin(), kernel.end());
   bool valid = kernel.size() == count && count > 0;
   for (int64_t size : kernel)

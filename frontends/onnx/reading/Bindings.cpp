@@ -20,73 +20,69 @@ static std::string placeOf(const ValueInfo &input, size_t dim) {
   return input.name + "[" + std::to_string(dim) + "]";
 }
 
-/// The binding of an open dimension, by place or by name.
-static std::optional<int64_t> boundSize(const ValueInfo &input, size_t dim,
-                                        const Bindings &bindings) {
-  auto bound = bindings.find(placeOf(input, dim));
-  if (bound == bindings.end() && !input.dims[dim].name.empty())
-    bound = bindings.find(input.dims[dim].name);
-  if (bound == bindings.end())
-    return std::nullopt;
-  return bound->second;
-}
-
-/// "x [batch, 3, ?]".
-static std::string describe(const ValueInfo &input) {
-  std::string text = input.name + " [";
-  for (auto [i, dim] : llvm::enumerate(input.dims))
-    text += (i ? ", " : "") + (dim.size >= 0      ? std::to_string(dim.size)
-                               : dim.name.empty() ? "?"
-                                                  : dim.name);
-  return text + "]";
+/// What an open dimension is called: by its name, else by its place.
+static std::string labelOf(const ValueInfo &input, size_t dim) {
+  return input.dims[dim].name.empty() ? placeOf(input, dim)
+                                      : input.dims[dim].name;
 }
 
 llvm::Error mlir::dist::frontend::checkBindings(const Model &model,
                                                 const Bindings &bindings) {
   llvm::StringSet<> known;
-  std::string names, missing, open;
-  llvm::StringSet<> asked;
-  for (const ValueInfo &input : model.inputs) {
-    bool isOpen = false;
+  std::string names;
+  for (const ValueInfo &input : model.inputs)
     for (auto [i, dim] : llvm::enumerate(input.dims)) {
       if (dim.size >= 0)
         continue;
       known.insert(placeOf(input, i));
-      std::string name = dim.name.empty() ? placeOf(input, i) : dim.name;
-      if (known.insert(name).second || dim.name.empty())
-        names += (names.empty() ? "" : ", ") + name;
-      if (boundSize(input, i, bindings))
-        continue;
-      isOpen = true;
-      if (asked.insert(name).second)
-        missing += " --bind " + name + "=N";
+      if (known.insert(labelOf(input, i)).second || dim.name.empty())
+        names += (names.empty() ? "" : ", ") + labelOf(input, i);
     }
-    if (isOpen)
-      open += (open.empty() ? "" : ", ") + describe(input);
-  }
-  for (const auto &[name, size] : bindings) {
+  for (const auto &[name, value] : bindings) {
+    std::string what = "--bind " + name + "=" + value;
+    auto unknown = [&](const std::string &asked) {
+      return error(
+          model, what, ": no input has a dynamic dimension '", asked, "'; ",
+          names.empty() ? "all are static" : "the dynamic ones are " + names);
+    };
     if (!known.contains(name))
-      return error(model, "--bind ", name, "=", std::to_string(size),
-                   ": no input has a dynamic dimension '", name, "'; ",
-                   names.empty() ? "all are static"
-                                 : "the dynamic ones are " + names);
-    if (size < 0)
-      return error(model, "--bind ", name, "=", std::to_string(size),
-                   ": a size is not negative");
+      return unknown(name);
+    int64_t size;
+    if (llvm::StringRef(value).getAsInteger(10, size)) {
+      if (!known.contains(value))
+        return unknown(value);
+      if (value == name || bindings.count(value))
+        return error(model, what, ": '", value,
+                     value == name
+                         ? "' is itself"
+                         : "' is bound, too; name what it is bound to");
+    } else if (size < 0) {
+      return error(model, what, ": a size is not negative");
+    }
   }
-  if (!missing.empty())
-    return error(model, "inputs have dynamic dimensions: ", open,
-                 "; give them sizes:", missing);
   return llvm::Error::success();
 }
 
-llvm::Expected<Shape>
-mlir::dist::frontend::inputShape(const Model &model, const ValueInfo &input,
-                                 const Bindings &bindings) {
-  Shape shape;
-  for (auto [i, dim] : llvm::enumerate(input.dims))
-    shape.push_back(dim.size >= 0 ? dim.size : *boundSize(input, i, bindings));
-  if (!countElements(shape))
+llvm::Expected<Shape> mlir::dist::frontend::inputShape(const Model &model,
+                                                       const ValueInfo &input,
+                                                       const Bindings &bindings,
+                                                       Sizes &sizes) {
+  Shape shape, numbers;
+  for (auto [i, dim] : llvm::enumerate(input.dims)) {
+    int64_t size = dim.size;
+    if (size < 0) {
+      auto bound = bindings.find(placeOf(input, i));
+      if (bound == bindings.end())
+        bound = bindings.find(labelOf(input, i));
+      std::string is =
+          bound == bindings.end() ? labelOf(input, i) : bound->second;
+      if (llvm::StringRef(is).getAsInteger(10, size))
+        size = sizes.named(is);
+    }
+    shape.push_back(size);
+    numbers.push_back(isOpen(size) ? 1 : size);
+  }
+  if (!countElements(numbers))
     return error(model, "input '", input.name, "' has an impossible shape ",
                  toString(shape));
   return shape;

@@ -1,6 +1,7 @@
 //===- HostTensor.cpp - Tensors known while importing ---------------------===//
 
 #include "HostTensor.h"
+#include "Sizes.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
@@ -95,7 +96,12 @@ std::string mlir::dist::frontend::toString(ArrayRef<int64_t> shape) {
   std::string text;
   raw_string_ostream os(text);
   os << '[';
-  llvm::interleaveComma(shape, os);
+  llvm::interleaveComma(shape, os, [&](int64_t size) {
+    if (isOpen(size))
+      os << '?';
+    else
+      os << size;
+  });
   os << ']';
   return text;
 }

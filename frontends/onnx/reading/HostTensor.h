@@ -50,7 +50,7 @@ std::string nameOf(DType type);
 
 using Shape = llvm::SmallVector<int64_t, 6>;
 
-/// "[2, 16]".
+/// "[2, 16]"; open sizes are "?".
 std::string toString(llvm::ArrayRef<int64_t> shape);
 
 /// The number of elements, or none when a dimension is negative or the product

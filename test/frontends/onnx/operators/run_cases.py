@@ -3,9 +3,12 @@
 
     run_cases.py FAMILY.json... [--only REGEX]
 
-Each case runs twice: with its inputs as the model's inputs, and as constants of the model, which the importer may
-compute with itself. Many cases share one model, to be quick; when that model is rejected, or its run fails, each case
-runs alone. Programs come from tools/ below the current folder.
+Each case runs four times: with its inputs as the model's inputs; as constants of the model, which the importer may
+compute with itself; as inputs whose sizes the model leaves open, those of one size under one name, which running
+tells; and with the first size of the first input open alone. Of the last two, the cases that REFUSED names are refused,
+with the sizes to give, and no others.
+Many cases share one model, to be quick; when that model is rejected, or its run fails, each case runs alone. Programs
+come from tools/ below the current folder.
 """
 
 import argparse
@@ -30,6 +33,10 @@ TOOLS = os.path.abspath("tools")
 TYPES = {"f32": (1, "f", "<f4"), "u8": (2, "B", "|u1"), "i8": (3, "b", "|i1"), "u16": (4, "H", "<u2"),
          "i16": (5, "h", "<i2"), "i32": (6, "i", "<i4"), "i64": (7, "q", "<i8"), "bool": (9, "B", "|b1"),
          "f16": (10, "e", "<f2"), "f64": (11, "d", "<f8"), "u32": (12, "I", "<u4"), "u64": (13, "Q", "<u8")}
+
+
+# By mode: operators, or regular expressions on names of cases, that need sizes.
+REFUSED = {"open": [], "batch": []}
 
 
 class Failure(Exception):
@@ -94,16 +101,17 @@ def node_proto(op, inputs, outputs, name, attributes):
             + b"".join(text(5, attribute_proto(k, v)) for k, v in attributes.items()))
 
 
-def value_info(name, kind, shape):
-    dims = b"".join(text(1, number(1, size)) for size in shape)
-    return text(1, name) + text(2, text(1, number(1, TYPES[kind][0]) + text(2, dims)))
+def value_info(name, kind, shape=None):
+    """A size that is text is open, and has that name."""
+    dims = b"".join(text(1, text(2, size) if isinstance(size, str) else number(1, size)) for size in shape or [])
+    return text(1, name) + text(2, text(1, number(1, TYPES[kind][0]) + (b"" if shape is None else text(2, dims))))
 
 
 class Model:
     """A model of several cases, and the inputs and outputs that it is run with."""
 
-    def __init__(self, opset, folded):
-        self.opset, self.folded = opset, folded
+    def __init__(self, opset, mode):
+        self.opset, self.mode = opset, mode
         self.body, self.inputs, self.outputs = b"", {}, {}
 
     def add(self, case):
@@ -113,25 +121,33 @@ class Model:
             names.append(name)
             if value is None:
                 continue
-            if self.folded or index in case["known"]:
+            if self.mode == "constants" or index in case["known"]:
                 # A constant: an initialiser of numbers would be a parameter.
                 self.body += text(1, node_proto("Constant", [], [name], name, {"value": value}))
                 continue
             self.inputs[name] = value
-            self.body += text(11, value_info(name, value["type"], value["shape"]))
+            shape = value["shape"]
+            if self.mode == "open":  # but 1 is what is broadcast
+                shape = [size if size < 2 else f"{case['name']}.{size}" for size in shape]
+            if self.mode == "batch" and index == 0 and shape and shape[0] > 1:
+                shape = [f"{case['name']}.batch", *shape[1:]]
+            self.body += text(11, value_info(name, value["type"], shape))
         results = []
         for index, value in enumerate(case["outputs"]):
             name = f"{case['name']}.out{index}"
             results.append(name)
             self.outputs[name] = value
-            self.body += text(12, value_info(name, value["type"], value["shape"]))
+            self.body += text(12, value_info(name, value["type"], None if self.mode in REFUSED else value["shape"]))
         self.body += text(1, node_proto(case["op"], names, results, case["name"], case["attributes"]))
+
+    def to_bytes(self):
+        return number(1, 10) + text(7, self.body) + text(8, text(1, "") + number(2, self.opset))
 
     def run(self, folder):
         """The results by name."""
         path = os.path.join(folder, "case.onnx")
         with open(path, "wb") as file:
-            file.write(number(1, 10) + text(7, self.body) + text(8, text(1, "") + number(2, self.opset)))
+            file.write(self.to_bytes())
         module, results = os.path.join(folder, "case.mlir"), os.path.join(folder, "results")
         call("dist-import", path, "-o", module)
         options = []
@@ -187,9 +203,47 @@ def compare(case, results):
                 raise Failure(f"{name}: element {at} of shape {shape} is {got!r}, expected {want!r}\n{json.dumps(case)}")
 
 
-def run_together(cases, opset, folded, folder):
+def split_refused(cases, opset, mode, folder):
+    """The cases that are imported with open sizes, and what is said of the others."""
+    refused = {}
+    while True:
+        rest = [case for case in cases if case["name"] not in refused]
+        model = Model(opset, mode)
+        for case in rest:
+            model.add(case)
+        path = os.path.join(folder, "open.onnx")
+        with open(path, "wb") as file:
+            file.write(model.to_bytes())
+        try:
+            call("dist-import", path, "-o", os.path.join(folder, "open.mlir"))
+            return rest, refused
+        except Failure as failure:
+            said = str(failure)
+            found = dict((name, what) for what, name in re.findall(r"\n  \d+ x (.*), first in '(.*)' \(node ", said))
+            if "with these sizes given" not in said or not found:
+                match = re.search(r": node '([^']*)' .*--bind", said)
+                if not match:
+                    return rest, refused
+                found = {match[1]: said}
+            refused.update(found)
+
+
+def run_open(cases, opset, mode, folder):
+    """Problems by case: what is refused must be expected to be, and nothing else."""
+    rest, refused = split_refused(cases, opset, mode, folder)
+    problems = run_together(rest, opset, mode, folder) if rest else {}
+    for case in cases:
+        expected = any(re.fullmatch(pattern, key) for pattern in REFUSED[mode] for key in (case["op"], case["name"]))
+        if case["name"] in refused and not expected:
+            problems[case["name"]] = f"refused: {refused[case['name']]}"
+        if case["name"] not in refused and expected:
+            problems[case["name"]] = "is not refused any more: take it out of REFUSED"
+    return problems
+
+
+def run_together(cases, opset, mode, folder):
     """Problems by case; all cases in one model if that works."""
-    model = Model(opset, folded)
+    model = Model(opset, mode)
     for case in cases:
         model.add(case)
     try:
@@ -198,7 +252,7 @@ def run_together(cases, opset, folded, folder):
         if len(cases) == 1:
             return {cases[0]["name"]: str(failure)}
         half = len(cases) // 2
-        return {**run_together(cases[:half], opset, folded, folder), **run_together(cases[half:], opset, folded, folder)}
+        return {**run_together(cases[:half], opset, mode, folder), **run_together(cases[half:], opset, mode, folder)}
     problems = {}
     for case in cases:
         try:
@@ -212,6 +266,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("families", nargs="+")
     parser.add_argument("--only", default="", help="regular expression on names of cases")
+    parser.add_argument("--modes", default="inputs,constants,open,batch", help="how the cases run")
     arguments = parser.parse_args()
     outcomes = []
     for path in arguments.families:
@@ -221,11 +276,11 @@ def main():
         for case in cases:
             by_opset[case["opset"]].append(case)
         for opset, group in sorted(by_opset.items()):
-            for folded in (False, True):
+            for mode in arguments.modes.split(","):
                 with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
-                    problems = run_together(group, opset, folded, folder)
+                    problems = (run_open if mode in REFUSED else run_together)(group, opset, mode, folder)
                 for case in group:
-                    name = f"{case['name']}.{'constants' if folded else 'inputs'}"
+                    name = f"{case['name']}.{mode}"
                     problem = problems.get(case["name"])
                     outcomes.append((name, 0.0, problem))
                     if problem:

@@ -1,0 +1,273 @@
+//===- Sizes.cpp - Sizes that only running tells --------------------------===//
+
+#include "Sizes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <iterator>
+
+using namespace mlir::dist::frontend;
+
+using Polynomial = Sizes::Polynomial;
+using Monomial = Sizes::Monomial;
+
+/// Wraps, as the arithmetic on indices does that is generated of it.
+static int64_t wrapAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                              static_cast<uint64_t>(b));
+}
+static int64_t wrapMul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) *
+                              static_cast<uint64_t>(b));
+}
+
+static Monomial multiply(const Monomial &a, const Monomial &b) {
+  Monomial result;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(),
+             std::back_inserter(result));
+  return result;
+}
+
+static void addTerm(Polynomial &to, const Monomial &monomial,
+                    int64_t coefficient) {
+  int64_t &sum = to[monomial];
+  sum = wrapAdd(sum, coefficient);
+  if (sum == 0)
+    to.erase(monomial);
+}
+
+static Polynomial multiply(const Polynomial &a, const Polynomial &b) {
+  Polynomial result;
+  for (const auto &[left, x] : a)
+    for (const auto &[right, y] : b)
+      addTerm(result, multiply(left, right), wrapMul(x, y));
+  return result;
+}
+
+static Polynomial sum(const Polynomial &a, const Polynomial &b,
+                      int64_t factor = 1) {
+  Polynomial result = a;
+  for (const auto &[monomial, coefficient] : b)
+    addTerm(result, monomial, wrapMul(coefficient, factor));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes and polynomials
+//===----------------------------------------------------------------------===//
+
+Polynomial Sizes::toPolynomial(int64_t size) const {
+  if (isOpen(size))
+    return polynomialOf(size);
+  Polynomial result;
+  if (size != 0)
+    result[{}] = size;
+  return result;
+}
+
+int64_t Sizes::toSize(const Polynomial &polynomial) {
+  if (polynomial.empty())
+    return 0;
+  if (polynomial.size() == 1 && polynomial.begin()->first.empty())
+    return polynomial.begin()->second;
+  auto [it, fresh] =
+      sizeOf.try_emplace(polynomial, kFirstOpen + int64_t(polynomials.size()));
+  if (fresh)
+    polynomials.push_back(&it->first);
+  return it->second;
+}
+
+int64_t Sizes::toSize(Atom atom) {
+  auto same = [&](const Atom &other) {
+    return other.kind == atom.kind && other.name == atom.name &&
+           other.a == atom.a && other.b == atom.b;
+  };
+  auto it = llvm::find_if(atoms, same);
+  int number = it - atoms.begin();
+  if (it == atoms.end())
+    atoms.push_back(std::move(atom));
+  return toSize(Polynomial{{{number}, 1}});
+}
+
+int64_t Sizes::named(llvm::StringRef name) {
+  return toSize(Atom{Atom::Named, name.str(), 0, 0});
+}
+
+int64_t Sizes::add(int64_t a, int64_t b) {
+  return toSize(sum(toPolynomial(a), toPolynomial(b)));
+}
+
+int64_t Sizes::sub(int64_t a, int64_t b) {
+  return toSize(sum(toPolynomial(a), toPolynomial(b), -1));
+}
+
+int64_t Sizes::mul(int64_t a, int64_t b) {
+  return toSize(multiply(toPolynomial(a), toPolynomial(b)));
+}
+
+int64_t Sizes::product(llvm::ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result = mul(result, size);
+  return result;
+}
+
+int64_t Sizes::min(int64_t a, int64_t b) {
+  if (isAtLeast(b, a))
+    return a;
+  if (isAtLeast(a, b))
+    return b;
+  return toSize(Atom{Atom::Min, "", std::min(a, b), std::max(a, b)});
+}
+
+int64_t Sizes::max(int64_t a, int64_t b) {
+  if (isAtLeast(a, b))
+    return a;
+  if (isAtLeast(b, a))
+    return b;
+  return toSize(Atom{Atom::Max, "", std::min(a, b), std::max(a, b)});
+}
+
+/// By long division.
+std::optional<int64_t> Sizes::divide(int64_t a, int64_t b) {
+  Polynomial rest = toPolynomial(a), divisor = toPolynomial(b), quotient;
+  if (divisor.empty())
+    return std::nullopt;
+  const auto &[leading, coefficient] = *divisor.rbegin();
+  for (int steps = 0; !rest.empty(); ++steps) {
+    const auto &[monomial, number] = *rest.rbegin();
+    if (steps == 64 || number % coefficient != 0 ||
+        !std::includes(monomial.begin(), monomial.end(), leading.begin(),
+                       leading.end()))
+      return std::nullopt;
+    Monomial left;
+    std::set_difference(monomial.begin(), monomial.end(), leading.begin(),
+                        leading.end(), std::back_inserter(left));
+    Polynomial term{{left, number / coefficient}};
+    rest = sum(rest, multiply(term, divisor), -1);
+    quotient = sum(quotient, term);
+  }
+  return toSize(quotient);
+}
+
+int64_t Sizes::floorDiv(int64_t a, int64_t b) {
+  if (std::optional<int64_t> exact = divide(a, b))
+    return *exact;
+  if (!isOpen(a) && !isOpen(b))
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+  return toSize(Atom{Atom::FloorDiv, "", a, b});
+}
+
+int64_t Sizes::ceilDiv(int64_t a, int64_t b) {
+  if (std::optional<int64_t> exact = divide(a, b))
+    return *exact;
+  return floorDiv(add(a, sub(b, 1)), b);
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> Sizes::lowerBound(int atom) const {
+  const Atom &entry = atoms[atom];
+  if (entry.kind == Atom::Named)
+    return 1;
+  std::optional<int64_t> a = lowerBound(toPolynomial(entry.a));
+  std::optional<int64_t> b = lowerBound(toPolynomial(entry.b));
+  switch (entry.kind) {
+  case Atom::Min:
+    return a && b ? std::optional(std::min(*a, *b)) : std::nullopt;
+  case Atom::Max:
+    return a && b ? std::max(*a, *b) : a ? a : b;
+  default:
+    if (!a || !b || *a < 0 || *b < 1)
+      return std::nullopt;
+    return isOpen(entry.b) ? 0 : *a / entry.b;
+  }
+}
+
+/// With each atom as its own bound and what it exceeds that by, which is at
+/// least 0, no negative coefficient may be left.
+std::optional<int64_t> Sizes::lowerBound(const Polynomial &polynomial) const {
+  Polynomial shifted;
+  for (const auto &[monomial, coefficient] : polynomial) {
+    Polynomial term{{{}, coefficient}};
+    for (int atom : monomial) {
+      std::optional<int64_t> bound = lowerBound(atom);
+      if (!bound)
+        return std::nullopt;
+      Polynomial factor{{{atom}, 1}};
+      addTerm(factor, {}, *bound);
+      term = multiply(term, factor);
+    }
+    shifted = sum(shifted, term);
+  }
+  int64_t constant = 0;
+  for (const auto &[monomial, coefficient] : shifted) {
+    if (monomial.empty())
+      constant = coefficient;
+    else if (coefficient < 0)
+      return std::nullopt;
+  }
+  return constant;
+}
+
+bool Sizes::isAtLeast(int64_t a, int64_t b) {
+  if (!isOpen(a) && !isOpen(b))
+    return a >= b;
+  std::optional<int64_t> bound =
+      lowerBound(sum(toPolynomial(a), toPolynomial(b), -1));
+  return bound && *bound >= 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+std::string Sizes::toString(int64_t size) const {
+  if (!isOpen(size))
+    return std::to_string(size);
+  std::string text;
+  // Highest powers first.
+  for (const auto &[monomial, coefficient] :
+       llvm::reverse(polynomialOf(size))) {
+    bool negative = coefficient < 0;
+    text += text.empty() ? (negative ? "-" : "") : negative ? " - " : " + ";
+    std::string magnitude = std::to_string(coefficient);
+    if (negative)
+      magnitude.erase(0, 1);
+    if (magnitude != "1" || monomial.empty())
+      text += magnitude + (monomial.empty() ? "" : "*");
+    for (auto [i, number] : llvm::enumerate(monomial)) {
+      const Atom &atom = atoms[number];
+      static const char *const functions[] = {"", "floordiv", "min", "max"};
+      text += i ? "*" : "";
+      text += atom.kind == Atom::Named
+                  ? atom.name
+                  : functions[atom.kind] + ("(" + toString(atom.a)) + ", " +
+                        toString(atom.b) + ")";
+    }
+  }
+  return text;
+}
+
+std::string Sizes::toString(llvm::ArrayRef<int64_t> shape) const {
+  std::string text = "[";
+  for (auto [i, size] : llvm::enumerate(shape))
+    text += (i ? ", " : "") + toString(size);
+  return text + "]";
+}
+
+void Sizes::addNames(int64_t size, std::set<std::string> &names) const {
+  if (!isOpen(size))
+    return;
+  for (const auto &[monomial, coefficient] : polynomialOf(size))
+    for (int number : monomial) {
+      const Atom &atom = atoms[number];
+      if (atom.kind == Atom::Named)
+        names.insert(atom.name);
+      addNames(atom.a, names);
+      addNames(atom.b, names);
+    }
+}

@@ -1,0 +1,120 @@
+//===- Sizes.h - Sizes that only running tells ------------------*- C++ -*-===//
+//
+// A size is a number, or open: a polynomial of the sizes that the model leaves
+// open, such as `2*batch*sequence`. Open sizes stand in shapes, and in known
+// integers, for themselves: as numbers that no size and no model has. Equal
+// polynomials are equal numbers, so that shapes are compared as ever.
+//
+// What is said of open sizes is proved of all of at least 1, which is what they
+// may be bound to; what cannot be proved is not assumed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_READING_SIZES_H
+#define DIST_FRONTENDS_ONNX_READING_SIZES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mlir::dist::frontend {
+
+/// Numbers from here to 2^31 beyond stand for open sizes.
+inline constexpr int64_t kFirstOpen = -(int64_t(1) << 62);
+
+inline bool isOpen(int64_t size) {
+  return size >= kFirstOpen && size < kFirstOpen + (int64_t(1) << 31);
+}
+/// Whether any of them is.
+inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
+  for (int64_t size : sizes)
+    if (isOpen(size))
+      return true;
+  return false;
+}
+
+class Sizes {
+public:
+  /// What a polynomial is made of: a size of its own, or a function of two
+  /// sizes that is no polynomial.
+  struct Atom {
+    enum Kind { Named, FloorDiv, Min, Max };
+    Kind kind = Named;
+    std::string name;     ///< Named
+    int64_t a = 0, b = 0; ///< the others; sizes, perhaps open
+  };
+  /// Atoms, sorted, each as often as its power says.
+  using Monomial = std::vector<int>;
+  /// The lexicographic order of the powers: of a product, the largest monomial
+  /// is the product of the largest ones.
+  struct Order {
+    bool operator()(const Monomial &a, const Monomial &b) const {
+      for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+        if (a[i] != b[i])
+          return a[i] > b[i];
+      return a.size() < b.size();
+    }
+  };
+  /// Without coefficients of 0.
+  using Polynomial = std::map<Monomial, int64_t, Order>;
+
+  /// The open size of that name: always the same one.
+  int64_t named(llvm::StringRef name);
+
+  int64_t add(int64_t a, int64_t b);
+  int64_t sub(int64_t a, int64_t b);
+  int64_t mul(int64_t a, int64_t b);
+  int64_t min(int64_t a, int64_t b);
+  int64_t max(int64_t a, int64_t b);
+  /// Rounded down; `b` is not 0.
+  int64_t floorDiv(int64_t a, int64_t b);
+  /// Rounded up.
+  int64_t ceilDiv(int64_t a, int64_t b);
+  int64_t product(llvm::ArrayRef<int64_t> sizes);
+  /// a / b where that leaves no rest whatever the open sizes are.
+  std::optional<int64_t> divide(int64_t a, int64_t b);
+
+  /// Whether a >= b, whatever the open sizes are.
+  bool isAtLeast(int64_t a, int64_t b);
+  /// Whether a != b, whatever the open sizes are.
+  bool differ(int64_t a, int64_t b) {
+    return isAtLeast(a, add(b, 1)) || isAtLeast(b, add(a, 1));
+  }
+
+  /// "2*batch*sequence + 1".
+  std::string toString(int64_t size) const;
+  /// "[batch, 3]".
+  std::string toString(llvm::ArrayRef<int64_t> shape) const;
+  /// Adds the names that `size` is made of.
+  void addNames(int64_t size, std::set<std::string> &names) const;
+
+  /// Of an open size.
+  const Polynomial &polynomialOf(int64_t size) const {
+    return *polynomials[size - kFirstOpen];
+  }
+  const Atom &getAtom(int atom) const { return atoms[atom]; }
+
+private:
+  Polynomial toPolynomial(int64_t size) const;
+  int64_t toSize(const Polynomial &polynomial);
+  int64_t toSize(Atom atom);
+  /// The largest number that the size is known to reach, if there is any.
+  std::optional<int64_t> lowerBound(const Polynomial &polynomial) const;
+  std::optional<int64_t> lowerBound(int atom) const;
+
+  std::vector<Atom> atoms;
+  std::map<Polynomial, int64_t> sizeOf;
+  std::vector<const Polynomial *> polynomials;
+};
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_READING_SIZES_H

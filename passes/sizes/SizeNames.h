@@ -1,0 +1,23 @@
+//===- SizeNames.h - Dimensions of one name are of one size -----*- C++ -*-===//
+
+#ifndef DIST_PASSES_SIZES_SIZENAMES_H
+#define DIST_PASSES_SIZES_SIZENAMES_H
+
+#include "passes/sizes/BindSizes.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dist {
+
+/// The names of an argument's dimensions (`dist.dimensions`); none if it has no
+/// such attribute.
+SmallVector<StringRef> getDimensionNames(FunctionOpInterface function,
+                                         unsigned number);
+
+/// Sizes by name, as `bindings` say of a name or of a dimension that has it.
+/// All must say the same, of at least 1, and of names that there are.
+FailureOr<llvm::StringMap<int64_t>>
+findNamedSizes(FunctionOpInterface function, ArrayRef<SizeBinding> bindings);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SIZES_SIZENAMES_H
