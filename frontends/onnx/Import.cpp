@@ -9,6 +9,7 @@
 #include "frontends/onnx/reading/Scopes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,11 +24,13 @@ namespace {
 class Importer {
 public:
   Importer(const Model &model, MLIRContext &context,
-           const ImportOptions &options)
-      : model(model), options(options), scopes(model),
+           const ImportOptions &options, ArrayRef<SizeLimit> limits)
+      : model(model), options(options), limits(limits), scopes(model),
         parameters(model, scopes), emitter(&context), context(context) {}
 
   llvm::Expected<ImportedModel> run();
+  /// Limits of open sizes within which more of the model could be imported.
+  ArrayRef<SizeLimit> getFoundLimits() const { return foundLimits; }
 
 private:
   template <typename... Parts> llvm::Error error(const Parts &...parts) {
@@ -59,6 +62,8 @@ private:
 
   const Model &model;
   const ImportOptions &options;
+  ArrayRef<SizeLimit> limits;
+  std::vector<SizeLimit> foundLimits;
   Scopes scopes;
   Parameters parameters;
   ConverterTable converters;
@@ -302,6 +307,7 @@ llvm::Error Importer::convertNode(const Node &node) {
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
+    llvm::append_range(foundLimits, context.getLimits());
     openNames.insert(context.getOpenNames().begin(),
                      context.getOpenNames().end());
     std::string text = context.getMessage();
@@ -484,6 +490,14 @@ llvm::Expected<ImportedModel> Importer::run() {
   findLive();
   if (llvm::Error failure = addInputs())
     return std::move(failure);
+  for (const SizeLimit &limit : limits) {
+    auto [a, b] = emitter.sizes.assume(limit);
+    emitter.setLocation(locationOf(limit.node, 0), "");
+    emitter.checkAtLeast(a, b,
+                         emitter.sizes.toString(b) + " must be at most " +
+                             emitter.sizes.toString(a) + ": what node '" +
+                             limit.node + "' reads does not fit else");
+  }
   if (llvm::Error failure = convertNodes())
     return std::move(failure);
   if (llvm::Error failure = addOutputs())
@@ -506,8 +520,23 @@ std::pair<int64_t, int64_t> mlir::dist::frontend::supportedOpsets() {
 llvm::Expected<ImportedModel>
 mlir::dist::frontend::importModel(const Model &model, MLIRContext &context,
                                   const ImportOptions &options) {
-  context.loadDialect<arith::ArithDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect,
-                      tensor::TensorDialect>();
-  return Importer(model, context, options).run();
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                      func::FuncDialect, linalg::LinalgDialect,
+                      math::MathDialect, tensor::TensorDialect>();
+  // A limit must be known before anything is made: again with those found.
+  std::vector<SizeLimit> limits;
+  while (true) {
+    Importer importer(model, context, options, limits);
+    llvm::Expected<ImportedModel> imported = importer.run();
+    size_t count = limits.size();
+    if (!imported)
+      for (const SizeLimit &limit : importer.getFoundLimits())
+        if (llvm::none_of(limits, [&](const SizeLimit &other) {
+              return other.terms == limit.terms;
+            }))
+          limits.push_back(limit);
+    if (limits.size() == count)
+      return imported;
+    llvm::consumeError(imported.takeError());
+  }
 }

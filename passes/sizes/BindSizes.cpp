@@ -8,6 +8,7 @@
 #include "passes/sizes/BindSizes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,6 +93,7 @@ private:
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitCall(func::CallOp call);
+  LogicalResult visitAssert(cf::AssertOp check);
   /// Whether values handed on have the types of where they go.
   LogicalResult checkTypes(Operation *op, TypeRange given, TypeRange wanted,
                            StringRef what);
@@ -341,6 +343,17 @@ LogicalResult Binder::visitIf(scf::IfOp branch) {
   return success();
 }
 
+/// What is asked of sizes alone holds now, or does not.
+LogicalResult Binder::visitAssert(cf::AssertOp check) {
+  std::optional<int64_t> holds = getConstantIntValue(check.getArg());
+  if (!holds)
+    return success();
+  if (*holds == 0)
+    return check.emitError() << check.getMsg();
+  check.erase();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -392,6 +405,8 @@ LogicalResult Binder::visitOp(Operation *op) {
     return visitIf(branch);
   if (auto call = dyn_cast<func::CallOp>(op))
     return visitCall(call);
+  if (auto check = dyn_cast<cf::AssertOp>(op))
+    return visitAssert(check);
   if (op->hasTrait<OpTrait::IsTerminator>())
     return success();
   if (failed(setResultSizes(op)))

@@ -58,7 +58,9 @@ public:
   /// A size, or an integer computed of sizes, as an index or an integer.
   Value sizeValue(int64_t size);
   Value sizeValue(int64_t size, Type type);
-  /// The same in a loop's body, where numbers are constants of the body.
+  /// The program ends with `message` where a < b.
+  void checkAtLeast(int64_t a, int64_t b, const Twine &message);
+  /// A size in a loop's body, where numbers are constants of the body.
   Value numberOf(Scalar &scalar, Type type, int64_t size) {
     return isOpen(size) ? sizeValue(size, type)
                         : scalar.constantInt(type, size);

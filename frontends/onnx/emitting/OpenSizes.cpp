@@ -7,6 +7,7 @@
 #include "Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -127,6 +128,12 @@ Value Emitter::sizeValue(int64_t size, Type type) {
   if (isa<FloatType>(type))
     value = arith::SIToFPOp::create(builder, loc, type, value);
   return value;
+}
+
+void Emitter::checkAtLeast(int64_t a, int64_t b, const Twine &message) {
+  Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                      sizeValue(a), sizeValue(b));
+  cf::AssertOp::create(builder, loc, holds, message.str());
 }
 
 SmallVector<Value> Emitter::openSizes(ArrayRef<int64_t> shape) {

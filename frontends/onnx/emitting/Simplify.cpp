@@ -134,7 +134,7 @@ static bool foldIntoResult(RewriterBase &rewriter,
 
 static void eraseUnused(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+    if (op.use_empty() && op.getNumResults() > 0)
       op.erase();
 }
 

@@ -33,6 +33,8 @@ static LogicalResult oneHot(NodeContext &c) {
   int64_t size = static_cast<int64_t>(*depth);
   Shape shape = where.shape;
   shape.insert(shape.begin() + *axis, size);
+  if (hasOpen(values.shape))
+    return c.open("OneHot of an open number of values", values.shape);
   if (*depth < 1 || *depth > 1e9 || values.shape != Shape{2} ||
       !c.isPossible(shape))
     return c.invalid("depth " + std::to_string(*depth) +

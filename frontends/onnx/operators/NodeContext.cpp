@@ -102,6 +102,12 @@ FailureOr<Shape> NodeContext::broadcastOf(ArrayRef<int64_t> a,
   std::optional<Shape> both = broadcastShapes(a, b);
   if (both)
     return *both;
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i)
+    if (std::optional<SizeLimit> limit =
+            sizes().findLimit(a[a.size() - i], b[b.size() - i])) {
+      limit->node = node.label().str() + " (" + node.opName() + ")";
+      limits.push_back(*limit);
+    }
   (void)disagree("do not broadcast", a, b);
   return failure();
 }

@@ -125,6 +125,8 @@ public:
   static bool isPossible(ArrayRef<int64_t> shape);
   /// Whether an input has an open size, or integers that depend on one.
   bool hasOpenInput() const;
+  /// Limits of open sizes within which the node could be imported.
+  const std::vector<SizeLimit> &getLimits() const { return limits; }
   /// Names of open sizes without which the node could be imported.
   const std::set<std::string> &getOpenNames() const { return openNames; }
 
@@ -150,6 +152,7 @@ private:
   std::vector<Tensor> results;
   std::string message;
   std::set<std::string> openNames;
+  std::vector<SizeLimit> limits;
   bool lacks = false;
 };
 

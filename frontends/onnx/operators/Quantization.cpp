@@ -38,6 +38,10 @@ static FailureOr<Value> spreadParameter(NodeContext &c, size_t i) {
     spread[*axis] = own[0];
     return e.reshape(value, spread);
   }
+  if (hasOpen(own) || (block > 0 && isOpen(shape[*axis]))) {
+    (void)c.disagree("are no integers and their scales", shape, own);
+    return failure();
+  }
   Shape blocks = shape;
   if (block > 0)
     blocks[*axis] = (shape[*axis] + block - 1) / block;
@@ -186,6 +190,10 @@ static FailureOr<Value> centered(NodeContext &c, size_t i, size_t zero,
       shape.clear();
     else if (shape.size() == 1 && left)
       shape.push_back(1);
+    if (hasOpen(shape) && broadcastShapes(x.shape, shape) != x.shape) {
+      (void)c.disagree("are no integers and their zero points", x.shape, shape);
+      return failure();
+    }
     if (c.in(zero).type != x.type ||
         broadcastShapes(x.shape, shape) != x.shape) {
       (void)c.invalid("a zero point " + nameOf(c.in(zero).type) + " " +
@@ -255,4 +263,7 @@ void mlir::dist::frontend::addQuantizationConverters(ConverterTable &table) {
   table.add("DynamicQuantizeLinear", 1, dynamicQuantizeLinear);
   table.add("MatMulInteger", 2, matMulInteger);
   table.add("QLinearMatMul", 8, qLinearMatMul);
+  table.takeOpenSizes({"QuantizeLinear", "DequantizeLinear",
+                       "DynamicQuantizeLinear", "MatMulInteger",
+                       "QLinearMatMul"});
 }

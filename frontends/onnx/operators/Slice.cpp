@@ -298,6 +298,8 @@ static LogicalResult depthToSpace(NodeContext &c) {
   Shape shape = c.in(0).shape;
   int64_t block = c.intAttr("blocksize", 0);
   StringRef mode = c.stringAttr("mode", "DCR");
+  if (shape.size() == 4 && isOpen(shape[1]))
+    return c.open("DepthToSpace of open channels", shape[1]);
   if (shape.size() != 4 || block <= 0 || block > (1 << 20) ||
       shape[1] % (block * block) != 0)
     return c.invalid("blocks of " + Twine(block) + " in shape " +
@@ -313,13 +315,16 @@ static LogicalResult depthToSpace(NodeContext &c) {
                         {0, 1, 4, 2, 5, 3});
   else
     return c.unsupported("DepthToSpace with mode '" + mode + "'");
-  c.set(0, c.reshape(value, {n, d, h * block, w * block}));
+  c.set(0, c.reshape(value,
+                     {n, d, c.sizes().mul(h, block), c.sizes().mul(w, block)}));
   return success();
 }
 
 static LogicalResult spaceToDepth(NodeContext &c) {
   Shape shape = c.in(0).shape;
   int64_t block = c.intAttr("blocksize", 0);
+  if (shape.size() == 4 && (isOpen(shape[2]) || isOpen(shape[3])))
+    return c.open("SpaceToDepth of open space", {shape[2], shape[3]});
   if (shape.size() != 4 || block <= 0 || shape[2] % block != 0 ||
       shape[3] % block != 0)
     return c.invalid("blocks of " + Twine(block) + " in shape " +
@@ -328,7 +333,7 @@ static LogicalResult spaceToDepth(NodeContext &c) {
           w = shape[3] / block;
   Tensor value = c.transpose(c.reshape(c.in(0), {n, d, h, block, w, block}),
                              {0, 3, 5, 1, 2, 4});
-  c.set(0, c.reshape(value, {n, d * block * block, h, w}));
+  c.set(0, c.reshape(value, {n, c.sizes().mul(d, block * block), h, w}));
   return success();
 }
 
@@ -339,5 +344,6 @@ void mlir::dist::frontend::addSliceConverters(ConverterTable &table) {
   table.add("Pad", 2, pad);
   table.add("DepthToSpace", 1, depthToSpace);
   table.add("SpaceToDepth", 1, spaceToDepth);
-  table.takeOpenSizes({"Concat", "Slice", "Split", "Pad"});
+  table.takeOpenSizes(
+      {"Concat", "Slice", "Split", "Pad", "DepthToSpace", "SpaceToDepth"});
 }

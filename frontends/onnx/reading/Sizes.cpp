@@ -216,9 +216,65 @@ std::optional<int64_t> Sizes::lowerBound(const Polynomial &polynomial) const {
 bool Sizes::isAtLeast(int64_t a, int64_t b) {
   if (!isOpen(a) && !isOpen(b))
     return a >= b;
-  std::optional<int64_t> bound =
-      lowerBound(sum(toPolynomial(a), toPolynomial(b), -1));
-  return bound && *bound >= 0;
+  Polynomial difference = sum(toPolynomial(a), toPolynomial(b), -1);
+  auto isPositive = [&](const Polynomial &polynomial) {
+    return lowerBound(polynomial).value_or(-1) >= 0;
+  };
+  return isPositive(difference) ||
+         llvm::any_of(limits, [&](const Polynomial &limit) {
+           return isPositive(sum(difference, limit, -1));
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+std::optional<SizeLimit> Sizes::findLimit(int64_t a, int64_t b) {
+  for (auto [whole, part] : {std::pair(a, b), std::pair(b, a)}) {
+    if (!isOpen(part))
+      continue;
+    const auto &[monomial, coefficient] = *polynomialOf(part).begin();
+    if (polynomialOf(part).size() != 1 || monomial.size() != 1 ||
+        coefficient != 1)
+      continue;
+    const Atom &atom = atoms[monomial.front()];
+    if (atom.kind != Atom::Min || (atom.a != whole && atom.b != whole))
+      continue;
+    int64_t other = atom.a == whole ? atom.b : atom.a;
+    // Else it may be 1, which broadcasts, however large the other one is.
+    if (!isAtLeast(other, 2))
+      continue;
+    SizeLimit limit;
+    bool isNamed = true;
+    for (const auto &[product, factor] :
+         sum(toPolynomial(other), toPolynomial(whole), -1)) {
+      std::vector<std::string> names;
+      for (int number : product) {
+        isNamed &= atoms[number].kind == Atom::Named;
+        names.push_back(atoms[number].name);
+      }
+      limit.terms[names] = factor;
+    }
+    if (isNamed)
+      return limit;
+  }
+  return std::nullopt;
+}
+
+std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
+  // What is subtracted goes to the other side.
+  int64_t sides[] = {0, 0};
+  for (const auto &[names, coefficient] : limit.terms) {
+    int64_t product = 1;
+    for (const std::string &name : names)
+      product = mul(product, named(name));
+    bool isNegative = coefficient < 0;
+    int64_t &side = sides[isNegative];
+    side = add(side, mul(product, isNegative ? -coefficient : coefficient));
+  }
+  limits.push_back(toPolynomial(sub(sides[0], sides[1])));
+  return {sides[0], sides[1]};
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,8 +5,9 @@
 // integers, for themselves: as numbers that no size and no model has. Equal
 // polynomials are equal numbers, so that shapes are compared as ever.
 //
-// What is said of open sizes is proved of all of at least 1, which is what they
-// may be bound to; what cannot be proved is not assumed.
+// What is said of open sizes is proved of all of at least 1 within the limits
+// that the model sets them, which is what they may be bound to; what cannot be
+// proved is not assumed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,15 @@
 #include <vector>
 
 namespace mlir::dist::frontend {
+
+/// Something that holds of open sizes wherever the model itself is right: a sum
+/// of products of named sizes is at least 0.
+struct SizeLimit {
+  /// Coefficients by the names in each product.
+  std::map<std::vector<std::string>, int64_t> terms;
+  /// The node that asks for it, for messages.
+  std::string node;
+};
 
 /// Numbers from here to 2^31 beyond stand for open sizes.
 inline constexpr int64_t kFirstOpen = -(int64_t(1) << 62);
@@ -84,6 +94,11 @@ public:
 
   /// Whether a >= b, whatever the open sizes are.
   bool isAtLeast(int64_t a, int64_t b);
+  /// What makes `a` and `b` equal where the one is the smaller of the other and
+  /// something else: without it they could not even be broadcast.
+  std::optional<SizeLimit> findLimit(int64_t a, int64_t b);
+  /// From now on the limit holds. Returns the sizes a >= b that it is about.
+  std::pair<int64_t, int64_t> assume(const SizeLimit &limit);
   /// Whether a != b, whatever the open sizes are.
   bool differ(int64_t a, int64_t b) {
     return isAtLeast(a, add(b, 1)) || isAtLeast(b, add(a, 1));
@@ -113,6 +128,8 @@ private:
   std::vector<Atom> atoms;
   std::map<Polynomial, int64_t> sizeOf;
   std::vector<const Polynomial *> polynomials;
+  /// At least 0.
+  std::vector<Polynomial> limits;
 };
 
 } // namespace mlir::dist::frontend

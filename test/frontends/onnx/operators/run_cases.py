@@ -3,10 +3,9 @@
 
     run_cases.py FAMILY.json... [--only REGEX]
 
-Each case runs four times: with its inputs as the model's inputs; as constants of the model, which the importer may
-compute with itself; as inputs whose sizes the model leaves open, those of one size under one name, which running
-tells; and with the first size of the first input open alone. Of the last two, the cases that REFUSED names are refused,
-with the sizes to give, and no others.
+Each case runs three times: with its inputs as the model's inputs; as constants of the model, which the importer may
+compute with itself; and as inputs whose sizes the model leaves open, those of one size under one name, which running
+tells. A case whose import asks for some of the sizes gets these, and only those that NEEDS_SIZES names may ask.
 Many cases share one model, to be quick; when that model is rejected, or its run fails, each case runs alone. Programs
 come from tools/ below the current folder.
 """
@@ -35,8 +34,8 @@ TYPES = {"f32": (1, "f", "<f4"), "u8": (2, "B", "|u1"), "i8": (3, "b", "|i1"), "
          "f16": (10, "e", "<f2"), "f64": (11, "d", "<f8"), "u32": (12, "I", "<u4"), "u64": (13, "Q", "<u8")}
 
 
-# By mode: operators, or regular expressions on names of cases, that need sizes.
-REFUSED = {"open": [], "batch": []}
+# Operators, or regular expressions on names of cases, whose results hang on a size itself.
+NEEDS_SIZES = []
 
 
 class Failure(Exception):
@@ -110,8 +109,9 @@ def value_info(name, kind, shape=None):
 class Model:
     """A model of several cases, and the inputs and outputs that it is run with."""
 
-    def __init__(self, opset, mode):
-        self.opset, self.mode = opset, mode
+    def __init__(self, opset, mode, needed=None):
+        """`needed`: by case, sizes that are not left open."""
+        self.opset, self.mode, self.needed = opset, mode, needed or {}
         self.body, self.inputs, self.outputs = b"", {}, {}
 
     def add(self, case):
@@ -128,16 +128,15 @@ class Model:
             self.inputs[name] = value
             shape = value["shape"]
             if self.mode == "open":  # but 1 is what is broadcast
-                shape = [size if size < 2 else f"{case['name']}.{size}" for size in shape]
-            if self.mode == "batch" and index == 0 and shape and shape[0] > 1:
-                shape = [f"{case['name']}.batch", *shape[1:]]
+                given = {0, 1} | self.needed.get(case["name"], set())
+                shape = [size if size in given else f"{case['name']}.{size}" for size in shape]
             self.body += text(11, value_info(name, value["type"], shape))
         results = []
         for index, value in enumerate(case["outputs"]):
             name = f"{case['name']}.out{index}"
             results.append(name)
             self.outputs[name] = value
-            self.body += text(12, value_info(name, value["type"], None if self.mode in REFUSED else value["shape"]))
+            self.body += text(12, value_info(name, value["type"], None if self.mode == "open" else value["shape"]))
         self.body += text(1, node_proto(case["op"], names, results, case["name"], case["attributes"]))
 
     def to_bytes(self):
@@ -203,47 +202,43 @@ def compare(case, results):
                 raise Failure(f"{name}: element {at} of shape {shape} is {got!r}, expected {want!r}\n{json.dumps(case)}")
 
 
-def split_refused(cases, opset, mode, folder):
-    """The cases that are imported with open sizes, and what is said of the others."""
-    refused = {}
+def find_needed(cases, opset, folder):
+    """By case: the sizes that its import asks for, one after the other."""
+    needed = {case["name"]: set() for case in cases}
     while True:
-        rest = [case for case in cases if case["name"] not in refused]
-        model = Model(opset, mode)
-        for case in rest:
+        model = Model(opset, "open", needed)
+        for case in cases:
             model.add(case)
         path = os.path.join(folder, "open.onnx")
         with open(path, "wb") as file:
             file.write(model.to_bytes())
         try:
             call("dist-import", path, "-o", os.path.join(folder, "open.mlir"))
-            return rest, refused
+            return needed
         except Failure as failure:
-            said = str(failure)
-            found = dict((name, what) for what, name in re.findall(r"\n  \d+ x (.*), first in '(.*)' \(node ", said))
-            if "with these sizes given" not in said or not found:
-                match = re.search(r": node '([^']*)' .*--bind", said)
-                if not match:
-                    return rest, refused
-                found = {match[1]: said}
-            refused.update(found)
+            asked = re.findall(r"--bind (\S+)\.(\d+)=N", str(failure))
+            if all(int(size) in needed[name] for name, size in asked):
+                return needed
+            for name, size in asked:
+                needed[name].add(int(size))
 
 
-def run_open(cases, opset, mode, folder):
-    """Problems by case: what is refused must be expected to be, and nothing else."""
-    rest, refused = split_refused(cases, opset, mode, folder)
-    problems = run_together(rest, opset, mode, folder) if rest else {}
+def run_open(cases, opset, folder):
+    """Problems by case: what asks for sizes must be expected to, and is right once it has them."""
+    needed = find_needed(cases, opset, folder)
+    problems = run_together(cases, opset, "open", folder, needed)
     for case in cases:
-        expected = any(re.fullmatch(pattern, key) for pattern in REFUSED[mode] for key in (case["op"], case["name"]))
-        if case["name"] in refused and not expected:
-            problems[case["name"]] = f"refused: {refused[case['name']]}"
-        if case["name"] not in refused and expected:
-            problems[case["name"]] = "is not refused any more: take it out of REFUSED"
+        expected = any(re.fullmatch(pattern, key) for pattern in NEEDS_SIZES for key in (case["op"], case["name"]))
+        if needed[case["name"]] and not expected:
+            problems.setdefault(case["name"], f"needs the sizes {sorted(needed[case['name']])}")
+        if not needed[case["name"]] and expected:
+            problems.setdefault(case["name"], "needs no sizes any more: take it out of NEEDS_SIZES")
     return problems
 
 
-def run_together(cases, opset, mode, folder):
+def run_together(cases, opset, mode, folder, needed=None):
     """Problems by case; all cases in one model if that works."""
-    model = Model(opset, mode)
+    model = Model(opset, mode, needed)
     for case in cases:
         model.add(case)
     try:
@@ -252,7 +247,8 @@ def run_together(cases, opset, mode, folder):
         if len(cases) == 1:
             return {cases[0]["name"]: str(failure)}
         half = len(cases) // 2
-        return {**run_together(cases[:half], opset, mode, folder), **run_together(cases[half:], opset, mode, folder)}
+        return {**run_together(cases[:half], opset, mode, folder, needed),
+                **run_together(cases[half:], opset, mode, folder, needed)}
     problems = {}
     for case in cases:
         try:
@@ -266,7 +262,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("families", nargs="+")
     parser.add_argument("--only", default="", help="regular expression on names of cases")
-    parser.add_argument("--modes", default="inputs,constants,open,batch", help="how the cases run")
+    parser.add_argument("--modes", default="inputs,constants,open", help="how the cases run")
     arguments = parser.parse_args()
     outcomes = []
     for path in arguments.families:
@@ -278,7 +274,8 @@ def main():
         for opset, group in sorted(by_opset.items()):
             for mode in arguments.modes.split(","):
                 with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
-                    problems = (run_open if mode in REFUSED else run_together)(group, opset, mode, folder)
+                    problems = (run_open(group, opset, folder) if mode == "open" else
+                                run_together(group, opset, mode, folder))
                 for case in group:
                     name = f"{case['name']}.{mode}"
                     problem = problems.get(case["name"])
