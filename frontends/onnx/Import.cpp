@@ -4,6 +4,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"
+#include "frontends/onnx/Refusals.h"
 #include "frontends/onnx/operators/Converter.h"
 #include "frontends/onnx/operators/Definitions.h"
 #include "frontends/onnx/reading/Scopes.h"
@@ -30,7 +31,7 @@ public:
 
   llvm::Expected<ImportedModel> run();
   /// Limits of open sizes within which more of the model could be imported.
-  ArrayRef<SizeLimit> getFoundLimits() const { return foundLimits; }
+  ArrayRef<SizeLimit> getFoundLimits() const { return refusals.getLimits(); }
 
 private:
   template <typename... Parts> llvm::Error error(const Parts &...parts) {
@@ -54,8 +55,6 @@ private:
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
                           const Tensor &tensor);
   llvm::Error addOutputs();
-  llvm::Error unsupportedError();
-  void noteUnsupported(const Node &node, const std::string &what);
   Value argumentOf(size_t parameter);
   Location locationOf(llvm::StringRef name, unsigned line);
   ImportedModel finish();
@@ -63,7 +62,6 @@ private:
   const Model &model;
   const ImportOptions &options;
   ArrayRef<SizeLimit> limits;
-  std::vector<SizeLimit> foundLimits;
   Scopes scopes;
   Parameters parameters;
   ConverterTable converters;
@@ -87,17 +85,7 @@ private:
   llvm::StringMap<const ValueInfo *> declared;
   const Node *current = nullptr;
 
-  struct Unsupported {
-    std::string what;
-    const Node *first;
-    int64_t count = 0;
-  };
-  std::vector<Unsupported> unsupported;
-  /// Places in that list by what.
-  llvm::StringMap<size_t> unsupportedAt;
-  llvm::DenseSet<const Node *> unsupportedNodes;
-  /// Open sizes without which some of them could be imported.
-  std::set<std::string> openNames;
+  Refusals refusals;
 };
 } // namespace
 
@@ -159,14 +147,6 @@ void Importer::findLive() {
       if (!input.empty())
         live.insert(input);
   }
-}
-
-void Importer::noteUnsupported(const Node &node, const std::string &what) {
-  auto [it, fresh] = unsupportedAt.try_emplace(what, unsupported.size());
-  if (fresh)
-    unsupported.push_back({what, &node, 0});
-  ++unsupported[it->second].count;
-  unsupportedNodes.insert(&node);
 }
 
 /// The value that a node reads: computed, an input, a parameter or a constant.
@@ -252,13 +232,12 @@ llvm::Error Importer::convertNode(const Node &node) {
                   emitter.sizes.toString(context.in(i).shape);
       }
     (void)context.open("", all);
-    openNames.insert(context.getOpenNames().begin(),
-                     context.getOpenNames().end());
-    noteUnsupported(node, node.op + " of open sizes " + shapes);
+    refusals.addSizes(context.getOpenNames(), {});
+    refusals.add(node, node.op + " of open sizes " + shapes);
     return lose();
   };
   if (!converter) {
-    noteUnsupported(node, node.opName());
+    refusals.add(node, node.opName());
     return lose();
   }
   for (const std::string &input : node.inputs)
@@ -267,7 +246,7 @@ llvm::Error Importer::convertNode(const Node &node) {
 
   std::vector<std::string> problems = checkDefinition(node, model.opset);
   for (const std::string &problem : problems)
-    noteUnsupported(node, node.op + ": " + problem);
+    refusals.add(node, node.op + ": " + problem);
   if (!problems.empty())
     return lose();
 
@@ -307,23 +286,21 @@ llvm::Error Importer::convertNode(const Node &node) {
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());
-    llvm::append_range(foundLimits, context.getLimits());
-    openNames.insert(context.getOpenNames().begin(),
-                     context.getOpenNames().end());
+    refusals.addSizes(context.getOpenNames(), context.getLimits());
     std::string text = context.getMessage();
-    noteUnsupported(node, llvm::StringRef(text).contains(node.op)
-                              ? text
-                              : node.opName() + ": " + text);
+    refusals.add(node, llvm::StringRef(text).contains(node.op)
+                           ? text
+                           : node.opName() + ": " + text);
     return lose();
   }
   for (const std::string &problem : findIgnored(context))
-    noteUnsupported(node, node.op + ": " + problem);
+    refusals.add(node, node.op + ": " + problem);
   for (auto [name, tensor] : llvm::zip(node.outputs, context.getResults())) {
     if (name.empty())
       continue;
     if (tensor.type == DType::Undefined && !tensor.isSequence) {
       if (live.contains(name))
-        noteUnsupported(node, node.opName() + " with output '" + name + "'");
+        refusals.add(node, node.opName() + " with output '" + name + "'");
       lost.insert(name);
       continue;
     }
@@ -358,26 +335,9 @@ llvm::Error Importer::convertNodes() {
     if (llvm::Error failure = convertNode(node))
       return failure;
   }
-  if (unsupported.empty())
+  if (refusals.empty())
     return llvm::Error::success();
-  return unsupportedError();
-}
-
-llvm::Error Importer::unsupportedError() {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  size_t total = unsupportedNodes.size();
-  os << total << (total == 1 ? " node" : " nodes")
-     << " cannot be imported (opset " << model.opset << "):";
-  for (const Unsupported &entry : unsupported)
-    os << "\n  " << entry.count << " x " << entry.what << ", first in '"
-       << entry.first->label() << "' (node " << entry.first->ordinal << ")";
-  if (!openNames.empty()) {
-    os << "\n  with these sizes given, it may be otherwise:";
-    for (const std::string &name : openNames)
-      os << " --bind " << name << "=N";
-  }
-  return error(text);
+  return error(refusals.describe(model.opset));
 }
 
 //===----------------------------------------------------------------------===//

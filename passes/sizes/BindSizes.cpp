@@ -18,57 +18,11 @@
 #include "mlir/Transforms/FoldUtils.h"
 #include "passes/Passes.h"
 #include "passes/sizes/ResultSizes.h"
-#include "passes/sizes/SizeNames.h"
+#include "passes/sizes/SizeBindings.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-static std::optional<SizeBinding> parseBinding(StringRef text) {
-  SizeBinding out;
-  auto [place, size] = text.rsplit('=');
-  if (place.empty() || size.getAsInteger(10, out.size) || out.size < 0)
-    return std::nullopt;
-  if (!place.consume_back("]"))
-    return SizeBinding{place.str(), -1, out.size};
-  auto [name, dim] = place.rsplit('[');
-  if (name.empty() || dim.getAsInteger(10, out.dim) || out.dim < 0)
-    return std::nullopt;
-  out.argument = name.str();
-  return out;
-}
-
-FailureOr<std::vector<SizeBinding>>
-mlir::dist::parseBindings(ArrayRef<std::string> texts,
-                          function_ref<void(const Twine &)> emitError) {
-  std::vector<SizeBinding> out;
-  for (const std::string &text : texts) {
-    std::optional<SizeBinding> binding = parseBinding(text);
-    if (!binding) {
-      emitError(text + ": expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or "
-                       "NAME=SIZE with the name of a dimension");
-      return failure();
-    }
-    out.push_back(*binding);
-  }
-  return out;
-}
-
-std::string mlir::dist::getArgumentName(FunctionOpInterface function,
-                                        unsigned number) {
-  for (StringRef attr : {kParameterAttr, kInputAttr})
-    if (auto name = function.getArgAttrOfType<StringAttr>(number, attr))
-      return name.str();
-  return "arg" + std::to_string(number);
-}
-
-/// The type of the whole tensor that an argument is, or is a part of.
-static RankedTensorType getWholeType(FunctionOpInterface function,
-                                     unsigned number) {
-  if (auto type = function.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr))
-    return dyn_cast<RankedTensorType>(type.getValue());
-  return dyn_cast<RankedTensorType>(function.getArgument(number).getType());
-}
 
 namespace {
 class Binder {
@@ -479,25 +433,6 @@ bool mlir::dist::hasUnknownSizes(ModuleOp module) {
                                            : WalkResult::advance();
       })
       .wasInterrupted();
-}
-
-void mlir::dist::addSizes(ModuleOp module, StringRef name,
-                          ArrayRef<int64_t> shape,
-                          std::vector<SizeBinding> &bindings) {
-  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
-  for (unsigned i = 0, e = entry ? entry.getNumArguments() : 0; i < e; ++i) {
-    RankedTensorType type = getWholeType(entry, i);
-    if (getArgumentName(entry, i) != name || !type ||
-        type.getRank() != static_cast<int64_t>(shape.size()))
-      continue;
-    for (auto [dim, size] : llvm::enumerate(shape)) {
-      bool isBound = llvm::any_of(bindings, [&](const SizeBinding &other) {
-        return other.argument == name && other.dim == static_cast<int64_t>(dim);
-      });
-      if (type.isDynamicDim(dim) && !isBound)
-        bindings.push_back({name.str(), static_cast<int64_t>(dim), size});
-    }
-  }
 }
 
 LogicalResult mlir::dist::bindSizes(ModuleOp module,

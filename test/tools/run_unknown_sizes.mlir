@@ -28,8 +28,10 @@
 // RUN: not dist-compile %s -o %t.dist 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not dist-report %t.spmd.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: the size of dimension 0 of argument 'x', of type 'tensor<?x3x8xf64>', is not known; give it, as in --bind x[0]=8
-// RUN: not dist-run %s --input x=random --input w=random --bind x=5 2>&1 | FileCheck %s --check-prefix=FORM
-// FORM: --bind x=5: expected ARGUMENT[DIM]=SIZE, such as x[0]=8
+// RUN: not dist-run %s --input x=random --input w=random --bind 'x[0]' 2>&1 | FileCheck %s --check-prefix=FORM
+// FORM: --bind x[0]: expected ARGUMENT[DIM]=SIZE, such as x[0]=8, or NAME=SIZE with the name of a dimension
+// RUN: not dist-run %s --input x=random --input w=random --bind x=5 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: has no dimension 'x'; the dimensions with names are: none
 
 // RUN: dist-compile %s --bind 'x[0]=6' -o %t.dist
 // RUN: dist-exec %t.dist --input x=random --input w=random | FileCheck %s --check-prefix=SIX

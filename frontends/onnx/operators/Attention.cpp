@@ -281,6 +281,9 @@ static LogicalResult rotaryEmbedding(NodeContext &c) {
   for (size_t i : {1, 2}) {
     const Tensor &cache = c.in(i);
     Value value = c.value(i);
+    if (!cache.shape.empty() && isOpen(cache.shape.back()))
+      return c.open("RotaryEmbedding of angles of open features",
+                    cache.shape.back());
     bool fits = cache.type == type && !cache.shape.empty() &&
                 cache.shape.back() == half;
     if (c.has(3)) {

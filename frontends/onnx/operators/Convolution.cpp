@@ -74,10 +74,13 @@ static LogicalResult conv(NodeContext &c) {
   int64_t groups = c.intAttr("group", 1);
   if (failed(checkConv(c, w.shape.empty() ? 0 : w.shape[0])))
     return failure();
-  if (isOpen(x.shape[1]) || hasOpen(w.shape))
+  if (isOpen(x.shape[1]) || hasOpen(w.shape)) {
+    SmallVector<int64_t> needed(w.shape);
+    needed.push_back(x.shape[1]);
     return c.open("Conv of " + c.sizes().toString(x.shape) + " with " +
                       c.sizes().toString(w.shape),
-                  {x.shape[1], w.shape[0], w.shape[1]});
+                  needed);
+  }
   if (groups <= 0 || w.shape[0] % groups != 0 || w.shape[1] > (1 << 30) ||
       groups > (1 << 30) || x.shape[1] != w.shape[1] * groups)
     return c.invalid(Twine(groups) + " groups for an image " +

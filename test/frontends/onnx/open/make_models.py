@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the models in this folder: GPT-2, BERT and LLaMA of one small layer whose batch and sequence are open.
+"""Makes the models in Inputs/: GPT-2, BERT and LLaMA of one small layer whose batch and sequence are open.
 
 Exported by both of PyTorch's ONNX exporters with dynamic axes, with two sets of inputs of different sizes and PyTorch's
 outputs for them. Needs what examples/requirements.txt says.
@@ -63,7 +63,7 @@ def main():
         sets = [inputs(1, 2, 8, slice(6, None), *names), inputs(2, 3, 5, slice(1, 3), *names)]
         axes = {name: {0: "batch", 1: "sequence"} for name in [*names, "logits"]}
         export_model.write(
-            FOLDER / make.__name__, module, sets, ["logits"], SEED,
+            FOLDER / "Inputs" / make.__name__, module, sets, ["logits"], SEED,
             script={"dynamic_axes": axes},
             dynamo={"dynamic_shapes": tuple({0: batch, 1: sequence} for _ in names)},
         )

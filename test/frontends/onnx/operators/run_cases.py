@@ -34,8 +34,17 @@ TYPES = {"f32": (1, "f", "<f4"), "u8": (2, "B", "|u1"), "i8": (3, "b", "|i1"), "
          "f16": (10, "e", "<f2"), "f64": (11, "d", "<f8"), "u32": (12, "I", "<u4"), "u64": (13, "Q", "<u8")}
 
 
-# Operators, or regular expressions on names of cases, whose results hang on a size itself.
-NEEDS_SIZES = []
+# Operators, or regular expressions on names of cases, whose import asks for sizes: those that a number of the model is
+# compared with, or that say how many nodes there would be; and operators that take no open sizes at all.
+NEEDS_SIZES = [
+    "Split", "DepthToSpace", "SpaceToDepth", "TopK", "OneHot", "BatchNormalization", "InstanceNormalization",
+    "GroupNormalization", "Attention", "RotaryEmbedding", "Conv", "MaxPool", "AveragePool", "LpPool",
+    r"reshape_(to_(6_4|2_m1|0_12|4_3_2|1_2_1_3_4)|allowzero|u\d+)", "squeeze_all", "slice_back.*", r"expand_u\d+",
+    "pad_(reflect|edge|cuts|wrap)", r"gathernd_(rows|u\d+)", "scatternd_elements", "dequantizelinear_blocked",
+    # none at all
+    "CenterCropPad", "Col2Im", "ConvTranspose", "DFT", "GRU", "GridSample", "LSTM", "RNN", "Resize", "ReverseSequence",
+    "STFT",
+]
 
 
 class Failure(Exception):

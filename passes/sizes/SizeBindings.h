@@ -1,12 +1,15 @@
-//===- SizeNames.h - Dimensions of one name are of one size -----*- C++ -*-===//
+//===- SizeBindings.h - What is said of arguments' sizes --------*- C++ -*-===//
 
-#ifndef DIST_PASSES_SIZES_SIZENAMES_H
-#define DIST_PASSES_SIZES_SIZENAMES_H
+#ifndef DIST_PASSES_SIZES_SIZEBINDINGS_H
+#define DIST_PASSES_SIZES_SIZEBINDINGS_H
 
 #include "passes/sizes/BindSizes.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::dist {
+
+/// The type of the whole tensor that an argument is, or is a part of.
+RankedTensorType getWholeType(FunctionOpInterface function, unsigned number);
 
 /// The names of an argument's dimensions (`dist.dimensions`); none if it has no
 /// such attribute.
@@ -20,4 +23,4 @@ findNamedSizes(FunctionOpInterface function, ArrayRef<SizeBinding> bindings);
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_SIZES_SIZENAMES_H
+#endif // DIST_PASSES_SIZES_SIZEBINDINGS_H
