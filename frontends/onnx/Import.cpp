@@ -54,6 +54,8 @@ private:
   llvm::Expected<Tensor *> read(const std::string &name, const Node &node);
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
                           const Tensor &tensor);
+  /// Whether no number of the file would be taken for an open size.
+  llvm::Error checkNumbers(llvm::StringRef name, const HostTensor &tensor);
   llvm::Error addOutputs();
   Value argumentOf(size_t parameter);
   Location locationOf(llvm::StringRef name, unsigned line);
@@ -173,6 +175,8 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
     return values.try_emplace(key, std::move(tensor)).first->second.get();
   }
   if (const HostTensor *constant = parameters.constant(name)) {
+    if (llvm::Error failure = checkNumbers(name, *constant))
+      return std::move(failure);
     auto tensor = std::make_unique<Tensor>();
     tensor->type = constant->getType();
     tensor->shape = Shape(constant->getShape());
@@ -212,6 +216,17 @@ llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
                "' is declared ", nameOf(info->type), " ", toString(said),
                ", but computed ", nameOf(tensor.type), " ",
                emitter.sizes.toString(tensor.shape), remedy);
+}
+
+llvm::Error Importer::checkNumbers(llvm::StringRef name,
+                                   const HostTensor &tensor) {
+  if (tensor.getType() == DType::I64)
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      if (isOpen(tensor.getInt(i)))
+        return error("'", name, "' has the number ",
+                     std::to_string(tensor.getInt(i)),
+                     ", by which this importer means an open size");
+  return llvm::Error::success();
 }
 
 llvm::Error Importer::convertNode(const Node &node) {
@@ -306,6 +321,9 @@ llvm::Error Importer::convertNode(const Node &node) {
     }
     if (llvm::Error failure = checkResult(node, name, tensor))
       return failure;
+    if (node.op == "Constant" && tensor.known)
+      if (llvm::Error failure = checkNumbers(name, *tensor.known))
+        return failure;
     values[name] = std::make_unique<Tensor>(std::move(tensor));
   }
   return llvm::Error::success();

@@ -8,6 +8,7 @@
 #include "passes/sizes/BindSizes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -317,11 +318,13 @@ LogicalResult Binder::visitAssert(cf::AssertOp check) {
 static bool isScalarCode(Operation *op) {
   if (isa<tensor::FromElementsOp>(op))
     return true;
+  if (auto number = dyn_cast<arith::SIToFPOp>(op))
+    return isa<FloatType>(number.getType());
   return op->getNumRegions() == 0 && op->getNumResults() > 0 &&
          (isa<tensor::DimOp>(op) ||
           llvm::none_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>)) &&
          llvm::all_of(op->getResultTypes(),
-                      llvm::IsaPred<IndexType, IntegerType, FloatType>);
+                      llvm::IsaPred<IndexType, IntegerType>);
 }
 
 /// What an op is now that its sizes are known: a cast says nothing any more,
