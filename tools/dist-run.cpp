@@ -27,6 +27,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -80,7 +81,7 @@ static cl::opt<int64_t> perturbedRuns(
     "perturbed-runs",
     cl::desc("How often the program to compare with is run with random "
              "rounding errors, to find what each element may differ by"),
-    cl::init(8), cl::cat(category));
+    cl::init(host::kPerturbedRuns), cl::cat(category));
 static cl::opt<bool> allowNonfinite(
     "allow-nonfinite",
     cl::desc("NaN equals NaN and an infinity itself; else a result that has "
@@ -113,6 +114,16 @@ namespace {
 /// What the comparisons of each result found, for the report.
 using Checks = std::vector<std::vector<host::Difference>>;
 
+/// What a program is compiled for: to be run; to be compared with; to be run
+/// with random rounding errors, which is slow enough for vectors to pay.
+enum class Form { Fast, Plain, Perturbed };
+
+/// The program to compare with, and what says how far rounding moves it.
+struct Reference {
+  host::Program plain;
+  std::optional<host::Program> perturbed;
+};
+
 struct Compiler {
   explicit Compiler(Stages &stages) : stages(stages) {
     DialectRegistry registry;
@@ -130,7 +141,8 @@ struct Compiler {
 
   /// Compiles into a temporary bundle and loads it; weights are found beside
   /// `file`. Throws host::Error.
-  host::Program compile(ModuleOp module, StringRef file, bool plain = false) {
+  host::Program compile(ModuleOp module, StringRef file,
+                        Form form = Form::Fast) {
     std::string weightsFile = weightsPath(module, file, common.weights);
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
@@ -150,11 +162,11 @@ struct Compiler {
     if (!options.target)
       throw host::Error("--backend " + backend + " needs that target");
     options.codegen.cpu = common.cpu;
-    options.plain = plain;
-    options.perturb = plain && !hasTolerance();
+    options.plain = form != Form::Fast;
+    options.perturb = form == Form::Perturbed;
     // Vectorizers are one thing less that both sides share, and most of the
     // time that plain loops take to compile.
-    if (plain)
+    if (form == Form::Plain)
       options.codegen.optLevel = 1;
     options.codegen.beginStage = [&](StringRef name,
                                      StringRef what) -> TimingScope & {
@@ -224,7 +236,7 @@ static std::vector<SizeBinding> findSizes(ModuleOp module) {
 }
 
 /// The program to compare with, on one rank.
-static host::Program compileReference(Compiler &compiler) {
+static Reference compileReference(Compiler &compiler) {
   std::string file = reference.empty() ? input : reference;
   if (isBundle(file))
     throw host::Error("--verify of a bundle needs the level-0 program: "
@@ -234,7 +246,13 @@ static host::Program compileReference(Compiler &compiler) {
       failed(
           distribute(*module, {"", {}, findSizes(*module)}, compiler.stages)))
     throw host::Error("no program to compare with");
-  return compiler.compile(*module, file, /*plain=*/true);
+  Reference result;
+  if (!hasTolerance()) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    result.perturbed = compiler.compile(*copy, file, Form::Perturbed);
+  }
+  result.plain = compiler.compile(*module, file, Form::Plain);
+  return result;
 }
 
 static host::Program prepareProgram(Compiler &compiler,
@@ -417,14 +435,16 @@ static bool run() {
 
   Checks checks(result.outputs.size());
   if (verifying()) {
-    host::Program single = compileReference(compiler);
+    Reference single = compileReference(compiler);
     stages.begin("reference", "running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    checkReference(program, result,
-                   host::runExpected(single, values, once,
-                                     hasTolerance() ? 0 : perturbedRuns),
-                   checks);
+    checkReference(
+        program, result,
+        host::runExpected(single.plain,
+                          single.perturbed ? &*single.perturbed : nullptr,
+                          values, once, perturbedRuns),
+        checks);
   }
   checkRecorded(program, result, checks);
   bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {

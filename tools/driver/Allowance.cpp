@@ -13,7 +13,7 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The largest of a few random distances, times this, is what other roundings
 /// keep within: docs/verify.md says how often they do not.
-static constexpr double kSafety = 8;
+static constexpr double kSafety = 16;
 /// What every element may differ by, in units of its type's epsilon.
 static constexpr double kEpsilons = 4;
 
@@ -79,29 +79,30 @@ static T *findSymbol(const Program &program, llvm::StringRef name) {
   return static_cast<T *>(address);
 }
 
-Expected dist::runExpected(const Program &program, const Inputs &inputs,
-                           const RunOptions &options, int64_t perturbedRuns) {
+Expected dist::runExpected(const Program &program, const Program *perturbed,
+                           const Inputs &inputs, const RunOptions &options,
+                           int64_t runs) {
   Expected expected;
   expected.results = launch(program, inputs, options);
-  if (perturbedRuns == 0)
+  if (!perturbed)
     return expected;
   auto *counter =
-      findSymbol<int64_t>(program, mlir::dist::kPerturbationCounter);
+      findSymbol<int64_t>(*perturbed, mlir::dist::kPerturbationCounter);
   auto *amplitude =
-      findSymbol<double>(program, mlir::dist::kPerturbationAmplitude);
+      findSymbol<double>(*perturbed, mlir::dist::kPerturbationAmplitude);
   for (const RunResult::Output &output : expected.results.outputs)
     expected.spreads.push_back(
         {output.tensor.dtype, std::vector<double>(output.tensor.count())});
   *amplitude = 1;
-  for (int64_t run = 0; run < perturbedRuns; ++run) {
+  for (int64_t run = 0; run < runs; ++run) {
     // Far from what other runs count to.
     *counter = (run + 1) << 40;
-    RunResult perturbed = launch(program, inputs, options);
-    for (size_t i = 0; i < perturbed.outputs.size(); ++i) {
+    RunResult moved = launch(*perturbed, inputs, options);
+    for (size_t i = 0; i < moved.outputs.size(); ++i) {
       const Tensor &own = expected.results.outputs[i].tensor;
       (isFloat(own.dtype) ? widen<double>
                           : widen<int64_t>)(expected.spreads[i].distances, own,
-                                            perturbed.outputs[i].tensor);
+                                            moved.outputs[i].tensor);
     }
   }
   *amplitude = 0;

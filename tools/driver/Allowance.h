@@ -17,6 +17,10 @@
 
 namespace dist {
 
+/// How often a program is run with random rounding errors, unless said
+/// otherwise.
+inline constexpr int64_t kPerturbedRuns = 5;
+
 /// Of one result.
 struct Spread {
   dist_dtype dtype = DIST_F32;
@@ -37,11 +41,13 @@ struct Expected {
   std::vector<Spread> spreads; // of each result; empty without perturbed runs
 };
 
-/// Runs a program of one rank as it is, and then `perturbedRuns` times with
-/// random rounding errors. These are the same on every call. Throws Error, also
-/// for a program that cannot be perturbed.
-Expected runExpected(const Program &program, const Inputs &inputs,
-                     const RunOptions &options, int64_t perturbedRuns);
+/// Runs a program of one rank as it is; and where it is there, `perturbed`, the
+/// same program compiled to be perturbed (LowerOptions), `runs` times with
+/// random rounding errors. These are the same on every call. The two may be
+/// one. Throws Error.
+Expected runExpected(const Program &program, const Program *perturbed,
+                     const Inputs &inputs, const RunOptions &options,
+                     int64_t runs);
 
 } // namespace dist
 

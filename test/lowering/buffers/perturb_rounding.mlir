@@ -17,8 +17,7 @@
 // CHECK: arith.select %{{.*}} : f64
 // CHECK: arith.truncf %{{.*}} : f64 to f32
 
-// The program on one rank is the same as without, bit by bit; the quotients of
-// all types but f64 are rounded from a wider one.
+// Rounding decides nothing of single operations, and the last digits of a sum.
 // SAME: max: equal to the program on one rank (largest difference 0)
 // SAME: sum: equal to the program on one rank (largest difference 0)
 // SAME: half: equal to the program on one rank (largest difference 0)

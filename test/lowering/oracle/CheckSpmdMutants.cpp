@@ -29,8 +29,6 @@ using namespace mlir::dist;
 using namespace mlir::dist::test;
 namespace host = ::dist;
 
-/// As dist-run's --perturbed-runs.
-static constexpr int64_t kPerturbedRuns = 8;
 /// Between seeds of inputs: each has another kind of garbage.
 static constexpr uint64_t kStep = 1001;
 
@@ -130,7 +128,7 @@ host::Expected Reference::run(ArrayRef<Tensor> arguments) {
   host::Inputs inputs;
   for (auto [number, argument] : llvm::enumerate(arguments))
     inputs["argument" + std::to_string(number)] = toHost(argument);
-  return host::runExpected(program, inputs, {}, kPerturbedRuns);
+  return host::runExpected(program, &program, inputs, {}, host::kPerturbedRuns);
 }
 
 Comparison::Comparison(ModuleOp spmd, std::unique_ptr<Reference> reference)

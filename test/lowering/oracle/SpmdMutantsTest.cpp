@@ -39,7 +39,7 @@ static void report(const SpmdCounts &counts) {
 
 TEST(SpmdMutants, OfRandomProgramsAreCaught) {
   uint64_t first = fromEnvironment("DIST_SPMD_MUTANT_SEED", 7'000'000);
-  size_t programs = fromEnvironment("DIST_SPMD_MUTANT_PROGRAMS", 24);
+  size_t programs = fromEnvironment("DIST_SPMD_MUTANT_PROGRAMS", 60);
   auto make = [&](size_t i) {
     FuzzCase made = makeCase(first + i);
     made.options.run = checkRandomSpmdMutants;
@@ -68,7 +68,7 @@ TEST(SpmdMutants, OfRandomProgramsAreCaught) {
 }
 
 TEST(SpmdMutants, OfExamplesAreCaught) {
-  uint64_t mutants = fromEnvironment("DIST_SPMD_MUTANT_EXAMPLES", 2);
+  uint64_t mutants = fromEnvironment("DIST_SPMD_MUTANT_EXAMPLES", 4);
   bool isShort = !std::getenv("DIST_SPMD_MUTANT_EXAMPLES");
   SpmdCounts counts;
   unsigned programs = 0;
