@@ -68,7 +68,7 @@ void mlir::dist::frontend::writeSafetensors(raw_ostream &os,
                                             ArrayRef<Parameter> parameters) {
   std::vector<host::SafetensorsEntry> entries;
   for (const Parameter &parameter : parameters) {
-    ArrayRef<int64_t> shape = parameter.getShape();
+    frontend::Shape shape = parameter.getShape();
     entries.push_back({parameter.name, toRuntime(parameter.getType()),
                        host::Shape(shape.begin(), shape.end())});
   }
