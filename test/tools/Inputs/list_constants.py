@@ -12,7 +12,9 @@ for number, argument in enumerate(manifest["arguments"]):
 if manifest["constants"]:
     raw = (folder / manifest["constants"]).read_bytes()
     length = struct.unpack("<Q", raw[:8])[0]
-    for name, entry in sorted(json.loads(raw[8 : 8 + length]).items()):
+    header = json.loads(raw[8 : 8 + length])
+    header.pop("__metadata__", None)
+    for name, entry in sorted(header.items()):
         print(f'{manifest["constants"]}: {name} {entry["dtype"]} {entry["shape"]} at {entry["data_offsets"]}')
     print(f"{len(raw) - 8 - length} bytes of data")
 print("files:", *sorted(path.name for path in folder.iterdir()))
