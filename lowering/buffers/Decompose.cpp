@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Contraction.h"
 #include "lowering/buffers/DecomposeIndexed.h"
 #include "lowering/buffers/Passes.h"
@@ -153,6 +154,9 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     });
     if (calls.wasInterrupted())
       return signalPassFailure();
+    // Only what is made here says that it has been checked.
+    getOperation().walk(
+        [](Operation *op) { op->removeDiscardableAttr(kGuardedAttr); });
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);

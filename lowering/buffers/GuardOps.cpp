@@ -9,12 +9,15 @@
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTGUARDOPS
@@ -44,6 +47,21 @@ private:
               /*isSigned=*/true));
   }
 
+  /// The induction variable of a loop whose last step does not overflow.
+  static ConstantIntRanges findInduction(scf::ForOp loop,
+                                         ConstantIntRanges any) {
+    std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound());
+    std::optional<int64_t> to = getConstantIntValue(loop.getUpperBound());
+    std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    unsigned width = any.umin().getBitWidth();
+    int64_t extent, end;
+    if (!from || !to || !step || *step < 1 || loop.getUnsignedCmp() ||
+        llvm::SubOverflow(*to, *from, extent) ||
+        llvm::AddOverflow(*to, *step - 1, end) || !llvm::isIntN(width, end))
+      return any;
+    return fromExtent(loop.getInductionVar(), *from, extent);
+  }
+
   ConstantIntRanges find(Value value, unsigned depth) {
     auto known = ranges.find(value);
     if (known != ranges.end())
@@ -62,9 +80,7 @@ private:
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       if (!loop || argument != loop.getInductionVar())
         return any;
-      std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound());
-      std::optional<int64_t> to = getConstantIntValue(loop.getUpperBound());
-      return from && to ? fromExtent(value, *from, *to - *from) : any;
+      return findInduction(loop, any);
     }
     Operation *op = value.getDefiningOp();
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
@@ -72,8 +88,9 @@ private:
       int64_t extent = parent.getStaticLoopRanges()[index.getDim()];
       return ShapedType::isDynamic(extent) ? any : fromExtent(value, 0, extent);
     }
-    if (auto size = op->getAttrOfType<IntegerAttr>(rt::kGroupSizeAttr))
-      return fromExtent(value, 0, size.getInt());
+    if (isa<rt::CommIndexOp>(op))
+      if (auto size = op->getAttrOfType<IntegerAttr>(rt::kGroupSizeAttr))
+        return fromExtent(value, 0, size.getInt());
     auto inferring = dyn_cast<InferIntRangeInterface>(op);
     if (!inferring)
       return any;
@@ -102,9 +119,11 @@ public:
 
   void visit(Operation *op) {
     if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp,
-            arith::CeilDivSIOp>(op))
+            arith::CeilDivSIOp, index::DivSOp, index::RemSOp,
+            index::FloorDivSOp, index::CeilDivSOp>(op))
       return guardDivisor(op, /*isSigned=*/true);
-    if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
+    if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, index::DivUOp,
+            index::RemUOp, index::CeilDivUOp>(op))
       return guardDivisor(op, /*isSigned=*/false);
     if (auto power = dyn_cast<math::IPowIOp>(op))
       return guardPower(power);
@@ -115,12 +134,28 @@ public:
       return guardIndices(op, insert.getDest().getType(),
                           insert.getIndicesMutable());
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-      return guardOffsets(slice, slice.getSourceType());
+      return guardOffsets(slice, slice.getOffsetsMutable(),
+                          slice.getSourceType());
     if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
-      return guardOffsets(slice, slice.getDestType());
+      return guardOffsets(slice, slice.getOffsetsMutable(),
+                          slice.getDestType());
+    if (auto slice = dyn_cast<tensor::ParallelInsertSliceOp>(op))
+      return guardOffsets(slice, slice.getOffsetsMutable(),
+                          slice.getDestType());
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return guardStep(loop);
   }
 
+  bool failed() const { return hasFailed; }
+
 private:
+  /// Before `op`, or before the region of those that may stand nowhere else.
+  void setInsertionPoint(Operation *op) {
+    if (auto parallel = op->getParentOfType<scf::InParallelOp>())
+      op = parallel;
+    builder.setInsertionPoint(op);
+  }
+
   Value getStatus() {
     if (!status)
       status = createStatus(builder, function);
@@ -132,7 +167,7 @@ private:
              const Twine &message, Value judged = {}) {
     Location loc = op->getLoc();
     Value words = getStatus();
-    builder.setInsertionPoint(op);
+    setInsertionPoint(op);
     createFailIf(builder, loc, bad, words,
                  (describePlace(loc) + ": " + message).str(), judged);
     Value number = arith::ConstantOp::create(
@@ -174,30 +209,42 @@ private:
       }
     }
     if (range.umin().isZero()) {
-      builder.setInsertionPoint(op);
+      setInsertionPoint(op);
       Value bad = compare(loc, arith::CmpIPredicate::eq, divisor.get(),
                           APInt::getZero(width));
       guard(op, divisor, bad, 1, name + " divides by zero");
     }
   }
 
-  /// 0 to a negative power divides by zero.
+  /// 0 to a negative power divides by zero. (Powers that are not constant are
+  /// not compiled.)
   void guardPower(math::IPowIOp op) {
-    if (!op.getType().isIntOrIndex())
+    IntegerAttr exponent;
+    if (!op.getType().isIntOrIndex() ||
+        !matchPattern(op.getRhs(), m_Constant(&exponent)) ||
+        !exponent.getValue().isNegative())
       return;
     ConstantIntRanges base = ranges.of(op.getLhs());
-    ConstantIntRanges exponent = ranges.of(op.getRhs());
-    if (!base.umin().isZero() || exponent.smin().isNonNegative())
+    if (!base.umin().isZero())
       return;
-    Location loc = op.getLoc();
-    APInt zero = APInt::getZero(base.umin().getBitWidth());
-    builder.setInsertionPoint(op);
-    Value isZero = compare(loc, arith::CmpIPredicate::eq, op.getLhs(), zero);
-    Value isNegative =
-        compare(loc, arith::CmpIPredicate::slt, op.getRhs(), zero);
-    Value bad = arith::AndIOp::create(builder, loc, isZero, isNegative);
-    guard(op, op.getRhsMutable(), bad, 1,
+    setInsertionPoint(op);
+    Value bad = compare(op.getLoc(), arith::CmpIPredicate::eq, op.getLhs(),
+                        APInt::getZero(base.umin().getBitWidth()));
+    guard(op, op.getLhsMutable(), bad, 1,
           "math.ipowi raises zero to a negative power");
+  }
+
+  /// A loop that does not go on does not end.
+  void guardStep(scf::ForOp loop) {
+    OpOperand &step = loop.getStepMutable();
+    ConstantIntRanges range = ranges.of(step.get());
+    if (range.smin().isStrictlyPositive())
+      return;
+    setInsertionPoint(loop);
+    Value bad = compare(loop.getLoc(), arith::CmpIPredicate::slt, step.get(),
+                        APInt(range.smin().getBitWidth(), 1));
+    guard(loop, step, bad, 1, "the step of scf.for is not positive",
+          step.get());
   }
 
   void guardIndices(Operation *op, RankedTensorType type,
@@ -225,20 +272,31 @@ private:
 
   /// A slice at a computed place lies within the tensor.
   void guardOffsets(OffsetSizeAndStrideOpInterface slice,
-                    RankedTensorType type) {
+                    MutableOperandRange offsets, RankedTensorType type) {
+    unsigned next = 0;
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
       int64_t size = slice.getStaticSizes()[dim];
       int64_t stride = slice.getStaticStrides()[dim];
-      if (!slice.isDynamicOffset(dim) || type.isDynamicDim(dim) || size == 0 ||
-          ShapedType::isDynamic(size) || ShapedType::isDynamic(stride))
+      if (!slice.isDynamicOffset(dim))
         continue;
-      OpOperand &offset =
-          slice->getOpOperand(slice.getIndexOfDynamicOffset(dim));
-      // Offsets below this are in range.
-      int64_t end = type.getDimSize(dim) - (size - 1) * stride;
-      if (end < 1 || ranges.of(offset.get()).umax().ult(end))
+      // (The interface's own number is wrong for parallel insertions.)
+      OpOperand &offset = offsets[next++];
+      if (type.isDynamicDim(dim) || size == 0 || ShapedType::isDynamic(size) ||
+          ShapedType::isDynamic(stride))
         continue;
-      builder.setInsertionPoint(slice);
+      // Offsets below `end` are in range.
+      int64_t reach, end;
+      if (stride < 1 || llvm::MulOverflow(size - 1, stride, reach) ||
+          llvm::SubOverflow(type.getDimSize(dim), reach, end) || end < 1) {
+        slice->emitOpError("of ")
+            << size << " elements with stride " << stride << " in dimension "
+            << dim << " of " << type.getDimSize(dim) << " is in range nowhere";
+        hasFailed = true;
+        continue;
+      }
+      if (ranges.of(offset.get()).umax().ult(end))
+        continue;
+      setInsertionPoint(slice);
       Value bad = compare(slice->getLoc(), arith::CmpIPredicate::uge,
                           offset.get(), APInt(64, end));
       guard(slice, offset, bad, 0,
@@ -254,15 +312,57 @@ private:
   OpBuilder builder;
   Ranges ranges;
   Value status;
+  bool hasFailed = false;
 };
+
+/// What a failed check has made wrong may keep a loop from its end: loops that
+/// run as long as their data say begin with a look at the checks, where that
+/// can be (kernels call nothing).
+void createChecksOfLoops(func::FuncOp function) {
+  bool anyCheck = false;
+  SmallVector<LoopLikeOpInterface> loops;
+  function.walk([&](Operation *op) {
+    anyCheck |= isa<rt::FailOp>(op);
+    if (op->getParentOfType<linalg::LinalgOp>())
+      return;
+    auto isKnown = [](Value value) {
+      return getConstantIntValue(value).has_value();
+    };
+    if (isa<scf::WhileOp>(op))
+      loops.push_back(cast<LoopLikeOpInterface>(op));
+    else if (auto loop = dyn_cast<scf::ForOp>(op);
+             loop &&
+             !(isKnown(loop.getLowerBound()) && isKnown(loop.getUpperBound()) &&
+               isKnown(loop.getStep())))
+      loops.push_back(loop);
+  });
+  if (!anyCheck)
+    return;
+  for (LoopLikeOpInterface loop : loops) {
+    OpBuilder builder(loop);
+    if (auto open = dyn_cast<scf::WhileOp>(loop.getOperation()))
+      builder.setInsertionPointToStart(open.getBeforeBody());
+    rt::CheckOp::create(builder, loop.getLoc());
+  }
+}
 
 struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    getOperation().walk([&](Operation *op) {
+      ops.push_back(op);
+      // LLVM would drop a check of what is said never to happen.
+      if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+        op->setAttr(flags.getIntegerOverflowAttrName(),
+                    arith::IntegerOverflowFlagsAttr::get(
+                        &getContext(), arith::IntegerOverflowFlags::none));
+    });
     Guard guard(getOperation());
     for (Operation *op : ops)
       guard.visit(op);
+    if (guard.failed())
+      return signalPassFailure();
+    createChecksOfLoops(getOperation());
   }
 };
 

