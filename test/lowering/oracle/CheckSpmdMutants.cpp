@@ -225,7 +225,7 @@ private:
   Sample &getSample(size_t number);
   const host::Expected &getExpected(size_t number);
   SpmdFate judge(ModuleOp mutant);
-  bool isRounding(ModuleOp mutant, size_t number);
+  SpmdFate judgeInF64(ModuleOp mutant, size_t number);
 
   SpmdSubject subject;
   std::unique_ptr<Comparison> comparison, inF64;
@@ -255,9 +255,9 @@ const host::Expected &Trial::getExpected(size_t number) {
   return *sample.expected;
 }
 
-/// Whether the difference on one input is one of rounding: then it is as small
-/// as f64's roundings where all is computed in f64.
-bool Trial::isRounding(ModuleOp mutant, size_t number) {
+/// Of a difference that rounding could make: one of rounding is as small as
+/// f64's roundings where all is computed in f64.
+SpmdFate Trial::judgeInF64(ModuleOp mutant, size_t number) {
   auto widen = [](const std::vector<Tensor> &arguments) {
     std::vector<Tensor> out;
     for (const Tensor &argument : arguments) {
@@ -276,22 +276,26 @@ bool Trial::isRounding(ModuleOp mutant, size_t number) {
     OwningOpRef<ModuleOp> reference = subject.reference.clone(),
                           spmd = subject.spmd.clone();
     if (failed(toF64(*reference)) || failed(toF64(*spmd)))
-      return false;
+      return SpmdFate::Missed;
     auto compiled = Reference::make(*reference);
     if (!compiled)
-      return false;
+      return SpmdFate::Missed;
     inF64 = std::make_unique<Comparison>(*spmd, std::move(compiled));
   }
   OwningOpRef<ModuleOp> wide = mutant.clone();
   if (failed(toF64(*wide)))
-    return false;
+    return SpmdFate::Missed;
   std::vector<Tensor> arguments = widen(getSample(number).arguments);
   auto held = inF64->run(*wide, arguments, subject.seed + kStep * number);
-  return succeeded(held) &&
-         inF64->agrees(*held, inF64->getReference().run(arguments));
+  if (failed(held))
+    return SpmdFate::Missed;
+  return inF64->agrees(*held, inF64->getReference().run(arguments))
+             ? SpmdFate::Rounding
+             : SpmdFate::CaughtInF64;
 }
 
 SpmdFate Trial::judge(ModuleOp mutant) {
+  std::optional<SpmdFate> inF64;
   for (size_t number = 0; number < subject.inputs; ++number) {
     Sample &sample = getSample(number);
     auto held = comparison->run(mutant, sample.arguments,
@@ -302,8 +306,12 @@ SpmdFate Trial::judge(ModuleOp mutant) {
       continue;
     if (!comparison->agrees(*held, getExpected(number)))
       return SpmdFate::Caught;
-    return isRounding(mutant, number) ? SpmdFate::Rounding : SpmdFate::Missed;
+    // Others may tell more.
+    if (!inF64)
+      inF64 = judgeInF64(mutant, number);
   }
+  if (inF64)
+    return *inF64;
   // Last, for it takes longest.
   if (text.empty())
     text = simplify(subject.spmd);

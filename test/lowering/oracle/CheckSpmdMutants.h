@@ -30,12 +30,15 @@ enum class SpmdFate {
   SameProgram,
   SameResults,
   Rounding,
+  /// It differs by less than roundings of its own type, but --verify=f64 says
+  /// so: where a function saturates, for example.
+  CaughtInF64,
   /// It computes other numbers, and the comparison does not say so.
   Missed
 };
 inline constexpr const char *kSpmdFates[] = {
-    "none",         "caught",   "fails", "same program",
-    "same results", "rounding", "missed"};
+    "none",         "caught",   "fails",         "same program",
+    "same results", "rounding", "caught in f64", "missed"};
 
 /// Number of mutants by kind and fate.
 using SpmdCounts = std::map<std::pair<std::string, SpmdFate>, unsigned>;
