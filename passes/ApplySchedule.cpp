@@ -31,7 +31,11 @@ struct DistApplySchedulePass
     if (failed(found) ||
         failed(applySchedule(getOperation(), *found,
                              report ? &llvm::errs() : nullptr)))
-      signalPassFailure();
+      return signalPassFailure();
+    // The others were alternatives: nobody is to apply one on top.
+    for (ScheduleOp other :
+         llvm::make_early_inc_range(getOperation().getOps<ScheduleOp>()))
+      other.erase();
   }
 };
 } // namespace

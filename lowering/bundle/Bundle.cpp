@@ -125,14 +125,21 @@ static LogicalResult checkNames(func::FuncOp function,
                                 StringRef what) {
   llvm::StringMap<size_t> seen;
   for (auto [number, desc] : llvm::enumerate(descs)) {
-    // Parameters of one name are one tensor of the weights file.
-    if (desc.kind == host::TensorDesc::Parameter)
-      continue;
+    if (desc.name.empty())
+      return function.emitError()
+             << what << " #" << number << " has an empty name";
     auto [known, isNew] = seen.try_emplace(desc.name, number);
-    if (!isNew)
+    // Parameters of one name are one tensor of the weights file.
+    auto isSame = [&](const host::TensorDesc &other) {
+      return desc.kind == host::TensorDesc::Parameter &&
+             other.kind == desc.kind && other.globalShape == desc.globalShape &&
+             other.dtype == desc.dtype;
+    };
+    if (!isNew && !isSame(descs[known->second]))
       return function.emitError()
              << what << " #" << known->second << " and #" << number
-             << " have the same name, '" << desc.name << "'; give each its own";
+             << " have the same name, '" << desc.name
+             << "', and are not the same parameter; give each its own";
   }
   return success();
 }
