@@ -46,10 +46,11 @@ int64_t stored(dist_dtype dtype, int64_t v) {
 
 int64_t apply(dist_dtype dtype, dist_op op, int64_t a, int64_t b) {
   switch (op) {
+  // They wrap.
   case DIST_SUM:
-    return stored(dtype, a + b);
+    return stored(dtype, static_cast<int64_t>(uint64_t(a) + uint64_t(b)));
   case DIST_PROD:
-    return stored(dtype, a * b);
+    return stored(dtype, static_cast<int64_t>(uint64_t(a) * uint64_t(b)));
   case DIST_MAX:
   case DIST_MIN: {
     // A u64 is kept as the i64 of equal bits.
