@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
@@ -271,7 +272,7 @@ static LogicalResult checkSizes(func::FuncOp function) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
       return false;
-    int64_t bytes = rt::getElementBytes(tensor.getElementType());
+    int64_t bytes = getElementBytes(tensor.getElementType());
     for (int64_t size : tensor.getShape())
       if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
         return !llvm::is_contained(tensor.getShape(), 0);

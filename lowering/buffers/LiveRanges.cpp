@@ -1,7 +1,7 @@
 //===- LiveRanges.cpp - When buffers are in use ---------------------------===//
 
 #include "lowering/buffers/LiveRanges.h"
-#include "lowering/rt/Rt.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/RegionGraphTraits.h"
 #include "llvm/ADT/SCCIterator.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 int64_t mlir::dist::getSizeInBytes(MemRefType type) {
-  return type.getNumElements() * rt::getElementBytes(type.getElementType());
+  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 bool LiveRanges::Span::include(const Span &other) {

@@ -1,8 +1,8 @@
 //===- LoopNest.cpp - Loops over flat buffers -----------------------------===//
 
 #include "lowering/kernels/LoopNest.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/Reductions.h"
-#include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -108,7 +108,7 @@ static FailureOr<Access> buildAccess(Operation *op, unsigned operand,
   access.map = map;
   Type element =
       cast<MemRefType>(op->getOperand(operand).getType()).getElementType();
-  access.elementBytes = rt::getElementBytes(element);
+  access.elementBytes = getElementBytes(element);
   int64_t constant = access.buffer.offset;
   computeStrides(access, numLoops);
   if (!access.linear)

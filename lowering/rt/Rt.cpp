@@ -1,6 +1,7 @@
 //===- Rt.cpp - The dialect of runtime calls ------------------------------===//
 
 #include "lowering/rt/Rt.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -92,21 +93,13 @@ StringRef mlir::rt::getDtypeName(Type elementType) {
   return lookupDtype(elementType).name;
 }
 
-int64_t mlir::rt::getElementBytes(Type elementType) {
-  if (auto complex = dyn_cast<ComplexType>(elementType))
-    return 2 * getElementBytes(complex.getElementType());
-  return elementType.isIndex() ? 8
-                               : llvm::PowerOf2Ceil(llvm::divideCeil(
-                                     elementType.getIntOrFloatBitWidth(), 8));
-}
-
 FailureOr<int32_t> mlir::rt::getStorageDtype(Type elementType) {
   if (FailureOr<int32_t> dtype = getDtype(elementType); succeeded(dtype))
     return dtype;
   if (!elementType.isIntOrFloat())
     return failure();
   return getDtype(IntegerType::get(elementType.getContext(),
-                                   8 * getElementBytes(elementType)));
+                                   8 * dist::getElementBytes(elementType)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,9 +63,6 @@ inline constexpr int32_t kMaxEvent = 4095;
 /// Teaches one-shot bufferization the dialect's ops.
 void registerBufferizationModels(DialectRegistry &registry);
 
-/// Bytes that an element takes in memory; an integer of an odd size takes what
-/// is round.
-int64_t getElementBytes(Type elementType);
 /// Element type as runtime.h's dist_dtype; fails for types it lacks.
 FailureOr<int32_t> getDtype(Type elementType);
 /// Its name in a manifest, "" for types the runtime lacks.

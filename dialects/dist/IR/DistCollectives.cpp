@@ -27,7 +27,11 @@ static FailureOr<int64_t> verifyGroup(Operation *op, ArrayAttr axes,
 int64_t mlir::dist::getElementBytes(Type element) {
   if (auto complex = dyn_cast<ComplexType>(element))
     return 2 * getElementBytes(complex.getElementType());
-  return element.isIntOrFloat() ? (element.getIntOrFloatBitWidth() + 7) / 8 : 8;
+  if (!element.isIntOrFloat())
+    return 8;
+  // An integer of an odd size takes what is round.
+  return llvm::PowerOf2Ceil(
+      llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
 }
 
 int64_t mlir::dist::getTensorBytes(Type type) {

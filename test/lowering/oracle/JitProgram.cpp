@@ -2,6 +2,7 @@
 
 #include "test/lowering/oracle/JitProgram.h"
 #include "ThreadsBackend.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dist/Tensor.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/cpu/CpuTarget.h"
@@ -71,7 +72,7 @@ struct RankMemory {
 } // namespace
 
 static void store(Type type, Scalar value, unsigned char *to) {
-  int64_t size = rt::getElementBytes(type);
+  int64_t size = getElementBytes(type);
   if (auto number = dyn_cast<FloatType>(type)) {
     APFloat converted(value.f);
     bool lost;
@@ -87,7 +88,7 @@ static void store(Type type, Scalar value, unsigned char *to) {
 
 static Scalar load(Type type, const unsigned char *from) {
   int64_t bits = 0;
-  memcpy(&bits, from, rt::getElementBytes(type));
+  memcpy(&bits, from, getElementBytes(type));
   Scalar out;
   if (auto number = dyn_cast<FloatType>(type)) {
     APFloat value(number.getFloatSemantics(),
@@ -102,12 +103,12 @@ static Scalar load(Type type, const unsigned char *from) {
 }
 
 static int64_t getBytes(Type elementType, int64_t count) {
-  return rt::getElementBytes(elementType) * count;
+  return getElementBytes(elementType) * count;
 }
 
 static Buffer toBuffer(const Tensor &tensor) {
   Type type = tensor.getElementType();
-  int64_t step = rt::getElementBytes(type);
+  int64_t step = getElementBytes(type);
   Buffer out(getBytes(type, tensor.getNumElements()), 0);
   for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
     store(type, tensor.read()[i], out.data() + i * step);
