@@ -15,7 +15,7 @@
 // TABLE-EMPTY:
 // TABLE-NEXT: (1) s.mlir:4: dist.shard "h.*.proj" row over "tp": for linalg.contract (h.*.proj)
 // TABLE-NEXT: (2) s.mlir:9
-// TABLE-NEXT: (3) {{.*}}dist-report.mlir:[[#]]:[[#]]
+// TABLE-NEXT: (3) {{.*}}report.mlir:[[#]]:[[#]]
 // TABLE-EMPTY:
 // TABLE-NEXT: in all times sent by a rank
 // TABLE-NEXT: all_reduce 4 48.0 KiB
