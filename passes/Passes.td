@@ -249,7 +249,8 @@ def BindSizesPass : Pass<"dist-bind-sizes", "ModuleOp"> {
   }];
   let options = [
     ListOption<"sizes", "sizes", "std::string",
-               "ARGUMENT[DIM]=SIZE; arguments without a name are arg0, arg1, …">,
+               "ARGUMENT[DIM]=SIZE, or NAME=SIZE of the dimensions of that name; "
+               "arguments without a name are arg0, arg1, …">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect"];
 }

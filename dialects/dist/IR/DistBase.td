@@ -35,7 +35,9 @@ def Dist_Dialect : Dialect {
     |---|---|---|
     | module | `dist.weights` | string: file with the parameters' data |
     | function argument | `dist.parameter`, `dist.input` | string: name in the model |
+    | function argument | `dist.dimensions` | array of strings: names of its dimensions, empty where there is none; those of one name are of one size, of at least 1 |
     | function result | `dist.output` | string: name in the model |
+    | argument, result | `dist.unsigned` | unit: its integers are unsigned in files and for the user |
     | argument, result | `dist.sharding` | `#dist.sharding`: its placement |
     | argument, result | `dist.global_type` | type of the whole tensor (level 3) |
     | op | `dist.scope` | string: path of the module it came from |
