@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -98,9 +100,18 @@ TemporaryPath::~TemporaryPath() {
 }
 
 std::string TemporaryPath::beside(const std::string &path) {
-  static std::atomic<unsigned> count{0};
-  return path + ".tmp-" + std::to_string(getpid()) + "-" +
-         std::to_string(count++);
+  // Numbers of processes come again, and a process that was killed leaves what
+  // it had made: the random part keeps names apart.
+  static std::atomic<uint64_t> count{0};
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+    random = static_cast<uint64_t>(
+        std::chrono::system_clock::now().time_since_epoch().count());
+  char suffix[64];
+  std::snprintf(
+      suffix, sizeof suffix, ".tmp-%d-%012llx", getpid(),
+      static_cast<unsigned long long>((random + count++) & 0xffffffffffff));
+  return path + suffix;
 }
 
 //===----------------------------------------------------------------------===//

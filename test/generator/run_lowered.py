@@ -72,17 +72,20 @@ def check(module):
         path = os.path.join(folder, "case.mlir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(module)
+        # Random programs divide by zero and take logarithms of it: what is infinite must be so on both sides.
+        run = subprocess.Popen([RUN, path, "--verify=f64", "--allow-nonfinite", *inputs_of(module, folder)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            # Random programs divide by zero and take logarithms of it: what is infinite must be so on both sides.
-            run = subprocess.run([RUN, path, "--verify=f64", "--allow-nonfinite", *inputs_of(module, folder)],
-                                 capture_output=True, text=True, timeout=SECONDS, check=False)
+            _, errors = run.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
+            run.terminate()  # which removes its temporary folder
+            run.communicate()
             return f"hangs: more than {SECONDS} s"
     if run.returncode == 0:
         return None
-    if run.returncode == 1 and "could not be partitioned" in run.stderr and re.search(r'case\.mlir"?:', run.stderr):
+    if run.returncode == 1 and "could not be partitioned" in errors and re.search(r'case\.mlir"?:', errors):
         return "refused"
-    lines = [line for line in run.stderr.splitlines() if "error" in line] or run.stderr.splitlines()[-3:]
+    lines = [line for line in errors.splitlines() if "error" in line] or errors.splitlines()[-3:]
     return f"status {run.returncode}: " + " | ".join(lines[:3])
 
 

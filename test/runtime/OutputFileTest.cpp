@@ -7,6 +7,8 @@
 #include "test/runtime/Bundles.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace dist;
 using namespace dist::test;
@@ -116,6 +118,26 @@ TEST(TemporaryPath, GoesWithAllThatIsInIt) {
     EXPECT_EQ(countFiles(folder), 1);
   }
   EXPECT_EQ(countFiles(folder), 0);
+}
+
+TEST(TemporaryPath, IsNotThatOfAnEarlierProcessOfTheSameNumber) {
+  // What follows the number of the process, from two that have counted alike.
+  auto getSuffix = [] {
+    std::string name = TemporaryPath::beside("x");
+    return name.substr(name.find_last_of('-'));
+  };
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    std::string name = getSuffix();
+    _exit(::write(ends[1], name.data(), name.size()) < 0);
+  }
+  std::string mine = getSuffix();
+  char theirs[64] = {};
+  ASSERT_GT(read(ends[0], theirs, sizeof theirs - 1), 0);
+  waitpid(child, nullptr, 0);
+  EXPECT_NE(mine, theirs);
 }
 
 TEST(Inputs, ThatAreNoFilesAreRefusedAtOnce) {
