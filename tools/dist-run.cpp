@@ -430,6 +430,8 @@ static bool run() {
   host::Inputs values = readValues(compiler, program, random);
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
+  if (!result.isRoot)
+    return true;
   if (!output.empty())
     host::writeOutputs(output, result);
 

@@ -5,9 +5,7 @@
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -15,15 +13,6 @@ using namespace mlir::dist;
 std::string mlir::dist::describePlace(Location loc) {
   std::string place = describeLocation(loc);
   return place.empty() ? "unknown location" : place;
-}
-
-std::string mlir::dist::printExtents(ArrayRef<int64_t> extents) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << "[";
-  llvm::interleaveComma(extents, out);
-  out << "]";
-  return text;
 }
 
 Value mlir::dist::createStatus(OpBuilder &builder, func::FuncOp function) {
@@ -42,14 +31,4 @@ void mlir::dist::createFailIf(OpBuilder &builder, Location loc, Value bad,
     rt::FailOp::create(then, at, status, message, judged);
     scf::YieldOp::create(then, at);
   });
-}
-
-void mlir::dist::createCheckInLoop(OpBuilder &builder, Operation *op) {
-  while (Operation *parent = op->getParentOfType<linalg::LinalgOp>())
-    op = parent;
-  if (!op->getParentOfType<scf::WhileOp>())
-    return;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfter(op);
-  rt::CheckOp::create(builder, op->getLoc());
 }

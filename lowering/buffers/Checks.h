@@ -19,9 +19,6 @@ inline constexpr llvm::StringLiteral kGuardedAttr = "rt.guarded";
 /// Where `loc` is in the model's source, for a message.
 std::string describePlace(Location loc);
 
-/// "[4, 5]".
-std::string printExtents(ArrayRef<int64_t> extents);
-
 /// The status words of `function`, at its start.
 Value createStatus(OpBuilder &builder, func::FuncOp function);
 
@@ -29,10 +26,6 @@ Value createStatus(OpBuilder &builder, func::FuncOp function);
 /// or index, is the value that the message ends with, if any.
 void createFailIf(OpBuilder &builder, Location loc, Value bad, Value status,
                   StringRef message, Value judged = {});
-
-/// A loop that runs as long as its data say may never end with wrong data: ends
-/// the run in such a loop, after `op` or the linalg op that it is in.
-void createCheckInLoop(OpBuilder &builder, Operation *op);
 
 } // namespace mlir::dist
 

@@ -1,6 +1,7 @@
 //===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
 #include "lowering/buffers/DecomposeIndexed.h"
+#include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Checks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,9 +26,8 @@ static SmallVector<int64_t> getExtents(RankedTensorType type,
 
 static std::string indexMessage(Operation *op, ArrayRef<int64_t> extents,
                                 StringRef what) {
-  return describePlace(op->getLoc()) + ": an index of the " + what.str() +
-         " is out of range: coordinates must be at least 0 and less than " +
-         printExtents(extents);
+  return describePlace(op->getLoc()) + ": " +
+         describeOutOfRange(("the " + what).str(), extents);
 }
 
 /// Where the tensor has no place that an index could name, none is in range.
@@ -40,7 +40,6 @@ static bool failForAny(PatternRewriter &rewriter, Operation *op, Value indices,
   if (cast<RankedTensorType>(indices.getType()).getNumElements() > 0)
     rt::FailOp::create(rewriter, op->getLoc(), getStatus(rewriter, op),
                        indexMessage(op, extents, what), Value());
-  createCheckInLoop(rewriter, op);
   return true;
 }
 
@@ -88,7 +87,6 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
         linalg::YieldOp::create(
             b, l, arith::SelectOp::create(b, l, bad, zero, index).getResult());
       });
-  createCheckInLoop(rewriter, generic);
   return generic.getResult(0);
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -174,7 +175,6 @@ private:
         builder, loc, builder.getIntegerAttr(operand.get().getType(), safe));
     operand.set(
         arith::SelectOp::create(builder, loc, bad, number, operand.get()));
-    createCheckInLoop(builder, op);
   }
 
   Value compare(Location loc, arith::CmpIPredicate predicate, Value value,
@@ -198,7 +198,7 @@ private:
       APInt least = APInt::getSignedMinValue(width);
       if (range.smin().sle(-1) && range.smax().sge(-1) &&
           dividend.smin() == least) {
-        builder.setInsertionPoint(op);
+        setInsertionPoint(op);
         Value isLeast =
             compare(loc, arith::CmpIPredicate::eq, op->getOperand(0), least);
         Value isMinusOne = compare(loc, arith::CmpIPredicate::eq, divisor.get(),
@@ -254,15 +254,12 @@ private:
       return;
     }
     std::string message =
-        ("an index of " + op->getName().getStringRef() +
-         " is out of range: coordinates must be at least 0 and less than " +
-         printExtents(type.getShape()))
-            .str();
+        describeOutOfRange(op->getName().getStringRef(), type.getShape());
     for (auto [operand, size] : llvm::zip_equal(indices, type.getShape())) {
       ConstantIntRanges range = ranges.of(operand.get());
       if (ShapedType::isDynamic(size) || range.umax().ult(size))
         continue;
-      builder.setInsertionPoint(op);
+      setInsertionPoint(op);
       // Unsigned: a negative index is too large.
       Value bad = compare(op->getLoc(), arith::CmpIPredicate::uge,
                           operand.get(), APInt(64, size));

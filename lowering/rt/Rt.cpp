@@ -153,11 +153,9 @@ LogicalResult rt::detail::verifyCollective(Operation *op) {
   auto collective = cast<rt::CollectiveOpInterface>(op);
   Value sent = collective.getSent(), received = collective.getReceived();
   for (Value buffer : {sent, received})
-    if (buffer && failed(verifyBuffer(op, buffer)))
+    if (failed(verifyBuffer(op, buffer)))
       return failure();
-  if (sent && received)
-    return verifyElementTypes(op, sent, received);
-  return success();
+  return verifyElementTypes(op, sent, received);
 }
 
 static int64_t countOf(Value buffer) {

@@ -19,9 +19,9 @@ def Rt_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
                     "the call", "uint32_t", "getSite">,
     InterfaceMethod<"The stream of the rank that does the work; 0 is the one "
                     "that computes", "uint32_t", "getStream">,
-    InterfaceMethod<"What this rank gives; null if it gives nothing", "::mlir::Value",
+    InterfaceMethod<"What this rank gives", "::mlir::Value",
                     "getSent">,
-    InterfaceMethod<"What this rank receives into; null if it receives nothing",
+    InterfaceMethod<"What this rank receives into",
                     "::mlir::Value", "getReceived">
   ];
   let verify = "return ::mlir::rt::detail::verifyCollective($_op);";

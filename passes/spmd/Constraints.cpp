@@ -1,5 +1,6 @@
 //===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "passes/spmd/ReshardInserter.h"
 
 using namespace mlir;
@@ -109,7 +110,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     if (sync.getDim())
       os << " dim " << *sync.getDim();
     os << " over " << printAxes(axes);
-    if (std::string at = describeLine(sync.getLoc()); !at.empty())
+    if (std::string at = describeFileLine(sync.getLoc()); !at.empty())
       os << " (" << at << ")";
     return text;
   });

@@ -12,17 +12,6 @@ std::string mlir::dist::describeOp(Operation *op) {
   return text;
 }
 
-std::string mlir::dist::describeLine(Location loc) {
-  FileLineColLoc file;
-  loc->walk([&](Location part) {
-    file = dyn_cast<FileLineColLoc>(part);
-    return file ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (!file)
-    return "";
-  return file.getFilename().str() + ":" + std::to_string(file.getLine());
-}
-
 std::string mlir::dist::printAxes(ArrayRef<AxisRefAttr> axes) {
   std::string text;
   llvm::raw_string_ostream os(text);

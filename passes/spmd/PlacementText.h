@@ -10,8 +10,6 @@ namespace mlir::dist {
 
 /// An op's name and scope.
 std::string describeOp(Operation *op);
-/// File and line of the innermost file position; empty where there is none.
-std::string describeLine(Location loc);
 /// `"tp", "dp"(1)2`.
 std::string printAxes(ArrayRef<AxisRefAttr> axes);
 /// A dimension's sharding as assembly has it: `{"tp"}`.

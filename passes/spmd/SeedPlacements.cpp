@@ -1,6 +1,7 @@
 //===- SeedPlacements.cpp - What the annotations ask for ------------------===//
 
 #include "passes/spmd/SeedPlacements.h"
+#include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/PlacementText.h"
@@ -74,7 +75,7 @@ static std::string getCause(FunctionOpInterface function,
     if (auto given = function.getArgAttrOfType<StringAttr>(number, attr))
       name = (attr == kParameterAttr ? "parameter '" : "input '") +
              given.str() + "'";
-  std::string at = describeLine(argument.getLoc());
+  std::string at = describeFileLine(argument.getLoc());
   return "the sharding of " + name + (at.empty() ? "" : " (" + at + ")");
 }
 
@@ -101,7 +102,7 @@ LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
   unsigned cause = placements.addCause(
       constraint.getCause()
           ? constraint.getCause()->str()
-          : "the constraint at " + describeLine(constraint.getLoc()));
+          : "the constraint at " + describeFileLine(constraint.getLoc()));
   unsigned value = graph.getIndex(constraint.getResult());
   if (failed(seedValue(value, constraint.getSharding(), cause, constraint)))
     return failure();

@@ -176,3 +176,19 @@ std::string mlir::dist::describeLocation(Location location) {
   }
   return "";
 }
+
+std::string mlir::dist::describeOutOfRange(StringRef what,
+                                           ArrayRef<int64_t> sizes) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "an index of " << what
+      << " is out of range: coordinates must be at least 0 and less than [";
+  llvm::interleaveComma(sizes, out, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      out << "?";
+    else
+      out << size;
+  });
+  out << "]";
+  return text;
+}

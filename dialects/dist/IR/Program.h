@@ -35,6 +35,10 @@ std::string describeFileLine(Location location);
 /// is one: `/h.0/MatMul (gpt2.onnx:12:1)`.
 std::string describeLocation(Location location);
 
+/// What is said of an index of `what` that is not within `sizes`; one that is
+/// not known is written `?`.
+std::string describeOutOfRange(StringRef what, ArrayRef<int64_t> sizes);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_IR_PROGRAM_H

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -115,55 +116,45 @@ struct GatherModel
                  : arith::IndexCastOp::create(b, loc, b.getIndexType(), number)
                        .getResult();
     };
-    // What is nowhere is an error, as it is on one device.
-    auto checkRange = [&](Value number) {
-      Value which = linalg::IndexOp::create(b, loc, rank - 1), size;
-      std::string sizes;
-      for (auto [position, dim] : llvm::enumerate(gatherDims)) {
-        Value one = getWholeSize(b, loc, layout, tableDims[dim],
-                                 table.getDimSize(dim), tableSizes[dim]);
-        sizes +=
-            (position ? ", " : "") +
-            (table.isDynamicDim(dim) ? "?"
-                                     : std::to_string(table.getDimSize(dim)));
-        if (!size) {
-          size = one;
-          continue;
-        }
+    // Of one value for each gathered dimension that of the number in question.
+    auto choose = [&](ArrayRef<Value> values) {
+      Value which = linalg::IndexOp::create(b, loc, rank - 1);
+      Value chosen = values.front();
+      for (size_t position = 1; position < values.size(); ++position) {
         Value isThis = arith::CmpIOp::create(
             b, loc, arith::CmpIPredicate::eq, which,
             arith::ConstantIndexOp::create(b, loc, position));
-        size = arith::SelectOp::create(b, loc, isThis, one, size);
+        chosen =
+            arith::SelectOp::create(b, loc, isThis, values[position], chosen);
+      }
+      return chosen;
+    };
+    // What is nowhere is an error, as it is on one device.
+    auto checkRange = [&](Value number) {
+      SmallVector<Value> ends;
+      SmallVector<int64_t> sizes;
+      for (int64_t dim : gatherDims) {
+        sizes.push_back(table.getDimSize(dim));
+        ends.push_back(getWholeSize(b, loc, layout, tableDims[dim],
+                                    sizes.back(), tableSizes[dim]));
       }
       Value isInRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                              toIndex(number), size);
+                                              toIndex(number), choose(ends));
       cf::AssertOp::create(b, loc, isInRange,
-                           "an index of the gather is out of range: "
-                           "coordinates must be at least 0 and less than [" +
-                               sizes + "]");
+                           describeOutOfRange("the gather", sizes));
     };
     // Yields the local row number and whether it is this device's.
     auto locate = [&](Value number) -> std::pair<Value, Value> {
       number = toIndex(number);
-      Value which = linalg::IndexOp::create(b, loc, rank - 1);
-      Value isHere, localNumber;
-      for (auto [position, dim] : llvm::enumerate(gatherDims)) {
+      SmallVector<Value> numbers, areHere;
+      for (int64_t dim : gatherDims) {
         auto [mine, here] =
             getLocalIndex(b, loc, layout, tableDims[dim], table.getDimSize(dim),
                           number, tableSizes[dim]);
-        if (!isHere) {
-          isHere = here;
-          localNumber = mine;
-          continue;
-        }
-        Value isThis = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::eq, which,
-            arith::ConstantIndexOp::create(b, loc, position));
-        isHere = arith::SelectOp::create(b, loc, isThis, here, isHere);
-        localNumber =
-            arith::SelectOp::create(b, loc, isThis, mine, localNumber);
+        numbers.push_back(mine);
+        areHere.push_back(here);
       }
-      return {localNumber, isHere};
+      return {choose(numbers), choose(areHere)};
     };
     SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
     AffineMap identity = b.getMultiDimIdentityMap(rank);
@@ -313,44 +304,38 @@ struct InsertModel
                           const LocalView &view) const {
     auto insert = cast<tensor::InsertOp>(op);
     auto whole = cast<RankedTensorType>(view.operandTypes[1]);
+    ArrayRef<DimShardingAttr> dims = view.operands[1].getDims();
+    if (llvm::all_equal(dims) &&
+        (dims.empty() || dims.front() == view.layout.none()))
+      return setLocalResultTypes(op, view);
     Location loc = op->getLoc();
     b.setInsertionPoint(op);
     Value isHere;
     SmallVector<Value> indices(insert.getIndices());
-    for (auto [dim, index, sharding, size] : llvm::enumerate(
-             indices, view.operands[1].getDims(), whole.getShape())) {
-      if (sharding == view.layout.none())
-        continue;
+    for (auto [dim, index, sharding, size] :
+         llvm::enumerate(indices, dims, whole.getShape())) {
       Value localSize;
       if (ShapedType::isDynamic(size))
         localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
+      // A place that nobody has is an error, as it is on one device.
+      Value end = getWholeSize(b, loc, view.layout, sharding, size, localSize);
+      Value isInRange =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, end);
+      cf::AssertOp::create(
+          b, loc, isInRange,
+          describeOutOfRange("tensor.insert", whole.getShape()));
+      if (sharding == view.layout.none())
+        continue;
       auto [mine, here] =
           getLocalIndex(b, loc, view.layout, sharding, size, index, localSize);
       index = mine;
       isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
                       : here;
     }
-    for (auto [index, sharding, size, dim] : llvm::zip_equal(
-             insert.getIndices(), view.operands[1].getDims(), whole.getShape(),
-             llvm::seq<int64_t>(0, whole.getRank()))) {
-      if (sharding == view.layout.none())
-        continue;
-      Value localSize;
-      if (ShapedType::isDynamic(size))
-        localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
-      Value end = getWholeSize(b, loc, view.layout, sharding, size, localSize);
-      Value isInRange =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, end);
-      cf::AssertOp::create(b, loc, isInRange,
-                           "an index of tensor.insert is out of range");
-    }
-    if (isHere) {
-      Value there =
-          tensor::ExtractOp::create(b, loc, insert.getDest(), indices);
-      insert.getScalarMutable().assign(
-          arith::SelectOp::create(b, loc, isHere, insert.getScalar(), there));
-      insert.getIndicesMutable().assign(indices);
-    }
+    Value there = tensor::ExtractOp::create(b, loc, insert.getDest(), indices);
+    insert.getScalarMutable().assign(
+        arith::SelectOp::create(b, loc, isHere, insert.getScalar(), there));
+    insert.getIndicesMutable().assign(indices);
     return setLocalResultTypes(op, view);
   }
 };

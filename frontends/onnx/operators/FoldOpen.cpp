@@ -8,6 +8,8 @@
 
 #include "Converter.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
@@ -92,8 +94,13 @@ static bool foldOpenReduction(NodeContext &c) {
   StringRef op = c.node.op;
   const Tensor &in = c.in(0);
   // Of a list, as shapes are.
-  if (!op.starts_with("Reduce") || in.rank() != 1 ||
-      c.intAttr("noop_with_empty_axes", 0) != 0)
+  auto combine = llvm::StringSwitch<int64_t (Sizes::*)(int64_t, int64_t)>(op)
+                     .Case("ReduceSum", &Sizes::add)
+                     .Case("ReduceProd", &Sizes::mul)
+                     .Case("ReduceMax", &Sizes::max)
+                     .Case("ReduceMin", &Sizes::min)
+                     .Default(nullptr);
+  if (!combine || in.rank() != 1 || c.intAttr("noop_with_empty_axes", 0) != 0)
     return false;
   std::optional<SmallVector<int64_t>> axes = c.intsAttrOrInput("axes", 1);
   if (axes && axes->size() > 1)
@@ -101,20 +108,8 @@ static bool foldOpenReduction(NodeContext &c) {
   if (axes && !axes->empty() && failed(c.axes(*axes, 1)))
     return false;
   std::optional<int64_t> result;
-  for (int64_t x : in.known->getInts()) {
-    if (!result)
-      result = x;
-    else if (op == "ReduceSum")
-      result = c.sizes().add(*result, x);
-    else if (op == "ReduceProd")
-      result = c.sizes().mul(*result, x);
-    else if (op == "ReduceMax")
-      result = c.sizes().max(*result, x);
-    else if (op == "ReduceMin")
-      result = c.sizes().min(*result, x);
-    else
-      return false;
-  }
+  for (int64_t x : in.known->getInts())
+    result = result ? (c.sizes().*combine)(*result, x) : x;
   Shape shape;
   if (c.intAttr("keepdims", 1) != 0)
     shape.push_back(1);

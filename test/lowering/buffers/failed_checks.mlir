@@ -1,5 +1,5 @@
 // What must hold of the data is checked by stores, and what follows is safe with data of which it does not hold.
-// RUN: dist-opt %s --dist-decompose-ops --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-decompose-ops --dist-guard-ops --split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-lower-cpu --split-input-file | FileCheck %s --check-prefix=LLVM
 
 // An index out of range is stored, and zero from there on. Kernels call nothing.
@@ -78,8 +78,8 @@ func.func @assert_between(%x: tensor<f32>) -> tensor<f32> {
 // A loop that runs as long as its data say is left.
 // CHECK-LABEL: func.func @gather_in_while
 // CHECK: scf.while
+// CHECK-NEXT: rt.check
 // CHECK: rt.fail
-// CHECK: rt.check
 func.func @gather_in_while(%x: tensor<5xi64>, %start: tensor<1xi64>) -> tensor<1xi64> {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0 : i64

@@ -8,9 +8,11 @@ dist.mesh @m ["x" = 4]
 // is an error, as it is on one device.
 // CHECK-LABEL: func.func @insert
 // CHECK-NOT: dist.all
+// CHECK: %[[ROW:.*]] = arith.cmpi ult, %arg1, %c5
+// CHECK-NEXT: cf.assert %[[ROW]], "an index of tensor.insert is out of range: coordinates must be at least 0 and less than [5, 3]"
 // CHECK: %[[HERE:.*]] = arith.andi
-// CHECK: %[[SOMEWHERE:.*]] = arith.cmpi ult, %arg1, %c5
-// CHECK-NEXT: cf.assert %[[SOMEWHERE]], "an index of tensor.insert is out of range"
+// CHECK: %[[COLUMN:.*]] = arith.cmpi ult, %arg2, %c3
+// CHECK-NEXT: cf.assert %[[COLUMN]], "an index of tensor.insert is out of range: coordinates must be at least 0 and less than [5, 3]"
 // CHECK-NEXT: %[[THERE:.*]] = tensor.extract %arg0[%[[I:.*]], %arg2] : tensor<2x3xf64>
 // CHECK-NEXT: %[[NEW:.*]] = arith.select %[[HERE]], %arg3, %[[THERE]] : f64
 // CHECK-NEXT: %[[R:.*]] = tensor.insert %[[NEW]] into %arg0[%[[I]], %arg2] : tensor<2x3xf64>
