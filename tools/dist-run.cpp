@@ -485,10 +485,17 @@ int main(int argc, char **argv) {
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const std::exception &error) {
-    if (json)
-      llvm::outs() << llvm::json::Value(llvm::json::Object{
-                          {"ok", false}, {"error", error.what()}})
-                   << "\n";
+    if (json) {
+      using llvm::json::fixUTF8;
+      llvm::json::Object object{{"ok", false},
+                                {"error", fixUTF8(error.what())}};
+      llvm::json::Array causes;
+      for (const std::string &cause : getErrors())
+        causes.push_back(fixUTF8(cause));
+      if (!causes.empty())
+        object["causes"] = std::move(causes);
+      llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
+    }
     llvm::errs() << "dist-run: error: " << error.what() << "\n";
     return finishOutput("dist-run", 1);
   }

@@ -1,7 +1,7 @@
 //===- GuardOps.cpp - What has no result ends the run with a message ------===//
 //
-// --dist-guard-ops: integer divisions and elements at computed indices, each
-// with a check where it is not proved that it has a result.
+// --dist-guard-ops: integer divisions, shifts, and elements at computed
+// indices, each with a check where it is not proved that it has a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,8 @@
 #include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -126,6 +128,9 @@ public:
     if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, index::DivUOp,
             index::RemUOp, index::CeilDivUOp>(op))
       return guardDivisor(op, /*isSigned=*/false);
+    if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, index::ShlOp,
+            index::ShrSOp, index::ShrUOp>(op))
+      return guardShift(op);
     if (auto power = dyn_cast<math::IPowIOp>(op))
       return guardPower(power);
     if (auto extract = dyn_cast<tensor::ExtractOp>(op))
@@ -214,6 +219,28 @@ private:
                           APInt::getZero(width));
       guard(op, divisor, bad, 1, name + " divides by zero");
     }
+  }
+
+  /// A shift by all bits and more has no result.
+  void guardShift(Operation *op) {
+    OpOperand &amount = op->getOpOperand(1);
+    if (!amount.get().getType().isIntOrIndex())
+      return;
+    ConstantIntRanges range = ranges.of(amount.get());
+    unsigned width = range.umax().getBitWidth();
+    if (range.umax().ult(width))
+      return;
+    setInsertionPoint(op);
+    // Unsigned: a negative amount is too large. (Of one bit the width itself
+    // is no number of the type.)
+    Value bad = width == 1 ? compare(op->getLoc(), arith::CmpIPredicate::ne,
+                                     amount.get(), APInt::getZero(width))
+                           : compare(op->getLoc(), arith::CmpIPredicate::uge,
+                                     amount.get(), APInt(width, width));
+    guard(op, amount, bad, 0,
+          op->getName().getStringRef() + " of " + Twine(width) +
+              " bits: the amount must be 0 to " + Twine(width - 1),
+          amount.get());
   }
 
   /// 0 to a negative power divides by zero. (Powers that are not constant are
@@ -343,8 +370,30 @@ void createChecksOfLoops(func::FuncOp function) {
   }
 }
 
+/// Affine maps that divide by a symbol become ops, which have checks.
+LogicalResult expandDivisions(func::FuncOp function) {
+  SmallVector<affine::AffineApplyOp> applied;
+  function.walk([&](affine::AffineApplyOp op) {
+    if (!op.getAffineMap().getResult(0).isPureAffine())
+      applied.push_back(op);
+  });
+  for (affine::AffineApplyOp op : applied) {
+    OpBuilder builder(op);
+    auto values =
+        affine::expandAffineMap(builder, op.getLoc(), op.getAffineMap(),
+                                llvm::to_vector(op.getMapOperands()));
+    if (!values)
+      return op.emitOpError("divides by what is no symbol and no constant");
+    op.replaceAllUsesWith(values->front());
+    op.erase();
+  }
+  return success();
+}
+
 struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
   void runOnOperation() override {
+    if (failed(expandDivisions(getOperation())))
+      return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       ops.push_back(op);

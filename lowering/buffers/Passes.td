@@ -40,9 +40,10 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
 def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
   let summary = "What has no result ends the run with a message";
   let description = [{
-    Integer divisions by zero, divisions of the smallest integer by -1, and elements
-    at indices beyond the tensor store a failed check (`rt.fail`) and go on with a
-    number that does no harm; so do slices at computed places that reach beyond it.
+    Integer divisions by zero, divisions of the smallest integer by -1, shifts by all
+    bits and more, and elements at indices beyond the tensor store a failed check
+    (`rt.fail`) and go on with a number that does no harm; so do slices at computed
+    places that reach beyond it.
     What the ranges of loops, places of ranks, constants and arithmetic prove gets
     no check.
 

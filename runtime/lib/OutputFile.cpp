@@ -121,9 +121,14 @@ OutputFile::OutputFile(const std::string &path) : path(path) {
     return;
   }
   target = realTarget(path);
-  check();
   if (!reserve(target))
     throw Error(path + ": two outputs would be this file; choose another name");
+  try {
+    check();
+  } catch (...) {
+    giveBack(target);
+    throw;
+  }
   temporary.emplace(TemporaryPath::beside(target));
   int error = 0;
   withoutSignals([&] {

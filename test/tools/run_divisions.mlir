@@ -16,6 +16,10 @@
 // RUN: not dist-run parallel.mlir --input i=9 2>&1 | FileCheck %s --check-prefix=PARALLEL
 // RUN: not dist-run marked.mlir 2>&1 | FileCheck %s --check-prefix=MARKED
 // RUN: not dist-run memory.mlir --input x=random 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not dist-run shift.mlir --input n=8 2>&1 | FileCheck %s --check-prefix=SHIFT
+// RUN: dist-run shift.mlir --input n=7 --verify | FileCheck %s --check-prefix=SHIFTED
+// RUN: not dist-run affine.mlir --input n=0 2>&1 | FileCheck %s --check-prefix=AFFINE
+// RUN: dist-run affine.mlir --input n=3 --verify | FileCheck %s --check-prefix=APPLIED
 
 //--- zero.mlir
 dist.mesh @m ["x" = 2]
@@ -207,4 +211,25 @@ func.func @main(%i: tensor<index> {dist.input = "i"}) -> tensor<8xf32> {
     }
   }
   return %s : tensor<8xf32>
+}
+//--- shift.mlir
+// SHIFT: shift.mlir:6:8: arith.shrui of 8 bits: the amount must be 0 to 7, not 8
+// SHIFTED: y: equal
+func.func @main(%n: tensor<i8> {dist.input = "n"}) -> (tensor<4xi8> {dist.output = "y"}) {
+  %a = arith.constant dense<[1, 2, 3, -1]> : tensor<4xi8>
+  %0 = linalg.broadcast ins(%n : tensor<i8>) outs(%a : tensor<4xi8>) dimensions = [0]
+  %1 = arith.shrui %a, %0 : tensor<4xi8>
+  return %1 : tensor<4xi8>
+}
+//--- affine.mlir
+// AFFINE: affine.mlir:7:8: arith.{{.*}} divides by zero
+// APPLIED: y: equal
+func.func @main(%n: tensor<i64> {dist.input = "n"}) -> (tensor<i64> {dist.output = "y"}) {
+  %v = tensor.extract %n[] : tensor<i64>
+  %s = arith.index_cast %v : i64 to index
+  %d = arith.constant 17 : index
+  %0 = affine.apply affine_map<(d0)[s0] -> (d0 floordiv s0)>(%d)[%s]
+  %1 = arith.index_cast %0 : index to i64
+  %2 = tensor.from_elements %1 : tensor<i64>
+  return %2 : tensor<i64>
 }

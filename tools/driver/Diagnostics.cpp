@@ -1,12 +1,16 @@
 //===- Diagnostics.cpp - How the tools print diagnostics ------------------===//
 
 #include "tools/driver/Diagnostics.h"
+#include "dialects/dist/IR/Program.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -85,8 +89,47 @@ void mlir::dist::openOnlyText(llvm::SourceMgr &sources) {
   sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<TextFiles>());
 }
 
+namespace {
+/// Of all threads of the tool.
+struct KeptErrors {
+  void add(std::string text) {
+    std::lock_guard<std::mutex> guard(mutex);
+    texts.push_back(std::move(text));
+  }
+  std::mutex mutex;
+  std::vector<std::string> texts;
+};
+} // namespace
+
+static KeptErrors &getKeptErrors() {
+  static KeptErrors errors;
+  return errors;
+}
+
+void mlir::dist::printError(const Twine &text) {
+  llvm::errs() << "error: " << text << "\n";
+  getKeptErrors().add(text.str());
+}
+
+std::vector<std::string> mlir::dist::getErrors() {
+  std::lock_guard<std::mutex> guard(getKeptErrors().mutex);
+  return getKeptErrors().texts;
+}
+
+ErrorKeeper::ErrorKeeper(MLIRContext *context)
+    : ScopedDiagnosticHandler(context) {
+  setHandler([](Diagnostic &diagnostic) -> LogicalResult {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      std::string place = describeLocation(diagnostic.getLocation());
+      getKeptErrors().add((place.empty() ? place : place + ": ") +
+                          diagnostic.str());
+    }
+    return failure();
+  });
+}
+
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
-    : handler(sources, context) {
+    : handler(sources, context), keeper(context) {
   openOnlyText(sources);
   context->printOpOnDiagnostic(false);
 }

@@ -12,12 +12,28 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <string>
+#include <vector>
+
 namespace mlir {
 class PassManager;
 namespace dist {
 
 /// Lets `sources` open no files but text.
 void openOnlyText(llvm::SourceMgr &sources);
+
+/// Prints "error: TEXT" for what has no location, and keeps it.
+void printError(const Twine &text);
+
+/// The errors so far, each as "file:line:column: text" or as text alone.
+std::vector<std::string> getErrors();
+
+/// Keeps the errors of a context for getErrors(), as long as it lives, and
+/// leaves them to the handlers that were there before.
+class ErrorKeeper : ScopedDiagnosticHandler {
+public:
+  explicit ErrorKeeper(MLIRContext *context);
+};
 
 /// Prints all diagnostics of a context, as long as it lives, and not with the
 /// whole op.
@@ -28,6 +44,7 @@ public:
 private:
   llvm::SourceMgr sources; // finds files by the names in locations
   SourceMgrDiagnosticHandler handler;
+  ErrorKeeper keeper;
 };
 
 /// For tools whose diagnostics MLIR prints: prints those diagnostics itself,

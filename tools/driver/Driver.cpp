@@ -26,22 +26,21 @@ OwningOpRef<ModuleOp>
 mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   stages.begin("parse", "reading " + path.str());
   if (path.ends_with(".onnx")) {
-    llvm::errs() << "error: " << path
-                 << " is an ONNX model; import it first: dist-import " << path
-                 << " -o MODEL.mlir\n";
+    printError(path + " is an ONNX model; import it first: dist-import " +
+               path + " -o MODEL.mlir");
     return nullptr;
   }
   llvm::SourceMgr sources;
   openOnlyText(sources);
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer) {
-    llvm::errs() << "error: cannot read " << path << ": "
-                 << buffer.getError().message() << "\n";
+    printError("cannot read " + path + ": " + buffer.getError().message());
     return nullptr;
   }
   ::dist::noteInput(path.str());
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, context);
+  ErrorKeeper keeper(context);
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
@@ -58,16 +57,15 @@ static LogicalResult overrideMesh(ModuleOp module,
   for (StringRef option : options) {
     auto [name, value] = option.split('=');
     if (!given.insert(name).second) {
-      llvm::errs() << "error: --mesh " << option << ": axis '" << name
-                   << "' is given twice\n";
+      printError("--mesh " + option + ": axis '" + name + "' is given twice");
       return failure();
     }
     int64_t size;
     if (name.empty() || value.getAsInteger(10, size) || size < 1 ||
         size > ::dist::maxRanks) {
-      llvm::errs() << "error: --mesh " << option
-                   << ": expected AXIS=SIZE with a size of 1 to "
-                   << ::dist::maxRanks << ", such as tp=4\n";
+      printError("--mesh " + option +
+                 ": expected AXIS=SIZE with a size of 1 to " +
+                 Twine(::dist::maxRanks) + ", such as tp=4");
       return failure();
     }
     bool found = false;
@@ -84,11 +82,9 @@ static LogicalResult overrideMesh(ModuleOp module,
       mesh.setAxesAttr(MeshAxesAttr::get(module.getContext(), axes));
     }
     if (!found) {
-      llvm::errs() << "error: --mesh " << option << ": no mesh has an axis '"
-                   << name << "'"
-                   << (known.empty() ? "; a schedule (--schedule) brings a mesh"
-                                     : "; the axes are:" + known)
-                   << "\n";
+      printError("--mesh " + option + ": no mesh has an axis '" + name + "'" +
+                 (known.empty() ? "; a schedule (--schedule) brings a mesh"
+                                : "; the axes are:" + known));
       return failure();
     }
   }
@@ -97,9 +93,8 @@ static LogicalResult overrideMesh(ModuleOp module,
 
 FailureOr<std::vector<SizeBinding>>
 mlir::dist::parseBindings(ArrayRef<std::string> options) {
-  return parseBindings(options, [](const Twine &message) {
-    llvm::errs() << "error: --bind " << message << "\n";
-  });
+  return parseBindings(
+      options, [](const Twine &message) { printError("--bind " + message); });
 }
 
 /// Programs are on tensors: what goes around them, to memory or to the machine,

@@ -257,12 +257,17 @@ static LogicalResult bitShift(NodeContext &c) {
   bool plain = isUnsigned(type);
   return emitElementwise(c, type, [&](Scalar &s, ArrayRef<Value> in) {
     Type element = in[0].getType();
+    // As in NumPy, nothing but the sign is left beyond the width; arith says
+    // nothing there.
+    int64_t bits = 8 * sizeOf(type);
+    Value amount = s.min(in[1], s.constantInt(element, bits - 1), true);
+    if (!left && !plain)
+      return s.shiftRight(in[0], amount, false);
     Value shifted =
-        left ? s.shiftLeft(in[0], in[1]) : s.shiftRight(in[0], in[1], plain);
-    // As in NumPy, nothing is left beyond the width; arith says nothing there.
-    Value width = s.constantInt(element, 8 * sizeOf(type));
-    return s.select(s.compare(Compare::LT, in[1], width, plain), shifted,
-                    s.constantInt(element, 0));
+        left ? s.shiftLeft(in[0], amount) : s.shiftRight(in[0], amount, true);
+    return s.select(
+        s.compare(Compare::LT, in[1], s.constantInt(element, bits), true),
+        shifted, s.constantInt(element, 0));
   });
 }
 
