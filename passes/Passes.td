@@ -60,9 +60,13 @@ def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
       transposes of the parameter. Modules without parameters that a glob matches
       on the way are passed over; one that has parameters, but no contraction, is
       an error.
-    - `parameter`, `input` and `output` place what has that name. Several
-      directives on one tensor add up, where they shard different dimensions over
-      different axes; else they are an error.
+    - `parameter`, `input` and `output` before the target place what has that name.
+      Several directives on one tensor add up, where they shard different dimensions
+      over different axes; else they are an error.
+    - `input k` and `output k` after the target are what a module reads that comes
+      from elsewhere, and what it makes that is read elsewhere, as syncs have them
+      (below), in program order. They become constraints that the module's own
+      readers see, or the others.
     - a sync `fwd_pre` acts on the module's inputs: what its weights are applied
       to, else all tensors that it reads and that are no parameters. Only ops of
       the module see the result; modules that read the same value share one sync.
@@ -78,8 +82,43 @@ def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
            "File with the schedule; without it, the module has it">,
     Option<"schedule", "schedule", "std::string", "\"\"",
            "Name of the schedule, where there are several">,
+    Option<"allowUnmatched", "allow-unmatched", "bool", "false",
+           "Warn of a directive that matches nothing, and go on">,
     Option<"report", "report", "bool", "true",
            "Print how many places each directive applied to">,
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DistApplyPlanPass : Pass<"dist-apply-plan", "ModuleOp"> {
+  let summary = "Writes a sharding plan into the program: level 0 to 1";
+  let description = [{
+    Reads the plan, which is JSON in veScale's form, and does what
+    `--dist-apply-schedule` does with the directives that it stands for
+    (docs/schedules.md):
+
+    ```json
+    {"mesh": {"dp": 2, "tp": 4},
+     "parameter": {"h\\.\\d+\\.fc\\.weight": ["R", "S(0)"]},
+     "forward": {"h\\.\\d+\\.proj.output": [["R", "S(1)"]]}}
+    ```
+
+    is
+
+    ```mlir
+    dist.mesh @plan ["dp" = 2, "tp" = 4]
+    dist.schedule @plan on @plan {
+      dist.shard parameter "/h\\.\\d+\\.fc\\.weight/" [0 = {"tp"} ]
+      dist.shard "/h\\.\\d+\\.proj/" output 0 [1 = {"tp"} ]
+    }
+    ```
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"", "File with the plan">,
+    Option<"allowUnmatched", "allow-unmatched", "bool", "false",
+           "Warn of a pattern that matches nothing, and go on">,
+    Option<"report", "report", "bool", "true",
+           "Print how many places each placement applied to">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::tensor::TensorDialect"];
 }

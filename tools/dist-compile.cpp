@@ -66,9 +66,7 @@ static LogicalResult run() {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  if (failed(distribute(
-          *module, {common.schedule, common.mesh, *sizes, common.scheduleName},
-          stages)))
+  if (failed(distribute(*module, common.getScheduleOptions(*sizes), stages)))
     return failure();
   options.codegen.cpu = common.cpu;
   options.codegen.dumpLLVM = dumpLLVM;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "lowering/targets/Targets.h"
 #include "lowering/files/OutputStream.h"
+#include "lowering/targets/Targets.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"

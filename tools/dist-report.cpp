@@ -19,9 +19,9 @@ static cl::opt<std::string> output("o", cl::desc("Where to write"),
                                    cl::value_desc("filename"), cl::init("-"),
                                    cl::cat(category));
 static cl::opt<std::string> schedule("schedule",
-                                     cl::desc("File with the schedule"),
-                                     cl::value_desc("FILE.mlir"),
-                                     cl::cat(category));
+                                     cl::desc("File with the schedule, or "
+                                              "with a plan (*.json)"),
+                                     cl::value_desc("FILE"), cl::cat(category));
 static cl::list<std::string>
     mesh("mesh", cl::desc("Sizes of mesh axes, in place of the schedule's own"),
          cl::value_desc("tp=4,..."), cl::CommaSeparated, cl::cat(category));
@@ -51,7 +51,7 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   if (failed(sizes))
     return failure();
   if (!schedule.empty() || !mesh.empty())
-    return distribute(module, {schedule, mesh, *sizes}, stages);
+    return distribute(module, {schedule, "", mesh, *sizes}, stages);
   // What is sent depends on all sizes.
   bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();

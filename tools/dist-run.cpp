@@ -243,8 +243,8 @@ static Reference compileReference(Compiler &compiler) {
                       "--reference FILE.mlir");
   OwningOpRef<ModuleOp> module = compiler.load(file);
   if (!module || failed(eraseAnnotations(*module, compiler.stages)) ||
-      failed(
-          distribute(*module, {"", {}, findSizes(*module)}, compiler.stages)))
+      failed(distribute(*module, {"", "", {}, findSizes(*module)},
+                        compiler.stages)))
     throw host::Error("no program to compare with");
   Reference result;
   if (!hasTolerance()) {
@@ -258,10 +258,13 @@ static Reference compileReference(Compiler &compiler) {
 static host::Program prepareProgram(Compiler &compiler,
                                     host::RandomInputs &random) {
   if (isBundle(input)) {
-    if (!common.schedule.empty() || !common.mesh.empty() ||
-        !common.scheduleName.empty())
-      throw host::Error(input + " is a bundle, compiled for a schedule and a "
-                                "mesh: --schedule and --mesh do not apply");
+    if (!common.schedule.empty() || !common.plan.empty() ||
+        !common.mesh.empty() || !common.scheduleName.empty() ||
+        common.allowUnmatched)
+      throw host::Error(input +
+                        " is a bundle, compiled for a schedule and a mesh: "
+                        "--schedule, --plan, --allow-unmatched and --mesh do "
+                        "not apply");
     if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");
@@ -274,9 +277,7 @@ static host::Program prepareProgram(Compiler &compiler,
   if (!module)
     throw host::Error(input + " could not be read");
   random.ranges = findIndexRanges(*module);
-  if (failed(distribute(*module,
-                        {common.schedule, common.mesh, findSizes(*module),
-                         common.scheduleName},
+  if (failed(distribute(*module, common.getScheduleOptions(findSizes(*module)),
                         compiler.stages)))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);

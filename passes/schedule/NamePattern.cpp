@@ -58,12 +58,99 @@ static std::optional<std::string> translateGlob(StringRef glob,
   return regex;
 }
 
+/// The end of the bracket expression that opens at `regex[open]`, past it; npos
+/// where it does not end.
+static size_t skipBracket(StringRef regex, size_t open) {
+  size_t at = open + 1;
+  at += regex.substr(at).starts_with("^");
+  at += regex.substr(at).starts_with("]");
+  for (; at < regex.size() && regex[at] != ']'; ++at)
+    if (regex.substr(at).starts_with("[:"))
+      at = regex.find(":]", at) == StringRef::npos ? regex.size()
+                                                   : regex.find(":]", at) + 1;
+  return at < regex.size() ? at + 1 : StringRef::npos;
+}
+
+/// What POSIX calls a class that Perl has an escape for, within brackets.
+static StringRef getPerlClass(char escape) {
+  switch (escape) {
+  case 'd':
+    return "0-9";
+  case 'w':
+    return "A-Za-z0-9_";
+  case 's':
+    return " \t";
+  }
+  return {};
+}
+
+/// The POSIX extended regular expression that says what `regex`, in the dialect
+/// of Perl and Python, does; nullopt where there is none.
+static std::optional<std::string> translateRegex(StringRef regex,
+                                                 std::string &error) {
+  auto refuse = [&](StringRef what) {
+    error = "'" + what.str() + "' in \"" + regex.str() +
+            "\" is not supported in regular expressions here";
+    return std::nullopt;
+  };
+  std::string posix;
+  for (size_t i = 0; i < regex.size(); ++i) {
+    char c = regex[i];
+    if (c == '\\' && i + 1 < regex.size()) {
+      char escaped = regex[++i];
+      StringRef both = regex.substr(i - 1, 2);
+      if (StringRef inside = getPerlClass(escaped); !inside.empty())
+        posix += "[" + inside.str() + "]";
+      else if (StringRef lower = getPerlClass(llvm::toLower(escaped));
+               !lower.empty())
+        posix += "[^" + lower.str() + "]";
+      else if (llvm::isAlnum(escaped))
+        return refuse(both);
+      else
+        posix += both;
+    } else if (c == '[') {
+      size_t end = skipBracket(regex, i);
+      if (end == StringRef::npos)
+        return refuse("[");
+      for (; i < end; ++i) {
+        if (regex[i] != '\\' || i + 1 == end) {
+          posix += regex[i];
+          continue;
+        }
+        StringRef inside = getPerlClass(regex[++i]);
+        if (!inside.empty())
+          posix += inside;
+        else if (llvm::isAlnum(regex[i]) || regex[i] == ']')
+          return refuse(regex.substr(i - 1, 2));
+        else
+          posix += regex[i];
+      }
+      --i;
+    } else if (c == '(' && regex.substr(i).starts_with("(?")) {
+      if (!regex.substr(i).starts_with("(?:"))
+        return refuse(regex.substr(i, 3));
+      posix += "(";
+      i += 2;
+    } else if (c == '?' && i > 0 && StringRef("*+?}").contains(regex[i - 1]) &&
+               (i < 2 || regex[i - 2] != '\\')) {
+      // Lazy: which of several matches is found first makes no difference.
+    } else {
+      posix += c;
+    }
+  }
+  return posix;
+}
+
 std::optional<NamePattern> NamePattern::parse(StringRef text,
                                               std::string &error) {
   NamePattern pattern;
   std::string regex;
   if (text.size() >= 2 && text.front() == '/' && text.back() == '/') {
-    regex = text.drop_front().drop_back().str();
+    std::optional<std::string> translated =
+        translateRegex(text.drop_front().drop_back(), error);
+    if (!translated)
+      return std::nullopt;
+    regex = std::move(*translated);
   } else if (text.find_first_of("*?{}") == StringRef::npos) {
     if (text.empty()) {
       error = "the empty pattern names nothing";
@@ -121,15 +208,161 @@ void NamePattern::split(StringRef glob) {
   components = std::move(split);
 }
 
+namespace {
+/// Finds alternatives of a glob, between braces, or of a regular expression,
+/// between parentheses.
+class AlternativeFinder {
+public:
+  explicit AlternativeFinder(bool isRegex)
+      : isRegex(isRegex), open(isRegex ? '(' : '{'), close(isRegex ? ')' : '}'),
+        separator(isRegex ? '|' : ',') {}
+
+  /// Of what opens in the part [begin, end) of `pattern`.
+  void find(StringRef pattern, size_t begin, size_t end);
+
+  std::vector<NamePattern::Alternative> found;
+
+private:
+  /// The place after the character, escape or bracket expression at `at`.
+  size_t skip(StringRef pattern, size_t at) const {
+    if (isRegex && pattern[at] == '\\')
+      return std::min(at + 2, pattern.size());
+    if (isRegex && pattern[at] == '[')
+      return std::min(skipBracket(pattern, at), pattern.size());
+    return at + 1;
+  }
+
+  bool isRegex;
+  char open, close, separator;
+};
+} // namespace
+
+void AlternativeFinder::find(StringRef pattern, size_t begin, size_t end) {
+  for (size_t start = begin; start < end;) {
+    if (pattern[start] != open) {
+      start = skip(pattern, start);
+      continue;
+    }
+    SmallVector<size_t> ends{start}; // of what lies before each alternative
+    if (pattern.substr(start).starts_with("(?:"))
+      ends.front() += 2;
+    size_t at = start + 1;
+    for (int depth = 1; at < pattern.size(); at = skip(pattern, at)) {
+      depth += (pattern[at] == open) - (pattern[at] == close);
+      if (depth == 0)
+        break;
+      if (pattern[at] == separator && depth == 1)
+        ends.push_back(at);
+    }
+    if (at >= pattern.size()) // not well-formed
+      return;
+    ends.push_back(at);
+    bool isRepeated = isRegex && at + 1 < pattern.size() &&
+                      StringRef("*+?{").contains(pattern[at + 1]);
+    for (auto [before, after] : llvm::zip(ends, llvm::drop_begin(ends))) {
+      StringRef text = pattern.slice(before + 1, after);
+      // Several of what is repeated may be needed to match at all.
+      if (isRepeated || (isRegex && ends.size() == 2)) {
+        if (!isRepeated)
+          find(pattern, before + 1, after);
+        continue;
+      }
+      std::string inner = isRegex ? "(" + text.str() + ")" : text.str();
+      std::string one =
+          (pattern.take_front(start) + inner + pattern.drop_front(at + 1))
+              .str();
+      if (text.contains(open))
+        find(one, start + isRegex, start + isRegex + text.size());
+      if (!text.contains(open) || isRegex)
+        found.push_back({text.str(), std::move(one)});
+    }
+    start = at + 1;
+  }
+}
+
+std::vector<NamePattern::Alternative>
+NamePattern::findAlternatives(StringRef pattern) {
+  bool isRegex =
+      pattern.size() >= 2 && pattern.starts_with("/") && pattern.ends_with("/");
+  AlternativeFinder finder(isRegex);
+  if (!isRegex) {
+    finder.find(pattern, 0, pattern.size());
+    return std::move(finder.found);
+  }
+  // The whole may have alternatives, too.
+  StringRef regex = pattern.drop_front().drop_back();
+  std::string grouped = "(" + regex.str() + ")";
+  finder.find(grouped, 0, grouped.size());
+  for (Alternative &one : finder.found)
+    one.pattern = "/" + one.pattern + "/";
+  return std::move(finder.found);
+}
+
 bool NamePattern::matches(StringRef name) const {
   return regex ? regex->match(name) : name == literal;
 }
 
+/// A name as a regular expression might mean it: the first of alternatives, a
+/// character for a class, no repetitions.
+static std::string sampleName(StringRef regex) {
+  std::string name;
+  SmallVector<bool> skips; // of each open group: after its first alternative
+  auto add = [&](char c) {
+    if (!llvm::is_contained(skips, true))
+      name += c;
+  };
+  for (size_t i = 0; i < regex.size(); ++i) {
+    switch (regex[i]) {
+    case '\\':
+      if (++i < regex.size())
+        add(regex[i] == 'd' ? '0' : regex[i] == 'w' ? 'a' : regex[i]);
+      break;
+    case '[': {
+      size_t end = skipBracket(regex, i);
+      if (end == StringRef::npos)
+        return name;
+      add(regex[i + 1]);
+      i = end - 1;
+      break;
+    }
+    case '(':
+      skips.push_back(false);
+      if (regex.substr(i).starts_with("(?:"))
+        i += 2;
+      break;
+    case ')':
+      if (!skips.empty())
+        skips.pop_back();
+      break;
+    case '|':
+      if (skips.empty())
+        return name;
+      skips.back() = true;
+      break;
+    case '{':
+      i = std::min(regex.find('}', i), regex.size());
+      break;
+    case '*':
+    case '+':
+    case '?':
+    case '^':
+    case '$':
+      break;
+    default:
+      add(regex[i]);
+    }
+  }
+  return name;
+}
+
 StringRef mlir::dist::findNearMiss(StringRef pattern,
                                    ArrayRef<StringRef> names) {
-  std::string error;
-  if (pattern.starts_with("/"))
-    return {};
+  std::string error, sample;
+  if (pattern.size() >= 2 && pattern.starts_with("/") &&
+      pattern.ends_with("/")) {
+    sample = sampleName(pattern.drop_front().drop_back());
+    pattern = sample;
+  }
   if (auto prefixed = NamePattern::parse("**." + pattern.str(), error))
     for (StringRef name : names)
       if (prefixed->matches(name))

@@ -21,14 +21,24 @@ namespace mlir::dist {
 ///   `**`     is any run of characters; `**.` may also be nothing,
 ///   `?`      is one character but a dot,
 ///   `{a,b}`  is either, each a glob itself,
-/// or, between slashes, a POSIX extended regular expression. A pattern matches
-/// whole names only.
+/// or, between slashes, a regular expression: POSIX's extended ones with `\d`,
+/// `\w`, `\s`, `(?:…)` and lazy repetitions of Perl's and Python's. A pattern
+/// matches whole names only.
 class NamePattern {
 public:
   /// Returns nullopt and sets `error` where `text` is malformed.
   static std::optional<NamePattern> parse(StringRef text, std::string &error);
 
   bool matches(StringRef name) const;
+
+  /// A pattern with one of the alternatives of one of its braces (a regular
+  /// expression's groups) in place of all.
+  struct Alternative {
+    std::string text, pattern;
+  };
+  /// Every alternative of every brace or group of `pattern`, which is
+  /// well-formed. (`{a,b{c,d}}`: a, c and d.)
+  static std::vector<Alternative> findAlternatives(StringRef pattern);
 
   /// A glob for one component of a name: what is between two dots.
   struct Component {

@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/Plan.h"
 #include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -46,29 +47,14 @@ static void moveToFront(Operation *op, ModuleOp module) {
   module.getBody()->push_front(op);
 }
 
-FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
-                                               StringRef name) {
-  MLIRContext *context = module.getContext();
-  auto text = llvm::MemoryBuffer::getFile(file);
-  if (!text)
-    return emitError(UnknownLoc::get(context))
-           << "cannot read schedule file '" << file
-           << "': " << text.getError().message();
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  // What is wrong in it, the parser says at its place.
-  OwningOpRef<ModuleOp> parsed =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
-  if (!parsed)
-    return failure();
-  FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
-  if (failed(schedule))
-    return failure();
-  StringRef meshName = schedule->getMesh();
-  auto brought = parsed->lookupSymbol<MeshOp>(meshName);
+/// Moves `schedule` and the mesh that it is on out of `holder` into `module`.
+static LogicalResult moveIn(ScheduleOp schedule, ModuleOp holder,
+                            ModuleOp module) {
+  StringRef meshName = schedule.getMesh();
+  auto brought = holder.lookupSymbol<MeshOp>(meshName);
   Operation *present = module.lookupSymbol(meshName);
   if (!brought && !present)
-    return emitError(schedule->getLoc())
+    return emitError(schedule.getLoc())
            << "is on mesh @" << meshName
            << ", which neither its file nor the program defines";
   if (brought && present) {
@@ -84,26 +70,75 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
       return diagnostic;
     }
   }
-  if (Operation *other = module.lookupSymbol(schedule->getSymName())) {
+  if (Operation *other = module.lookupSymbol(schedule.getSymName())) {
     InFlightDiagnostic diagnostic = emitError(schedule->getLoc())
-                                    << "@" << schedule->getSymName()
+                                    << "@" << schedule.getSymName()
                                     << " is defined in the program as well";
     diagnostic.attachNote(other->getLoc()) << "defined here";
     return diagnostic;
   }
-  moveToFront(*schedule, module);
+  moveToFront(schedule, module);
   if (!present)
     moveToFront(brought, module);
+  return success();
+}
+
+/// The text of a file that holds `what`.
+static FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
+readText(MLIRContext *context, StringRef what, StringRef file) {
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return emitError(UnknownLoc::get(context))
+           << "cannot read " << what << " file '" << file
+           << "': " << text.getError().message();
+  return std::move(*text);
+}
+
+FailureOr<ScheduleOp> mlir::dist::loadPlan(ModuleOp module, StringRef file) {
+  auto text = readText(module.getContext(), "plan", file);
+  if (failed(text))
+    return failure();
+  FailureOr<PlannedSchedule> planned =
+      readPlan((*text)->getBuffer(), file, module);
+  if (failed(planned) ||
+      failed(moveIn(planned->schedule, *planned->holder, module)))
+    return failure();
+  return planned->schedule;
+}
+
+FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
+                                               StringRef name) {
+  MLIRContext *context = module.getContext();
+  if (file.ends_with(".json")) {
+    if (!name.empty())
+      return emitError(UnknownLoc::get(context))
+             << file << " is a plan, which has no schedule @" << name;
+    return loadPlan(module, file);
+  }
+  auto text = readText(context, "schedule", file);
+  if (failed(text))
+    return failure();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+  // What is wrong in it, the parser says at its place.
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  if (!parsed)
+    return failure();
+  FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
+  if (failed(schedule) || failed(moveIn(*schedule, *parsed, module)))
+    return failure();
   return *schedule;
 }
 
 LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
-                                        llvm::raw_ostream *report) {
+                                        llvm::raw_ostream *report,
+                                        bool allowUnmatched) {
   auto mesh = module.lookupSymbol<MeshOp>(schedule.getMesh());
   if (!mesh)
     return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
-  ScheduleApplication application(module, mesh);
+  ScheduleApplication application(module, mesh, allowUnmatched);
   for (auto directive :
        schedule.getBody().getOps<ScheduleDirectiveOpInterface>()) {
     FailureOr<unsigned> places = application.apply(directive);

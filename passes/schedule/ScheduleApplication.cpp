@@ -39,14 +39,40 @@ ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
   if (!pattern)
     return emitError(directive->getLoc()) << error;
   SmallVector<unsigned> targets = scopes.match(kind, *pattern);
-  if (!targets.empty() || directive.isOptional())
+  if (directive.isOptional())
     return targets;
+  if (targets.empty()) {
+    InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
+    if (allowUnmatched)
+      return targets;
+    return diagnostic;
+  }
+  for (const auto &alternative : NamePattern::findAlternatives(target)) {
+    // It is well-formed, as the whole is.
+    auto one = NamePattern::parse(alternative.pattern, error);
+    if (!one || !scopes.match(kind, *one).empty())
+      continue;
+    InFlightDiagnostic diagnostic =
+        sayUnmatched(directive, alternative.pattern);
+    diagnostic << " ('" << alternative.text << "' is an alternative of \""
+               << target << "\"; each must match)";
+    if (!allowUnmatched)
+      return diagnostic;
+  }
+  return targets;
+}
+
+InFlightDiagnostic
+ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
+                                  StringRef pattern) {
+  TargetKind kind = directive.getTargetKind();
   SmallVector<StringRef> names = scopes.getNames(kind);
-  InFlightDiagnostic diagnostic =
-      emitError(directive->getLoc())
-      << "\"" << target << "\" matches none of the program's " << names.size()
-      << " " << stringify(kind) << "s";
-  if (StringRef near = findNearMiss(target, names); !near.empty())
+  InFlightDiagnostic diagnostic = allowUnmatched
+                                      ? emitWarning(directive->getLoc())
+                                      : emitError(directive->getLoc());
+  diagnostic << "\"" << pattern << "\" matches none of the program's "
+             << names.size() << " " << stringify(kind) << "s";
+  if (StringRef near = findNearMiss(pattern, names); !near.empty())
     diagnostic << "; did you mean \"" << near << "\"?";
   else if (!names.empty())
     diagnostic << ", such as \"" << names.back() << "\"";
@@ -64,7 +90,16 @@ ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
   FailureOr<SmallVector<unsigned>> targets = findTargets(directive);
   if (failed(targets))
     return failure();
-  return directive.apply(*this, *targets);
+  // Only where that is allowed.
+  if (targets->empty())
+    return 0u;
+  FailureOr<unsigned> places = directive.apply(*this, *targets);
+  std::optional<int64_t> expected = directive.getExpected();
+  if (succeeded(places) && expected && *places != *expected)
+    return emitError(directive->getLoc())
+           << "applies to " << *places << (*places == 1 ? " place" : " places")
+           << ", not to " << *expected << " as 'expect' says";
+  return places;
 }
 
 StringAttr ScheduleApplication::getCause(Operation *directive) {
@@ -217,46 +252,87 @@ void ScheduleApplication::finish() {
   placed.clear();
 }
 
+LogicalResult ScheduleApplication::verifyFits(Operation *directive, Value value,
+                                              ShardingAttr sharding) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return sharding.verifyFor(type.getShape(), layout.getAxes(),
+                            [&] { return emitError(directive->getLoc()); });
+}
+
+LogicalResult ScheduleApplication::extend(Constraint &made,
+                                          Operation *directive, Operation *op,
+                                          ShardingAttr sharding) {
+  std::string reason;
+  ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
+  if (!both) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive->getLoc())
+        << "asks for " << sharding << ", but the value is placed as "
+        << made.op.getSharding() << " already: " << reason;
+    diagnostic.attachNote(made.directive->getLoc()) << "placed here";
+    diagnostic.attachNote(op->getLoc()) << "at this op";
+    return diagnostic;
+  }
+  made.op.setShardingAttr(both);
+  made.op.setCause(made.op.getCause()->str() + "; " +
+                   getCause(directive).str());
+  made.directive = directive;
+  return success();
+}
+
+ShardingConstraintOp
+ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
+                                      Operation *op, Value value,
+                                      ShardingAttr sharding) {
+  auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
+                                                 value.getType(), value,
+                                                 sharding, getCause(directive));
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    constraint->setAttr(kScopeAttr, scope);
+  scopes.add(constraint);
+  return constraint;
+}
+
 LogicalResult ScheduleApplication::constrain(Operation *directive,
                                              Operation *op, OpOperand *use,
                                              ShardingAttr sharding) {
   Value value = use ? use->get() : op->getResult(0);
-  auto type = cast<RankedTensorType>(value.getType());
-  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
-        return emitError(directive->getLoc());
-      })))
+  if (failed(verifyFits(directive, value, sharding)))
     return failure();
-  StringAttr cause = getCause(directive);
   void *key = use ? static_cast<void *>(use) : static_cast<void *>(op);
   Constraint &made = constraints[key];
-  if (made.op) {
-    std::string reason;
-    ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
-    if (!both) {
-      InFlightDiagnostic diagnostic =
-          emitError(directive->getLoc())
-          << "asks for " << sharding << ", but the value is placed as "
-          << made.op.getSharding() << " already: " << reason;
-      diagnostic.attachNote(made.directive->getLoc()) << "placed here";
-      diagnostic.attachNote(op->getLoc()) << "at this op";
-      return diagnostic;
-    }
-    made.op.setShardingAttr(both);
-    made.op.setCause(made.op.getCause()->str() + "; " + cause.str());
-    made.directive = directive;
-    return success();
-  }
+  if (made.op)
+    return extend(made, directive, op, sharding);
   OpBuilder builder(op);
   if (!use)
     builder.setInsertionPointAfter(op);
-  auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
-                                                 type, value, sharding, cause);
-  constraint->setAttr(kScopeAttr, op->getAttr(kScopeAttr));
-  scopes.add(constraint);
+  auto constraint = createConstraint(builder, directive, op, value, sharding);
   if (use)
     use->set(constraint);
   else
     value.replaceAllUsesExcept(constraint, constraint);
   made = {constraint, directive};
+  return success();
+}
+
+LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
+                                                   Operation *op, Value value,
+                                                   ArrayRef<OpOperand *> uses,
+                                                   ShardingAttr sharding) {
+  if (failed(verifyFits(directive, value, sharding)))
+    return failure();
+  // An earlier directive may have spoken of the same: its constraint is what is
+  // read, or what reads.
+  for (Operation *other :
+       {value.getDefiningOp(),
+        llvm::hasSingleElement(uses) ? uses.front()->getOwner() : nullptr})
+    if (auto made = borders.find(other); made != borders.end())
+      return extend(made->second, directive, op, sharding);
+  OpBuilder builder(op);
+  builder.setInsertionPointAfterValue(value);
+  auto constraint = createConstraint(builder, directive, op, value, sharding);
+  for (OpOperand *use : uses)
+    use->set(constraint);
+  borders[constraint] = {constraint, directive};
   return success();
 }

@@ -20,8 +20,11 @@ namespace mlir::dist {
 /// arguments and results are written by `finish`, all at once.
 class ScheduleApplication {
 public:
-  ScheduleApplication(ModuleOp module, MeshOp mesh)
+  /// What a directive names and the program has not is a warning with
+  /// `allowUnmatched`, else an error.
+  ScheduleApplication(ModuleOp module, MeshOp mesh, bool allowUnmatched)
       : mesh(mesh), layout(mesh), scopes(module),
+        allowUnmatched(allowUnmatched),
         isOnlyMesh(llvm::hasSingleElement(module.getOps<MeshOp>())) {}
 
   /// Applies a directive; returns the number of places or emits an error.
@@ -50,6 +53,11 @@ public:
   /// Constrains the result of `op`, or where `use` is set what it reads there.
   LogicalResult constrain(Operation *directive, Operation *op, OpOperand *use,
                           ShardingAttr sharding);
+  /// Constrains what a module gives or takes: `value`, where `uses`, some of
+  /// its uses, read it. The constraint belongs to the module that `op` is of.
+  LogicalResult constrainBorder(Operation *directive, Operation *op,
+                                Value value, ArrayRef<OpOperand *> uses,
+                                ShardingAttr sharding);
   /// The op that an earlier directive made for the same use of `value`, if any.
   Operation *&getShared(Value value, Attribute use) {
     return shared[{value, use}];
@@ -70,18 +78,31 @@ private:
     Operation *directive;
   };
 
+  LogicalResult verifyFits(Operation *directive, Value value,
+                           ShardingAttr sharding);
+  /// Adds a second directive's wish to a constraint.
+  LogicalResult extend(Constraint &made, Operation *directive, Operation *op,
+                       ShardingAttr sharding);
+  ShardingConstraintOp createConstraint(OpBuilder &builder,
+                                        Operation *directive, Operation *op,
+                                        Value value, ShardingAttr sharding);
   FailureOr<SmallVector<unsigned>>
   findTargets(ScheduleDirectiveOpInterface directive);
+  /// "matches none of the program's 12 modules; did you mean …?", of `pattern`.
+  InFlightDiagnostic sayUnmatched(ScheduleDirectiveOpInterface directive,
+                                  StringRef pattern);
 
   MeshOp mesh;
   MeshLayout layout;
   ScopeIndex scopes;
   Origins origins;
-  bool isOnlyMesh;
+  bool allowUnmatched, isOnlyMesh;
   llvm::DenseMap<Operation *, StringAttr> causes;
   llvm::MapVector<Operation *, PlacedTensors> placed;
   /// Constraints made, by the op or the use that they constrain.
   llvm::DenseMap<void *, Constraint> constraints;
+  /// Constraints at borders of modules.
+  llvm::DenseMap<Operation *, Constraint> borders;
   llvm::DenseMap<std::pair<Value, Attribute>, Operation *> shared;
 };
 

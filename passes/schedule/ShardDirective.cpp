@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/ModuleBorder.h"
 #include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -303,6 +304,83 @@ FailureOr<unsigned> FeatureSharding::run(ArrayRef<unsigned> scopes) {
 }
 
 //===----------------------------------------------------------------------===//
+// Lists of dimensions
+//===----------------------------------------------------------------------===//
+
+/// What the directive asks of a tensor of this type; `what` describes it.
+static FailureOr<ShardingAttr> getAsked(ShardOp directive,
+                                        const MeshLayout &layout, Type type,
+                                        const Twine &what) {
+  SmallVector<DimShardingAttr> dims;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return emitError(directive.getLoc())
+           << what << " is no ranked tensor, but " << type;
+  std::optional<ArrayRef<int64_t>> numbers = directive.getDimNumbers();
+  if (directive.getReplicate() || numbers)
+    dims.assign(tensor.getRank(), layout.none());
+  if (directive.getDims())
+    for (auto [index, attr] : llvm::enumerate(*directive.getDims())) {
+      auto dim = cast<DimShardingAttr>(attr);
+      if (!numbers) {
+        dims.push_back(dim);
+        continue;
+      }
+      int64_t number = (*numbers)[index];
+      int64_t found = number < 0 ? number + tensor.getRank() : number;
+      if (found < 0 || found >= tensor.getRank())
+        return emitError(directive.getLoc())
+               << what << " has no dimension " << number << ": it is " << type;
+      if (dims[found] != layout.none())
+        return emitError(directive.getLoc())
+               << "names dimension " << found << " of " << what << " twice";
+      dims[found] = dim;
+    }
+  return ShardingAttr::get(directive.getContext(), layout.getName(), dims,
+                           ReductionKind::Sum, {});
+}
+
+/// Places input or output `k` of a module; where the directive gives no number,
+/// the only one.
+static LogicalResult placeActivation(ShardOp directive,
+                                     ScheduleApplication &application,
+                                     unsigned scope) {
+  ModuleBorder module(application, scope);
+  bool isInput = directive.getKind() == ShardTarget::ModuleInput;
+  ModuleBorder::Reads all;
+  if (isInput)
+    all = module.findInputs();
+  else
+    for (Value output : module.findOutputs())
+      all[output] = module.findOutsideUses(output);
+  StringRef what = isInput ? "input" : "output";
+  size_t number = directive.getNumber().value_or(0);
+  if (number >= all.size() || (!directive.getNumber() && all.size() > 1)) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive.getLoc())
+        << "module \"" << application.getScopes().getPath(scope) << "\" has "
+        << all.size() << " " << what << (all.size() == 1 ? "" : "s");
+    if (number >= all.size())
+      diagnostic << ", and no " << what << " " << number;
+    else
+      diagnostic << "; say which, as in '" << what << " 0'";
+    for (auto [index, entry] : llvm::enumerate(all))
+      diagnostic.attachNote(entry.first.getLoc())
+          << what << " " << index << " is " << entry.first.getType();
+    return diagnostic;
+  }
+  auto &[value, uses] = all.begin()[number];
+  Operation *op = isInput ? uses.front()->getOwner() : value.getDefiningOp();
+  FailureOr<ShardingAttr> asked =
+      getAsked(directive, application.getLayout(), value.getType(),
+               what + " " + Twine(number) + " of module \"" +
+                   application.getScopes().getPath(scope) + "\"");
+  if (failed(asked))
+    return failure();
+  return application.constrainBorder(directive, op, value, uses, *asked);
+}
+
+//===----------------------------------------------------------------------===//
 // The directive
 //===----------------------------------------------------------------------===//
 
@@ -319,26 +397,44 @@ struct ShardDirective
       return TargetKind::Output;
     case ShardTarget::Column:
     case ShardTarget::Row:
+    case ShardTarget::ModuleInput:
+    case ShardTarget::ModuleOutput:
       break;
     }
     return TargetKind::Module;
   }
 
+  std::optional<int64_t> getExpected(Operation *op) const {
+    return cast<ShardOp>(op).getExpect();
+  }
+
   FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
                             ArrayRef<unsigned> targets) const {
     auto directive = cast<ShardOp>(op);
-    if (!directive.getDims())
+    switch (directive.getKind()) {
+    case ShardTarget::Column:
+    case ShardTarget::Row:
       return FeatureSharding(directive, application).run(targets);
-    auto sharding = ShardingAttr::get(
-        op->getContext(), application.getLayout().getName(),
-        llvm::map_to_vector(
-            *directive.getDims(),
-            [](Attribute dim) { return cast<DimShardingAttr>(dim); }),
-        ReductionKind::Sum, {});
-    for (unsigned number : targets)
-      if (failed(application.place(
-              directive, application.getScopes().getTensor(number), sharding)))
-        return failure();
+    case ShardTarget::ModuleInput:
+    case ShardTarget::ModuleOutput:
+      for (unsigned scope : targets)
+        if (failed(placeActivation(directive, application, scope)))
+          return failure();
+      break;
+    case ShardTarget::Parameter:
+    case ShardTarget::Input:
+    case ShardTarget::Output:
+      for (unsigned number : targets) {
+        const NamedTensor &tensor = application.getScopes().getTensor(number);
+        FailureOr<ShardingAttr> asked =
+            getAsked(directive, application.getLayout(), tensor.getType(),
+                     tensor.describe());
+        if (failed(asked) ||
+            failed(application.place(directive, tensor, *asked)))
+          return failure();
+      }
+      break;
+    }
     return targets.size();
   }
 };

@@ -1,44 +1,18 @@
 //===- SyncDirective.cpp - dist.sync directives become value-level ones ---===//
 //
-// Finds the values at the borders of a module that a sync speaks about.
+// Of the values at the border of a module, those that a sync speaks about.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/ModuleBorder.h"
 #include "passes/schedule/ScheduleApplication.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Whether ops came from a module or one within it.
-class Membership {
-public:
-  explicit Membership(StringRef path) : path(path) {}
-
-  bool contains(Operation *op) {
-    for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp())
-      if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
-        return isWithin(scope);
-    return false;
-  }
-
-private:
-  bool isWithin(StringAttr scope) {
-    auto [entry, inserted] = known.try_emplace(scope, false);
-    if (inserted) {
-      StringRef rest = scope.getValue();
-      entry->second =
-          rest.consume_front(path) && (rest.empty() || rest.front() == '.');
-    }
-    return entry->second;
-  }
-
-  StringRef path;
-  llvm::SmallDenseMap<StringAttr, bool, 8> known;
-};
-
 /// The place for a sync of a module's output.
 struct OutputPlace {
   /// The value to sync.
@@ -52,9 +26,6 @@ struct OutputPlace {
   tensor::ExpandShapeOp reshape;
 };
 
-/// What the ops of a module read that comes from elsewhere.
-using Reads = llvm::MapVector<Value, SmallVector<OpOperand *, 2>>;
-
 /// Puts syncs at the borders of modules.
 class Syncs {
 public:
@@ -67,14 +38,12 @@ public:
   FailureOr<unsigned> syncOutputs(unsigned scope);
 
 private:
-  Reads findInputs(ArrayRef<Operation *> ops, Membership &module);
-  SmallVector<Value> findOutputs(ArrayRef<Operation *> ops, Membership &module);
   OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
-                             Membership &module);
+                             ModuleBorder &module);
   /// Makes the op; `dim` replaces the directive's.
   FailureOr<SyncOp> makeSync(Value value, Operation *scopeOf,
                              std::optional<int64_t> dim);
-  LogicalResult syncOutput(const OutputPlace &place, Membership &module);
+  LogicalResult syncOutput(const OutputPlace &place, ModuleBorder &module);
 
   SyncOp directive;
   ScheduleApplication &application;
@@ -82,18 +51,6 @@ private:
   Origins &origins;
 };
 } // namespace
-
-/// Whether the op commutes with a sum pending on the flagged operands.
-static bool commutesWithSum(Operation *op, ArrayRef<OpOperand *> flagged) {
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!iface)
-    return false;
-  SmallVector<bool> partial(op->getNumOperands(), false);
-  for (OpOperand *operand : flagged)
-    partial[operand->getOperandNumber()] = true;
-  return iface.getPartialResult(partial, ReductionKind::Sum) ==
-         PartialResult::Partial;
-}
 
 /// The dimension of operand `operand` that dimension `dim` of the op's result
 /// is, where it is exactly one.
@@ -114,7 +71,7 @@ static std::optional<int64_t> mapDim(Operation *op, OpOperand *operand,
 /// sum and through additions of parameters (biases), to the op that leaves a
 /// sum pending. The sync belongs before the first of those additions.
 OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
-                                  Membership &module) {
+                                  ModuleBorder &module) {
   struct Step {
     OpOperand *operand;
     bool addsParameter;
@@ -189,68 +146,6 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
   return place;
 }
 
-/// Data that the module's ops read and that comes from elsewhere.
-Reads Syncs::findInputs(ArrayRef<Operation *> ops, Membership &module) {
-  auto isOutside = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    return !op || !module.contains(op);
-  };
-  // Ops within an op that say nothing else belong to its module.
-  Reads reads;
-  auto scopeName = StringAttr::get(application.getContext(), kScopeAttr);
-  for (Operation *op : ops)
-    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-      if (nested != op && nested->getDiscardableAttr(scopeName))
-        return WalkResult::skip();
-      for (OpOperand &operand : nested->getOpOperands())
-        if (isa<RankedTensorType>(operand.get().getType()) &&
-            isOutside(operand.get()))
-          reads[operand.get()].push_back(&operand);
-      return WalkResult::advance();
-    });
-  // What a weight is applied to is the module's input; masks and the like are
-  // read as well.
-  llvm::SmallSetVector<Value, 4> features, all;
-  for (Operation *op : ops) {
-    if (auto contraction = origins.findFeatureContraction(op)) {
-      Value value = contraction->activation->get();
-      while (!isOutside(value)) {
-        Operation *maker = value.getDefiningOp();
-        SmallVector<OpOperand *, 4> data = getDataOperands(maker);
-        if (data.size() != 1 ||
-            !(isa<ShardingConstraintOp>(maker) || commutesWithSum(maker, data)))
-          break;
-        value = data.front()->get();
-      }
-      if (isOutside(value))
-        features.insert(value);
-    }
-    for (OpOperand *operand : getDataOperands(op))
-      if (isOutside(operand->get()) &&
-          origins.get(operand->get()).kind == Origin::Computed)
-        all.insert(operand->get());
-  }
-  Reads inputs;
-  for (Value input : features.empty() ? all : features)
-    inputs[input] = std::move(reads[input]);
-  return inputs;
-}
-
-/// Values that the module's ops make and that are read elsewhere.
-SmallVector<Value> Syncs::findOutputs(ArrayRef<Operation *> ops,
-                                      Membership &module) {
-  SmallVector<Value> outputs;
-  for (Operation *op : ops)
-    for (Value result : op->getResults())
-      if (isa<RankedTensorType>(result.getType()) &&
-          llvm::any_of(
-              result.getUsers(),
-              [&](Operation *user) { return !module.contains(user); }) &&
-          origins.get(result).kind == Origin::Computed)
-        outputs.push_back(result);
-  return outputs;
-}
-
 FailureOr<SyncOp> Syncs::makeSync(Value value, Operation *scopeOf,
                                   std::optional<int64_t> dim) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -272,7 +167,7 @@ FailureOr<SyncOp> Syncs::makeSync(Value value, Operation *scopeOf,
       dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
       directive.getToDimAttr(), directive.getAxesAttr(),
       application.getNeededMesh(), /*optional=*/UnitAttr(),
-      application.getCause(directive));
+      /*expect=*/IntegerAttr(), application.getCause(directive));
   if (Attribute scope = scopeOf->getAttr(kScopeAttr))
     sync->setAttr(kScopeAttr, scope);
   scopes.add(sync);
@@ -294,7 +189,7 @@ static Operation *findFirstReader(Value value, ArrayRef<OpOperand *> reads) {
 }
 
 FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
-  Membership module(scopes.getPath(scope));
+  ModuleBorder module(application, scope);
   // The same communication of the same value is done once.
   auto orUnit = [&](Attribute attr) {
     return attr ? attr : UnitAttr::get(application.getContext());
@@ -303,7 +198,7 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
       application.getContext(),
       {directive.getKindAttr(), directive.getAxesAttr(),
        orUnit(directive.getDimAttr()), orUnit(directive.getToDimAttr())});
-  Reads inputs = findInputs(scopes.getOps(scope), module);
+  ModuleBorder::Reads inputs = module.findInputs();
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
     if (!made) {
@@ -320,7 +215,8 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   return inputs.size();
 }
 
-LogicalResult Syncs::syncOutput(const OutputPlace &place, Membership &module) {
+LogicalResult Syncs::syncOutput(const OutputPlace &place,
+                                ModuleBorder &module) {
   Value value = place.value;
   Operation *maker = value.getDefiningOp();
   if (!place.reshape) {
@@ -354,14 +250,14 @@ LogicalResult Syncs::syncOutput(const OutputPlace &place, Membership &module) {
 }
 
 FailureOr<unsigned> Syncs::syncOutputs(unsigned scope) {
-  Membership module(scopes.getPath(scope));
+  ModuleBorder module(application, scope);
   bool reduces = directive.getKind() == SyncKind::AllReduce ||
                  directive.getKind() == SyncKind::ReduceScatter;
   // Where a sum is pending on some outputs, those are meant. Several outputs
   // may come of one sum.
   SmallVector<OutputPlace> found;
   llvm::SmallPtrSet<Value, 4> seen;
-  for (Value output : findOutputs(scopes.getOps(scope), module)) {
+  for (Value output : module.findOutputs()) {
     std::optional<int64_t> dim = directive.getDim();
     int64_t rank = cast<RankedTensorType>(output.getType()).getRank();
     OutputPlace place{output, false, dim, {}};
@@ -386,6 +282,10 @@ FailureOr<unsigned> Syncs::syncOutputs(unsigned scope) {
 namespace {
 struct SyncDirective
     : ScheduleDirectiveOpInterface::ExternalModel<SyncDirective, SyncOp> {
+  std::optional<int64_t> getExpected(Operation *op) const {
+    return cast<SyncOp>(op).getExpect();
+  }
+
   FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
                             ArrayRef<unsigned> targets) const {
     auto directive = cast<SyncOp>(op);

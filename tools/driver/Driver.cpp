@@ -118,17 +118,26 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     return failure();
   int level = getLevel(module);
   std::string schedule = options.name;
-  if (!options.file.empty()) {
+  if (!options.file.empty() && !options.plan.empty())
+    return module.emitError("--schedule ")
+           << options.file << " and --plan " << options.plan
+           << " are two schedules; give one";
+  const std::string &file = options.plan.empty() ? options.file : options.plan;
+  if (!file.empty()) {
     if (level == 3)
       return module.emitError(
           "is already the program of one device; a schedule "
           "applies to the model (level 0 to 1)");
     for (ScheduleOp own : module.getOps<ScheduleOp>())
       return own.emitError("the module has a schedule of its own, so that ")
-             << options.file << " would be a second one";
-    ::dist::noteInput(options.file);
+             << file << " would be a second one";
+    if (!options.plan.empty() && !options.name.empty())
+      return module.emitError("--schedule-name ")
+             << options.name << ": the plan " << file << " has no name";
+    ::dist::noteInput(file);
     FailureOr<ScheduleOp> loaded =
-        loadSchedule(module, options.file, options.name);
+        options.plan.empty() ? loadSchedule(module, file, options.name)
+                             : loadPlan(module, file);
     if (failed(loaded))
       return failure();
     schedule = loaded->getSymName().str();
@@ -150,12 +159,16 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     passes.addPass(createVerifySpmdPass());
     return stages.run("placement", passes, module);
   }
+  if (options.allowUnmatched && !hasSchedule)
+    return module.emitError("--allow-unmatched: there is no schedule or plan "
+                            "that it would apply to");
   if (level == 0 && !hasSchedule)
     return success();
   if (hasSchedule) {
     PassManager passes(module.getContext());
     DistApplySchedulePassOptions apply;
     apply.schedule = schedule;
+    apply.allowUnmatched = options.allowUnmatched;
     apply.report = false;
     passes.addPass(createDistApplySchedulePass(apply));
     if (failed(stages.run("schedule", passes, module)))

@@ -21,12 +21,15 @@ namespace mlir::dist {
 
 /// A schedule, and the sizes of mesh axes that override its own.
 struct ScheduleOptions {
-  std::string file;              // "" for none
+  /// A schedule's file, or a plan's; "" for none, or one of them.
+  std::string file, plan;
   std::vector<std::string> mesh; // "tp=4"
   /// Sizes of dimensions that the module does not know.
-  std::vector<SizeBinding> sizes;
+  std::vector<SizeBinding> sizes = {};
   /// Which schedule, where there are several; "" for the only one.
-  std::string name;
+  std::string name = "";
+  /// Whether what matches nothing is a warning.
+  bool allowUnmatched = false;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.

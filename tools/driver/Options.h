@@ -3,6 +3,7 @@
 #ifndef DIST_TOOLS_DRIVER_OPTIONS_H
 #define DIST_TOOLS_DRIVER_OPTIONS_H
 
+#include "tools/driver/Driver.h"
 #include "llvm/Support/CommandLine.h"
 #include <string>
 
@@ -13,6 +14,14 @@ struct CompileOptions {
   explicit CompileOptions(llvm::cl::OptionCategory &category)
       : schedule("schedule", llvm::cl::desc("File with the schedule"),
                  llvm::cl::value_desc("FILE.mlir"), llvm::cl::cat(category)),
+        plan("plan",
+             llvm::cl::desc("File with a sharding plan, in place of a "
+                            "schedule"),
+             llvm::cl::value_desc("FILE.json"), llvm::cl::cat(category)),
+        allowUnmatched("allow-unmatched",
+                       llvm::cl::desc("Warn of a directive or a plan's pattern "
+                                      "that matches nothing, and go on"),
+                       llvm::cl::cat(category)),
         scheduleName("schedule-name",
                      llvm::cl::desc("Which schedule, where the file (or the "
                                     "module) has several"),
@@ -38,7 +47,15 @@ struct CompileOptions {
         verbose("v", llvm::cl::desc("Say how long each stage took"),
                 llvm::cl::cat(category)) {}
 
-  llvm::cl::opt<std::string> schedule, scheduleName;
+  /// What distribute() takes, with sizes that are known from elsewhere.
+  ScheduleOptions getScheduleOptions(std::vector<SizeBinding> sizes) const {
+    return {schedule, plan,         {mesh.begin(), mesh.end()},
+            sizes,    scheduleName, allowUnmatched};
+  }
+
+  llvm::cl::opt<std::string> schedule, plan;
+  llvm::cl::opt<bool> allowUnmatched;
+  llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
   llvm::cl::opt<bool> verbose;

@@ -65,13 +65,15 @@ def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names"
       I32EnumAttrCase<"Column", 0, "column">, I32EnumAttrCase<"Row", 1, "row">,
       I32EnumAttrCase<"Parameter", 2, "parameter">,
       I32EnumAttrCase<"Input", 3, "input">,
-      I32EnumAttrCase<"Output", 4, "output">]> {
+      I32EnumAttrCase<"Output", 4, "output">,
+      I32EnumAttrCase<"ModuleInput", 5, "module_input">,
+      I32EnumAttrCase<"ModuleOutput", 6, "module_output">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }
 def Dist_ShardTargetAttr
     : EnumAttr<Dist_Dialect, Dist_ShardTarget, "shard_target"> {
-  let summary = "A contraction's output or input features, or a named tensor";
+  let summary = "A contraction's features, a named tensor, or an activation";
   let assemblyFormat = "`<` $value `>`";
 }
 

@@ -170,90 +170,195 @@ static LogicalResult verifyDirectiveAxes(Operation *op,
                     [&] { return op->emitOpError(); });
 }
 
+/// What may follow any directive: `optional` and `expect n`.
+static ParseResult parseCount(OpAsmParser &parser, OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("optional")))
+    result.addAttribute("optional", parser.getBuilder().getUnitAttr());
+  if (failed(parser.parseOptionalKeyword("expect")))
+    return success();
+  int64_t count;
+  if (parser.parseInteger(count))
+    return failure();
+  result.addAttribute("expect", parser.getBuilder().getI64IntegerAttr(count));
+  return success();
+}
+
+template <typename Directive>
+static void printCount(OpAsmPrinter &printer, Directive op) {
+  if (op.getOptional())
+    printer << " optional";
+  if (op.getExpect())
+    printer << " expect " << *op.getExpect();
+}
+
+template <typename Directive> static LogicalResult verifyCount(Directive op) {
+  if (!op.getExpect())
+    return success();
+  int64_t expected = *op.getExpect();
+  if (expected < 1)
+    return op.emitOpError() << "expect " << expected << " must be at least 1";
+  if (op.getOptional())
+    return op.emitOpError() << "is 'optional' and expects places";
+  return success();
+}
+
+/// `[dim, dim]`, or `replicate`.
+static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
+                                        OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("replicate"))) {
+    result.addAttribute("replicate", parser.getBuilder().getUnitAttr());
+    return success();
+  }
+  SmallVector<Attribute> dims;
+  SmallVector<int64_t> numbers;
+  auto parseEntry = [&]() -> ParseResult {
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    int64_t number;
+    OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+    if (hasNumber.has_value()) {
+      if (failed(*hasNumber) || parser.parseEqual())
+        return failure();
+      numbers.push_back(number);
+    }
+    DimShardingAttr dim;
+    if (parseDim(parser, dim))
+      return failure();
+    dims.push_back(dim);
+    if (!numbers.empty() && numbers.size() != dims.size())
+      return parser.emitError(loc)
+             << "either each entry names its dimension or none does";
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseEntry))
+    return failure();
+  result.addAttribute("dims", ArrayAttr::get(parser.getContext(), dims));
+  if (!numbers.empty())
+    result.addAttribute("dimNumbers",
+                        parser.getBuilder().getDenseI64ArrayAttr(numbers));
+  return success();
+}
+
 ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
   MLIRContext *context = parser.getContext();
   std::string target;
   ShardTarget kind;
   StringRef word;
-  llvm::SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword(
           &word, {"parameter", "input", "output"}))) {
     kind = *symbolizeShardTarget(word);
-    SmallVector<Attribute> dims;
-    if (parser.parseString(&target) ||
-        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                       [&]() -> ParseResult {
-                                         DimShardingAttr dim;
-                                         if (parseDim(parser, dim))
-                                           return failure();
-                                         dims.push_back(dim);
-                                         return success();
-                                       }))
+    if (parser.parseString(&target) || parseDimsOrReplicate(parser, result))
       return failure();
-    result.addAttribute("dims", ArrayAttr::get(context, dims));
   } else {
     ArrayAttr axes;
     if (parser.parseString(&target))
       return failure();
-    loc = parser.getCurrentLocation();
+    llvm::SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&word))
       return failure();
-    std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
-    if (!parsed ||
-        (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
-      return parser.emitError(loc)
-             << "'" << word << "' must be 'column' or 'row'";
-    kind = *parsed;
-    if (parser.parseKeyword("over") || parseAxisList(parser, axes))
-      return failure();
-    result.addAttribute("axes", axes);
-    if (succeeded(parser.parseOptionalKeyword("groups"))) {
-      int64_t groups;
-      if (parser.parseInteger(groups))
+    if (word == "input" || word == "output") {
+      kind = word == "input" ? ShardTarget::ModuleInput
+                             : ShardTarget::ModuleOutput;
+      int64_t number;
+      OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+      if (hasNumber.has_value()) {
+        if (failed(*hasNumber))
+          return failure();
+        result.addAttribute("number",
+                            parser.getBuilder().getI64IntegerAttr(number));
+      }
+      if (parseDimsOrReplicate(parser, result))
         return failure();
-      result.addAttribute("groups",
-                          parser.getBuilder().getI64IntegerAttr(groups));
+    } else {
+      std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
+      if (!parsed ||
+          (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
+        return parser.emitError(loc)
+               << "'" << word
+               << "' must be 'column', 'row', 'input' or 'output'";
+      kind = *parsed;
+      if (parser.parseKeyword("over") || parseAxisList(parser, axes))
+        return failure();
+      result.addAttribute("axes", axes);
+      if (succeeded(parser.parseOptionalKeyword("groups"))) {
+        int64_t groups;
+        if (parser.parseInteger(groups))
+          return failure();
+        result.addAttribute("groups",
+                            parser.getBuilder().getI64IntegerAttr(groups));
+      }
     }
   }
   result.addAttribute("target", StringAttr::get(context, target));
   result.addAttribute("kind", ShardTargetAttr::get(context, kind));
-  if (succeeded(parser.parseOptionalKeyword("optional")))
-    result.addAttribute("optional", UnitAttr::get(context));
+  if (parseCount(parser, result))
+    return failure();
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
 void ShardOp::print(OpAsmPrinter &printer) {
   printer << " ";
-  if (getDims()) {
+  bool isActivation = getKind() == ShardTarget::ModuleInput ||
+                      getKind() == ShardTarget::ModuleOutput;
+  bool hasAxes =
+      getKind() == ShardTarget::Column || getKind() == ShardTarget::Row;
+  if (!isActivation && !hasAxes)
     printer << stringifyShardTarget(getKind()) << " ";
-    printer.printAttribute(getTargetAttr());
-    printer << " [";
-    llvm::interleaveComma(*getDims(), printer, [&](Attribute dim) {
-      printDim(printer, cast<DimShardingAttr>(dim));
-    });
-    printer << "]";
-  } else {
-    printer.printAttribute(getTargetAttr());
+  printer.printAttribute(getTargetAttr());
+  if (isActivation) {
+    printer << (getKind() == ShardTarget::ModuleInput ? " input" : " output");
+    if (getNumber())
+      printer << " " << *getNumber();
+  }
+  if (hasAxes) {
     printer << " " << stringifyShardTarget(getKind()) << " over ";
     if (getAxes())
       printAxisList(printer, *this, *getAxes());
     if (getGroups() != 1)
       printer << " groups " << getGroups();
+  } else if (getReplicate()) {
+    printer << " replicate";
+  } else if (getDims()) {
+    printer << " [";
+    llvm::interleaveComma(
+        llvm::enumerate(*getDims()), printer, [&](const auto &entry) {
+          if (getDimNumbers())
+            printer << (*getDimNumbers())[entry.index()] << " = ";
+          printDim(printer, cast<DimShardingAttr>(entry.value()));
+        });
+    printer << "]";
   }
-  if (getOptional())
-    printer << " optional";
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {"target", "kind", "axes", "groups", "dims", "optional"});
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "kind", "axes", "groups", "number",
+                                 "dims", "dimNumbers", "replicate", "optional",
+                                 "expect"});
 }
 
 LogicalResult ShardOp::verify() {
   bool isFeature =
       getKind() == ShardTarget::Column || getKind() == ShardTarget::Row;
   if (isFeature != (getAxes().has_value() && !getAxes()->empty()) ||
-      isFeature == getDims().has_value())
+      isFeature == (getDims().has_value() || getReplicate()) ||
+      (getDims() && getReplicate()))
     return emitOpError() << "'" << stringifyShardTarget(getKind()) << "' takes "
-                         << (isFeature ? "axes" : "one entry a dimension");
+                         << (isFeature ? "axes"
+                                       : "one entry a dimension, or "
+                                         "'replicate'");
+  if (std::optional<ArrayRef<int64_t>> numbers = getDimNumbers()) {
+    if (!getDims() || numbers->size() != getDims()->size())
+      return emitOpError() << "names " << numbers->size()
+                           << " dimensions, but has not as many entries";
+    for (auto [index, number] : llvm::enumerate(*numbers))
+      if (llvm::is_contained(numbers->take_front(index), number))
+        return emitOpError() << "names dimension " << number << " twice";
+  }
+  int64_t number = getNumber().value_or(0);
+  if (getNumber() && (number < 0 || (getKind() != ShardTarget::ModuleInput &&
+                                     getKind() != ShardTarget::ModuleOutput)))
+    return emitOpError() << "number " << number
+                         << " names no input or output of a module";
+  if (failed(verifyCount(*this)))
+    return failure();
   if (getGroups() < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";
   if (!isFeature && getGroups() != 1)
@@ -262,7 +367,7 @@ LogicalResult ShardOp::verify() {
   SmallVector<AxisRefAttr> axes;
   if (isFeature)
     axes = getAxisRefs(*getAxes());
-  else
+  else if (getDims())
     for (Attribute dim : getDimsAttr())
       llvm::append_range(axes, cast<DimShardingAttr>(dim).getAllAxes());
   return verifyDirectiveAxes(*this, axes);
@@ -312,8 +417,8 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseAttribute(mesh, "mesh", result.attributes))
       return failure();
   }
-  if (succeeded(parser.parseOptionalKeyword("optional")))
-    result.addAttribute("optional", UnitAttr::get(context));
+  if (parseCount(parser, result))
+    return failure();
   if (succeeded(parser.parseOptionalKeyword("cause"))) {
     StringAttr cause;
     if (parseText(parser, cause))
@@ -348,15 +453,14 @@ void SyncOp::print(OpAsmPrinter &printer) {
   printAxisList(printer, *this, getAxes());
   if (getMeshAttr())
     printer << " on " << getMeshAttr();
-  if (getOptional())
-    printer << " optional";
+  printCount(printer, *this);
   if (getCauseAttr()) {
     printer << " cause ";
     printText(printer, *this, getCauseAttr());
   }
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "mode", "kind", "dim", "toDim",
-                                 "axes", "mesh", "optional", "cause"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"target", "mode", "kind", "dim", "toDim", "axes",
+                            "mesh", "optional", "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }
@@ -375,8 +479,11 @@ LogicalResult SyncOp::verify() {
                          << (getMeshAttr()
                                  ? "'on', for it is on the schedule's mesh"
                                  : "'cause', for it is one");
-  if (!inSchedule && getOptional())
-    return emitOpError() << "outside a schedule cannot be 'optional'";
+  if (!inSchedule && (getOptional() || getExpect()))
+    return emitOpError() << "outside a schedule cannot be 'optional', and "
+                         << "expects nothing";
+  if (failed(verifyCount(*this)))
+    return failure();
   if (getOperand() && getOperand().getType() != getResult().getType())
     return emitOpError() << "result type " << getResult().getType()
                          << " differs from the operand's "

@@ -59,7 +59,9 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
     characters but a dot, `**` any run, `?` one character but a dot, `{a,b}`
     either), or a regular expression between slashes. `--dist-apply-schedule` turns them into
     shardings, constraints and syncs; one that matches nothing is an error unless
-    it says `optional`.
+    it says `optional`, and so is an alternative of a brace that matches nothing
+    (`{q,k,w}_proj` where there is no `w_proj`). `expect n` at a directive's end is
+    an error where it applies to another number of places.
 
     ```mlir
     dist.schedule @megatron_sp on @m {
@@ -85,26 +87,42 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     contraction in the scope that `target` names, found through its factors,
     whatever layout its weight is stored in (Megatron-LM, Shoeybi et al. 2019).
     `groups n` splits each of n equal blocks of those features. `parameter`,
-    `input` and `output` place the tensors whose names match.
+    `input` and `output` before the target place the tensors of the program whose
+    names match. `input k` and `output k` after it place what a module reads and
+    what it makes for others, in program order (JAX's `with_sharding_constraint`);
+    without k it must have one only. The list has an entry for each dimension, or
+    names some (`[1 = {"tp"} ]`, counted from the end where negative): the others are
+    whole, so that tensors of several ranks can be meant. In place of the list,
+    `replicate` says whole in all dimensions.
 
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
     dist.shard "h.*.attn.c_attn" column over "tp" groups 3
     dist.shard parameter "wte.weight" [{"tp"}, {} ] optional
     dist.shard input "input_ids" [{"dp"}, {} ]
+    dist.shard "h.*.mlp" output 0 [{"dp"}, {"tp"}, {} ] expect 12
+    dist.shard parameter "**.ln_*.*" replicate
     ```
 
     Constraints:
-    - (C1) `column` and `row` have axes and no dimensions; the others the reverse.
+    - (C1) `column` and `row` have axes and no dimensions; the others the reverse,
+      or `replicate`.
     - (C2) `groups` is at least 1, and only `column` and `row` have it.
     - (C3) axes are in the schedule's mesh, where its file defines it, and no
       axis occurs twice.
+    - (C4) only `input` and `output` of modules have a number, of at least 0.
+    - (C5) `expect` is at least 1, and not `optional`.
+    - (C6) either all entries of the list name a dimension or none; none is named
+      twice.
   }];
   let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
                        DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<I64Attr>:$number,
                        OptionalAttr<Dist_DimShardingArrayAttr>:$dims,
-                       UnitAttr:$optional);
+                       OptionalAttr<DenseI64ArrayAttr>:$dimNumbers,
+                       UnitAttr:$replicate, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -139,7 +157,9 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     - (C2) `all_reduce` has no dimension, the others have one, in range.
     - (C3) `all_to_all` has a second dimension that differs from the first.
     - (C4) at least one axis, all of them in the mesh, none twice.
-    - (C5) in a schedule no mesh and no cause; elsewhere not `optional`.
+    - (C5) in a schedule no mesh and no cause; elsewhere not `optional` and no
+      `expect`.
+    - (C6) `expect` is at least 1, and not `optional`.
 
     `cause` says which directive of a schedule put it into the program.
   }];
@@ -149,7 +169,8 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
                        OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
                        Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
-                       UnitAttr:$optional, OptionalAttr<StrAttr>:$cause);
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect,
+                       OptionalAttr<StrAttr>:$cause);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

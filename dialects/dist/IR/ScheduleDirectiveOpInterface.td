@@ -28,6 +28,9 @@ def Dist_ScheduleDirectiveOpInterface
     InterfaceMethod<"Whether it is no error if nothing matches.",
                     "bool", "isOptional", (ins), "",
                     "return $_op.getOptional();">,
+    InterfaceMethod<"How many places it must apply to, where it says so.",
+                    "::std::optional<int64_t>", "getExpected", (ins), "",
+                    "return ::std::nullopt;">,
     InterfaceMethod<[{The directive and the line it stands on, for messages and
                       causes: `megatron.mlir:5: dist.shard "h.*" column over "tp"`.}],
                     "std::string", "describe", (ins), "",

@@ -20,6 +20,14 @@ dist.schedule @all on @m {
   dist.shard input "x" [{"dp"}, {}]
   // CHECK-NEXT:{{^}}    dist.shard output "y" []{{$}}
   dist.shard output "y" []
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.mlp" input 1 [{"dp"}, {?}] expect 12{{$}}
+  dist.shard "h.*.mlp" input 1 [{"dp"}, {?}] expect 12
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.mlp" output replicate optional{{$}}
+  dist.shard "h.*.mlp" output replicate optional
+  // CHECK-NEXT:{{^}}    dist.shard parameter "**" [-1 = {"tp"}, 0 = {}]{{$}}
+  dist.shard parameter "**" [-1 = {"tp"}, 0 = {}]
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_pre all_gather dim 1 over "tp" expect 2{{$}}
+  dist.sync "a" fwd_pre all_gather dim 1 over "tp" expect 2
   // CHECK-NEXT:{{^}}    dist.sync "a" fwd_pre all_gather dim 1 over "tp"{{$}}
   dist.sync "a" fwd_pre all_gather dim 1 over "tp"
   // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post reduce_scatter dim 0 over "dp", "tp"{{$}}

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --split-input-file --verify-diagnostics
 
 dist.schedule @s on @m {
-  // expected-error@below {{'kolumn' must be 'column' or 'row'}}
+  // expected-error@below {{'kolumn' must be 'column', 'row', 'input' or 'output'}}
   dist.shard "fc" kolumn over "tp"
 }
 
@@ -25,4 +25,11 @@ dist.schedule @s on @m {
 dist.schedule @s on @m {
   // expected-error@below {{'gather' is none of all_gather, reduce_scatter, all_reduce, scatter, all_to_all}}
   dist.sync "fc" fwd_pre gather dim 1 over "tp"
+}
+
+// -----
+
+dist.schedule @s on @m {
+  // expected-error@below {{either each entry names its dimension or none does}}
+  dist.shard parameter "w" [{"tp"}, 1 = {}]
 }

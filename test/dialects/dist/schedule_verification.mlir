@@ -185,3 +185,35 @@ dist.schedule @s on @m {
   // expected-error@below {{in a schedule has no 'cause', for it is one}}
   dist.sync "fc" fwd_post all_reduce over "tp" cause "me"
 }
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{expect 0 must be at least 1}}
+  dist.shard "fc" column over "tp" expect 0
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{is 'optional' and expects places}}
+  dist.sync "fc" fwd_post all_reduce over "tp" optional expect 2
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{names dimension 1 twice}}
+  dist.shard parameter "w" [1 = {"tp"}, 1 = {}]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{number -1 names no input or output of a module}}
+  dist.shard "fc" output -1 replicate
+}

@@ -218,3 +218,93 @@ func.func @main(%w: tensor<8xf32> {dist.parameter = "w"}) -> tensor<8xf32> {
   %0 = math.exp %w {dist.scope = "fc"} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Each alternative of each brace, also of one within another.
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  dist.shard "{a,b}.{q,k}" output replicate
+  dist.shard "{a,b}.{q,x{k,z}}" output replicate optional
+  // expected-error@below {{"{a,b}.w" matches none of the program's 5 modules, such as "a.k" ('w' is an alternative of "{a,b}.{q,k,w}"; each must match)}}
+  dist.shard "{a,b}.{q,k,w}" output replicate
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a.q"} : tensor<8xf32>
+  %1 = math.exp %0 {dist.scope = "b.k"} : tensor<8xf32>
+  %2 = math.exp %1 {dist.scope = "a.k"} : tensor<8xf32>
+  %3 = math.exp %2 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{"a.xz" matches none of the program's 3 modules}}
+  dist.shard "a.{q,x{k,z}}" output replicate
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a.q"} : tensor<8xf32>
+  %1 = math.exp %0 {dist.scope = "a.xk"} : tensor<8xf32>
+  %3 = math.exp %1 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{applies to 1 place, not to 2 as 'expect' says}}
+  dist.shard "a" input [{"tp"}] expect 2
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{module "a" has 2 outputs; say which, as in 'output 0'}}
+  dist.shard "a" output [{"tp"}]
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-note@below {{output 0 is 'tensor<8xf32>'}}
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  // expected-note@below {{output 1 is 'tensor<8xf32>'}}
+  %1 = math.cos %x {dist.scope = "a"} : tensor<8xf32>
+  %2 = arith.addf %0, %1 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{module "a" has 1 input, and no input 1}}
+  dist.shard "a" input 1 [{"tp"}]
+}
+// expected-note@below {{input 0 is 'tensor<8xf32>'}}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4, "dp" = 2]
+dist.schedule @s on @m {
+  // expected-note@below {{placed here}}
+  // expected-note@below {{at this op}}
+  dist.shard "a" output [{"tp"}]
+  // expected-error@below {{but the value is placed as #dist.sharding<@m, [{"tp"}]> already: both shard dimension 0}}
+  dist.shard "a" output [{"dp"}]
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  %1 = math.exp %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -1,0 +1,107 @@
+//===- ModuleBorder.cpp - What goes into a module and out -----------------===//
+//
+// By the ops' scopes and the origins of what they read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/ModuleBorder.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool mlir::dist::commutesWithSum(Operation *op, ArrayRef<OpOperand *> flagged) {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface)
+    return false;
+  SmallVector<bool> partial(op->getNumOperands(), false);
+  for (OpOperand *operand : flagged)
+    partial[operand->getOperandNumber()] = true;
+  return iface.getPartialResult(partial, ReductionKind::Sum) ==
+         PartialResult::Partial;
+}
+
+bool ModuleBorder::contains(Operation *op) {
+  for (; op && !isa<FunctionOpInterface>(op); op = op->getParentOp())
+    if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
+      return isWithin(scope);
+  return false;
+}
+
+bool ModuleBorder::isWithin(StringAttr scope) {
+  auto [entry, inserted] = known.try_emplace(scope, false);
+  if (inserted) {
+    StringRef rest = scope.getValue();
+    entry->second =
+        rest.consume_front(path) && (rest.empty() || rest.front() == '.');
+  }
+  return entry->second;
+}
+
+bool ModuleBorder::isOutside(Value value) {
+  Operation *op = value.getDefiningOp();
+  return !op || !contains(op);
+}
+
+ModuleBorder::Reads ModuleBorder::findInputs() {
+  // Ops within an op that say nothing else belong to its module.
+  Reads reads;
+  if (ops.empty())
+    return reads;
+  auto scopeName = StringAttr::get(ops.front()->getContext(), kScopeAttr);
+  for (Operation *op : ops)
+    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+      if (nested != op && nested->getDiscardableAttr(scopeName))
+        return WalkResult::skip();
+      for (OpOperand &operand : nested->getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()) &&
+            isOutside(operand.get()))
+          reads[operand.get()].push_back(&operand);
+      return WalkResult::advance();
+    });
+  // What a weight is applied to is the module's input; masks and the like are
+  // read as well.
+  llvm::SmallSetVector<Value, 4> features, all;
+  for (Operation *op : ops) {
+    if (auto contraction = origins.findFeatureContraction(op)) {
+      Value value = contraction->activation->get();
+      while (!isOutside(value)) {
+        Operation *maker = value.getDefiningOp();
+        SmallVector<OpOperand *, 4> data = getDataOperands(maker);
+        if (data.size() != 1 ||
+            !(isa<ShardingConstraintOp>(maker) || commutesWithSum(maker, data)))
+          break;
+        value = data.front()->get();
+      }
+      if (isOutside(value))
+        features.insert(value);
+    }
+    for (OpOperand *operand : getDataOperands(op))
+      if (isOutside(operand->get()) &&
+          origins.get(operand->get()).kind == Origin::Computed)
+        all.insert(operand->get());
+  }
+  Reads inputs;
+  for (Value input : features.empty() ? all : features)
+    inputs[input] = std::move(reads[input]);
+  return inputs;
+}
+
+SmallVector<Value> ModuleBorder::findOutputs() {
+  SmallVector<Value> outputs;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (isa<RankedTensorType>(result.getType()) &&
+          llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !contains(user); }) &&
+          origins.get(result).kind == Origin::Computed)
+        outputs.push_back(result);
+  return outputs;
+}
+
+SmallVector<OpOperand *> ModuleBorder::findOutsideUses(Value output) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : output.getUses())
+    if (!contains(use.getOwner()))
+      uses.push_back(&use);
+  return uses;
+}

@@ -1,0 +1,54 @@
+//===- ModuleBorder.h - What goes into a module and out ---------*- C++ -*-===//
+//
+// The activations at the border of a module of the model, which directives
+// speak of as its inputs and outputs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_MODULEBORDER_H
+#define DIST_PASSES_SCHEDULE_MODULEBORDER_H
+
+#include "passes/schedule/ScheduleApplication.h"
+
+namespace mlir::dist {
+
+/// Whether the op commutes with a sum pending on the flagged operands.
+bool commutesWithSum(Operation *op, ArrayRef<OpOperand *> flagged);
+
+/// The ops of one module, those of modules within it among them, and the
+/// tensors that they take from elsewhere and give elsewhere. Parameters,
+/// constants and what is made of them alone are neither.
+class ModuleBorder {
+public:
+  /// What the ops of a module read that comes from elsewhere.
+  using Reads = llvm::MapVector<Value, SmallVector<OpOperand *, 2>>;
+
+  ModuleBorder(ScheduleApplication &application, unsigned scope)
+      : origins(application.getOrigins()),
+        ops(application.getScopes().getOps(scope)),
+        path(application.getScopes().getPath(scope)) {}
+
+  /// Whether `op` came from the module or one within it.
+  bool contains(Operation *op);
+
+  /// What the module reads that comes from elsewhere, in program order: where
+  /// weights are applied to some of it, that; else all of it.
+  Reads findInputs();
+  /// Values that the module's ops make and that are read elsewhere.
+  SmallVector<Value> findOutputs();
+  /// Where one of them is read elsewhere.
+  SmallVector<OpOperand *> findOutsideUses(Value output);
+
+private:
+  bool isWithin(StringAttr scope);
+  bool isOutside(Value value);
+
+  Origins &origins;
+  SmallVector<Operation *> ops;
+  StringRef path;
+  llvm::SmallDenseMap<StringAttr, bool, 8> known;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_MODULEBORDER_H
