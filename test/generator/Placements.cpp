@@ -162,7 +162,7 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
                 SyncModeAttr::get(context, SyncMode::FwdPost),
                 SyncKindAttr::get(context, kind), from, to,
                 p.b.getArrayAttr(refs), FlatSymbolRefAttr(), UnitAttr(),
-                StringAttr());
+                /*expect=*/IntegerAttr(), StringAttr());
   p.add(p.b.create(state)->getResult(0), range);
   return true;
 }
