@@ -143,6 +143,16 @@ static std::optional<std::string> translateRegex(StringRef regex,
 
 std::optional<NamePattern> NamePattern::parse(StringRef text,
                                               std::string &error) {
+  constexpr int kMostNested = 64;
+  int depth = 0;
+  for (char c : text) {
+    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
+    if (depth > kMostNested) {
+      error =
+          "\"" + text.take_front(40).str() + "…\" is nested more than 64 deep";
+      return std::nullopt;
+    }
+  }
   NamePattern pattern;
   std::string regex;
   if (text.size() >= 2 && text.front() == '/' && text.back() == '/') {

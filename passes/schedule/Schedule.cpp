@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/Schedule.h"
+#include "dialects/dist/IR/SourceText.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/schedule/Directives.h"
@@ -118,6 +120,11 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
   auto text = readText(context, "schedule", file);
   if (failed(text))
     return failure();
+  if (isBytecode((*text)->getMemBufferRef()))
+    return emitError(UnknownLoc::get(context))
+           << file << " is MLIR bytecode; a schedule is text";
+  if (std::string deep = findTooDeep((*text)->getBuffer()); !deep.empty())
+    return emitError(UnknownLoc::get(context)) << file << ":" << deep;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   // What is wrong in it, the parser says at its place.

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
+#include "passes/spmd/MoveReshards.h"
 #include "passes/spmd/ReshardInserter.h"
 #include "passes/spmd/TidyReshards.h"
 
@@ -256,8 +257,11 @@ LogicalResult ReshardInserter::run(Operation *module) {
   for (FunctionOpInterface function : functions)
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
-  for (FunctionOpInterface function : functions)
+  ReshardPlanner planner(layout);
+  for (FunctionOpInterface function : functions) {
+    moveReshards(function, layout, values, planner);
     tidyReshards(function, values);
+  }
   return success();
 }
 

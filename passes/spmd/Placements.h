@@ -64,6 +64,11 @@ public:
   bool isPinned(unsigned value) const { return pinned[value]; }
   void pin(unsigned value) { pinned[value] = true; }
 
+  /// Whether an annotation shards the parameter `value` over axes that it is
+  /// not only stored over: its readers are meant to compute with the parts.
+  bool isSplitParameter(unsigned value) const { return split.count(value); }
+  void setSplitParameter(unsigned value) { split.insert(value); }
+
   /// Axes over which a parameter is only stored in parts and gathered for use
   /// (ZeRO-3, Rajbhandari et al. 2020): those that shard an input, too, and
   /// that no constraint beside the parameter's use asks for.
@@ -91,6 +96,7 @@ private:
   std::vector<unsigned> firstDim{0};
   std::vector<DimState> dims;
   std::vector<bool> pinned;
+  llvm::DenseSet<unsigned> split;
   llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> stored;
   /// What getSharding() made once nothing changes any more.
   mutable std::vector<ShardingAttr> finalShardings;

@@ -29,9 +29,10 @@ namespace {
 struct FactorState {
   DimShardingAttr sharding;
   /// Bytes that stay where they are if the factor keeps this sharding, and
-  /// whether the user fixed one of them.
+  /// whether the user fixed one of them; one that the op reads: what it makes
+  /// can be moved or reduced to where it is wanted.
   int64_t score = 0;
-  bool isPinned = false;
+  bool isPinned = false, isReadPinned = false;
   unsigned cause = PlacementGraph::kNone;
   unsigned round = ~0u;
 };
@@ -93,6 +94,13 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
       if (said == none)
         continue;
       int64_t bytes = getTensorBytes(graph.getType(value));
+      bool isRead = i < rule.operands.size();
+      bool isPinnedHere = placements.isPinned(value) ||
+                          (isRead && placements.isSplitParameter(value));
+      auto pin = [&](FactorState &factor) {
+        factor.isPinned |= isPinnedHere;
+        factor.isReadPinned |= isPinnedHere && isRead;
+      };
       for (auto [factor, part] :
            llvm::zip_equal(list, rule.splitDim(layout, list, said))) {
         const Factor &known = rule.factors[factor];
@@ -106,25 +114,25 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
           better = !have.sharding || state.round < have.round;
           have.sharding = part;
           have.score += bytes;
-          have.isPinned |= placements.isPinned(value);
+          pin(have);
         } else if (layout.isPrefix(have.sharding, part)) {
           better = true;
           have.sharding = part;
           have.score += bytes;
-          have.isPinned |= placements.isPinned(value);
+          pin(have);
         } else if (layout.isPrefix(part, have.sharding)) {
           better = false;
           have.score += bytes;
-          have.isPinned |= placements.isPinned(value);
+          pin(have);
         } else {
-          bool isPinnedHere = placements.isPinned(value);
           better = std::make_tuple(isPinnedHere, bytes,
                                    isLess(part, have.sharding)) >
                    std::make_tuple(have.isPinned, have.score, false);
           if (better) {
             have.sharding = part;
             have.score = bytes;
-            have.isPinned = isPinnedHere;
+            have.isPinned = have.isReadPinned = false;
+            pin(have);
           }
         }
         if (better) {
@@ -151,8 +159,11 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
       if (rule.factors[factor].kind == FactorKind::Reduction)
         factors[factor].score -= resultBytes;
     llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-      return std::make_tuple(factors[a].isPinned, factors[a].score) >
-             std::make_tuple(factors[b].isPinned, factors[b].score);
+      auto rank = [](const FactorState &factor) {
+        return std::make_tuple(factor.isReadPinned, factor.isPinned,
+                               factor.score);
+      };
+      return rank(factors[a]) > rank(factors[b]);
     });
     SmallVector<AxisRefAttr, 4> taken;
     for (unsigned factor : order) {

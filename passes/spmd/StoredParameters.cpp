@@ -28,29 +28,50 @@ static bool hasOneInput(Operation *op) {
 }
 
 /// Axes of constraints beside the ops that `value` is computed with, on what
-/// they result in and on what else they read, or on `value` itself and what
-/// it becomes before: there the user wants the op sharded, not only stored.
+/// they result in and on what else they read, as far as they shard what `value`
+/// is indexed by, or on `value` itself and what it becomes before: there the
+/// user wants the op sharded, not only stored.
 static SmallVector<AxisRefAttr> findAxesOfUse(Value value) {
   SmallVector<AxisRefAttr> axes;
-  auto add = [&](Operation *op) {
-    if (auto constraint = dyn_cast_or_null<ShardingConstraintOp>(op))
-      for (DimShardingAttr dim : constraint.getSharding().getDims())
-        llvm::append_range(axes, dim.getAllAxes());
+  auto add = [&](ShardingConstraintOp constraint, const TensorRule *tensor,
+                 ArrayRef<unsigned> ofValue) {
+    for (auto [dim, sharding] :
+         llvm::enumerate(constraint.getSharding().getDims()))
+      if (!tensor || llvm::any_of(tensor->dims[dim], [&](unsigned factor) {
+            return llvm::is_contained(ofValue, factor);
+          }))
+        llvm::append_range(axes, sharding.getAllAxes());
   };
   llvm::SetVector<Value> reached;
   reached.insert(value);
   for (unsigned i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      add(user);
-      if (user->getNumRegions() == 0 || isa<linalg::LinalgOp>(user))
-        for (Value result : user->getResults()) {
-          if (hasOneInput(user))
-            reached.insert(result);
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto constraint = dyn_cast<ShardingConstraintOp>(user)) {
+        add(constraint, nullptr, {});
+        reached.insert(constraint.getResult());
+        continue;
+      }
+      if (user->getNumRegions() != 0 && !isa<linalg::LinalgOp>(user))
+        continue;
+      ShardingRule rule = getShardingRule(user);
+      SmallVector<unsigned> ofValue;
+      for (ArrayRef<unsigned> factors :
+           rule.operands[use.getOperandNumber()].dims)
+        llvm::append_range(ofValue, factors);
+      for (auto [operand, tensor] :
+           llvm::zip_equal(user->getOperands(), rule.operands))
+        if (auto constraint = operand.getDefiningOp<ShardingConstraintOp>())
+          add(constraint, &tensor, ofValue);
+      for (auto [result, tensor] :
+           llvm::zip_equal(user->getResults(), rule.results)) {
+        if (hasOneInput(user))
+          reached.insert(result);
+        else
           for (Operation *next : result.getUsers())
-            add(next);
-        }
-      for (Value operand : user->getOperands())
-        add(operand.getDefiningOp());
+            if (auto constraint = dyn_cast<ShardingConstraintOp>(next))
+              add(constraint, &tensor, ofValue);
+      }
     }
   return axes;
 }
@@ -85,7 +106,7 @@ void mlir::dist::findStoredParameters(const PlacementGraph &graph,
     }
     parameters.push_back(index);
   }
-  if (isPropagated || inputAxes.empty())
+  if (isPropagated)
     return;
   for (unsigned index : parameters) {
     SmallVector<AxisRefAttr, 1> axes;
@@ -93,12 +114,16 @@ void mlir::dist::findStoredParameters(const PlacementGraph &graph,
       for (AxisRefAttr axis : state.sharding.getAllAxes())
         if (anyOverlap(axis, inputAxes))
           axes.push_back(axis);
-    if (axes.empty())
-      continue;
-    SmallVector<AxisRefAttr> used = findAxesOfUse(graph.getValues()[index]);
-    llvm::erase_if(axes,
-                   [&](AxisRefAttr axis) { return anyOverlap(axis, used); });
-    if (!axes.empty())
-      placements.setStoredAxes(index, axes);
+    if (!axes.empty()) {
+      SmallVector<AxisRefAttr> used = findAxesOfUse(graph.getValues()[index]);
+      llvm::erase_if(axes,
+                     [&](AxisRefAttr axis) { return anyOverlap(axis, used); });
+      if (!axes.empty())
+        placements.setStoredAxes(index, axes);
+    }
+    for (unsigned dim = 0, end = placements.getDims(index).size(); dim < end;
+         ++dim)
+      if (!placements.getShardingForUse(index, dim).isReplicated())
+        placements.setSplitParameter(index);
   }
 }
