@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/SourceText.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"
@@ -92,6 +94,13 @@ static LogicalResult run(int argc, char **argv, StringRef input,
     return failure();
   }
   ::dist::noteInput(input.str());
+  if (std::string deep = isBytecode(file->getMemBufferRef())
+                             ? ""
+                             : findTooDeep(file->getBuffer());
+      !deep.empty()) {
+    llvm::errs() << "error: " << input << ":" << deep << "\n";
+    return failure();
+  }
   auto out = OutputStream::open(output);
   if (!out) {
     llvm::errs() << "error: " << llvm::toString(out.takeError()) << "\n";

@@ -13,7 +13,8 @@
 
 namespace mlir::dist {
 
-/// On an op whose indices have been checked elsewhere, until --dist-guard-ops.
+/// On an op that needs no check, or has been checked elsewhere, until
+/// --dist-guard-ops.
 inline constexpr llvm::StringLiteral kGuardedAttr = "rt.guarded";
 
 /// Where `loc` is in the model's source, for a message.

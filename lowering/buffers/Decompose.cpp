@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::dist {
@@ -144,6 +145,34 @@ struct SwitchToBranches : OpRewritePattern<scf::IndexSwitchOp> {
   }
 };
 
+/// Whether selects, all that read the shift `op`, drop its result where the
+/// amount is all bits and more: `amount < width ? x << amount : 0`. Nobody
+/// looks at what has no result then.
+bool isChosenWhereDefined(Operation *op) {
+  Value shifted = op->getResult(0), amount = op->getOperand(1);
+  Type element = getElementTypeOrSelf(shifted.getType());
+  unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return llvm::all_of(shifted.getUsers(), [&](Operation *user) {
+    auto select = dyn_cast<arith::SelectOp>(user);
+    if (!select || select.getCondition() == shifted ||
+        select.getTrueValue() == select.getFalseValue())
+      return false;
+    auto compared = select.getCondition().getDefiningOp<arith::CmpIOp>();
+    APInt bound;
+    if (!compared || compared.getLhs() != amount ||
+        !matchPattern(compared.getRhs(), m_ConstantInt(&bound)))
+      return false;
+    // The amounts for which the shift is chosen.
+    using Predicate = arith::CmpIPredicate;
+    Predicate predicate = compared.getPredicate();
+    bool isTrue = select.getTrueValue() == shifted;
+    if (predicate == (isTrue ? Predicate::ult : Predicate::uge))
+      return bound.ule(width);
+    return predicate == (isTrue ? Predicate::ule : Predicate::ugt) &&
+           bound.ult(width);
+  });
+}
+
 struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
   void runOnOperation() override {
     // What is called was inlined, as far as that goes.
@@ -155,8 +184,12 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     if (calls.wasInterrupted())
       return signalPassFailure();
     // Only what is made here says that it has been checked.
-    getOperation().walk(
-        [](Operation *op) { op->removeDiscardableAttr(kGuardedAttr); });
+    getOperation().walk([&](Operation *op) {
+      op->removeDiscardableAttr(kGuardedAttr);
+      if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) &&
+          isChosenWhereDefined(op))
+        op->setAttr(kGuardedAttr, UnitAttr::get(&getContext()));
+    });
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);

@@ -223,6 +223,8 @@ private:
 
   /// A shift by all bits and more has no result.
   void guardShift(Operation *op) {
+    if (op->removeAttr(kGuardedAttr))
+      return;
     OpOperand &amount = op->getOpOperand(1);
     if (!amount.get().getType().isIntOrIndex())
       return;
@@ -340,15 +342,13 @@ private:
 };
 
 /// What a failed check has made wrong may keep a loop from its end: loops that
-/// run as long as their data say begin with a look at the checks, where that
-/// can be (kernels call nothing).
+/// run as long as their data say begin with a look at the checks. Kernels call
+/// nothing: a loop in a body runs no more turns once a check has failed.
 void createChecksOfLoops(func::FuncOp function) {
   bool anyCheck = false;
   SmallVector<LoopLikeOpInterface> loops;
   function.walk([&](Operation *op) {
     anyCheck |= isa<rt::FailOp>(op);
-    if (op->getParentOfType<linalg::LinalgOp>())
-      return;
     auto isKnown = [](Value value) {
       return getConstantIntValue(value).has_value();
     };
@@ -362,11 +362,36 @@ void createChecksOfLoops(func::FuncOp function) {
   });
   if (!anyCheck)
     return;
+  Value status;
   for (LoopLikeOpInterface loop : loops) {
     OpBuilder builder(loop);
-    if (auto open = dyn_cast<scf::WhileOp>(loop.getOperation()))
-      builder.setInsertionPointToStart(open.getBeforeBody());
-    rt::CheckOp::create(builder, loop.getLoc());
+    Location loc = loop.getLoc();
+    auto open = dyn_cast<scf::WhileOp>(loop.getOperation());
+    if (!loop->getParentOfType<linalg::LinalgOp>()) {
+      if (open)
+        builder.setInsertionPointToStart(open.getBeforeBody());
+      rt::CheckOp::create(builder, loc);
+      continue;
+    }
+    if (!status)
+      status = createStatus(builder, function);
+    if (open) {
+      scf::ConditionOp condition = open.getConditionOp();
+      builder.setInsertionPoint(condition);
+      Value failed =
+          rt::FailedOp::create(builder, loc, builder.getI1Type(), status);
+      Value no =
+          arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
+      condition.getConditionMutable().assign(arith::SelectOp::create(
+          builder, loc, failed, no, condition.getCondition()));
+      continue;
+    }
+    auto counted = cast<scf::ForOp>(loop.getOperation());
+    Value failed =
+        rt::FailedOp::create(builder, loc, builder.getI1Type(), status);
+    counted.setUpperBound(arith::SelectOp::create(builder, loc, failed,
+                                                  counted.getLowerBound(),
+                                                  counted.getUpperBound()));
   }
 }
 

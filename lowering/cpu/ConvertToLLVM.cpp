@@ -23,6 +23,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -167,6 +168,17 @@ static void dropDistAttrs(ModuleOp module) {
   }
 }
 
+/// Calls of libm for what upstream's expansion into other functions loses all
+/// digits of: expm1 of small numbers as exp(x) - 1.
+LogicalResult callAccurateFunctions(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  populateMathToLibmConversionPatterns(patterns);
+  ConversionTarget target(*module.getContext());
+  target.addIllegalOp<math::ExpM1Op>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -187,6 +199,8 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     options.overrideIndexBitwidth(64);
+    if (failed(callAccurateFunctions(module)))
+      return signalPassFailure();
     LLVMTypeConverter converter(context, options);
     converter.addConversion([](rt::EventType type) -> Type {
       return IntegerType::get(type.getContext(), 32);

@@ -312,6 +312,22 @@ struct LowerFail : RuntimePattern<FailOp> {
   }
 };
 
+struct LowerFailed : RuntimePattern<FailedOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(FailedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type i64 = rewriter.getI64Type();
+    Value first =
+        LLVM::LoadOp::create(rewriter, op.getLoc(), i64, adaptor.getStatus());
+    Value none = LLVM::ConstantOp::create(rewriter, op.getLoc(), i64,
+                                          rewriter.getI64IntegerAttr(0));
+    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::ne,
+                                              first, none);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
@@ -322,6 +338,6 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
            LowerCollective<HaloExchangeOp>, LowerEventRecord, LowerStreamWait,
-           LowerContract, LowerCommIndex, LowerCheck, LowerFail>(converter,
-                                                                 symbols);
+           LowerContract, LowerCommIndex, LowerCheck, LowerFail, LowerFailed>(
+          converter, symbols);
 }

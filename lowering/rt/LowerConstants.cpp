@@ -9,6 +9,8 @@
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::dist {
@@ -54,6 +56,25 @@ static LogicalResult makeDense(arith::ConstantOp op) {
   return success();
 }
 
+/// One number many times over takes no memory of the program: it is filled in
+/// when it is needed.
+static void fillSplat(arith::ConstantOp op) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!splat || !type || getTensorBytes(type) <= kMostBytes)
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value number = arith::ConstantOp::create(
+      builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  op.replaceAllUsesWith(
+      linalg::FillOp::create(builder, loc, number, empty).getResult(0));
+  op.erase();
+}
+
 namespace {
 struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
   void runOnOperation() override {
@@ -64,8 +85,12 @@ struct LowerConstants : dist::impl::DistLowerConstantsBase<LowerConstants> {
     SmallVector<Attribute> described;
     llvm::DenseMap<std::pair<Attribute, Attribute>, Value> arguments;
     WalkResult walked = module.walk([&](Operation *op) {
-      if (auto constant = dyn_cast<arith::ConstantOp>(op))
-        return WalkResult(makeDense(constant));
+      if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+        if (failed(makeDense(constant)))
+          return WalkResult::interrupt();
+        fillSplat(constant);
+        return WalkResult::advance();
+      }
       auto part = dyn_cast<LocalConstantOp>(op);
       if (!part)
         return WalkResult::advance();

@@ -46,13 +46,16 @@ def DistLowerConstants : Pass<"dist-lower-constants", "::mlir::ModuleOp"> {
     func.func @main(%x: tensor<2x8xf32>, %w: tensor<2x8xf32>) -> tensor<2x8xf32> {
     ```
 
-    Whole constants stay where they are; of those that are resources, i1 become
+    Whole constants stay where they are, but for one number in more than 64 KiB,
+    which is filled in where it is needed; of those that are resources, i1 become
     dense, since the translation to LLVM IR does not know such resources.
 
     Runs after inlining: elsewhere than in the entry function a
     `dist.local_constant` is an error.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 #endif // DIST_LOWERING_RT_PASSES_TD

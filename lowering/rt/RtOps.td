@@ -316,6 +316,21 @@ def Rt_FailOp : Rt_Op<"fail"> {
   }];
 }
 
+def Rt_FailedOp : Rt_Op<"failed", [MemoryEffects<[MemRead]>]> {
+  let summary = "Whether a check has failed on this rank: no call";
+  let description = [{
+    Reads the status words. A loop of a kernel that runs as long as its data say
+    asks for it, since what a failed check has made wrong may keep it from its end.
+
+    ```mlir
+    %failed = rt.failed %status : !llvm.ptr
+    ```
+  }];
+  let arguments = (ins LLVM_AnyPointer:$status);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$status attr-dict `:` type($status)";
+}
+
 def Rt_CheckOp : Rt_Op<"check"> {
   let summary = "Ends the run on all ranks if a check has failed";
   let description = [{

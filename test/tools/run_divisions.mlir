@@ -20,6 +20,11 @@
 // RUN: dist-run shift.mlir --input n=7 --verify | FileCheck %s --check-prefix=SHIFTED
 // RUN: not dist-run affine.mlir --input n=0 2>&1 | FileCheck %s --check-prefix=AFFINE
 // RUN: dist-run affine.mlir --input n=3 --verify | FileCheck %s --check-prefix=APPLIED
+// RUN: not dist-run body_while.mlir --input t=0 --input i=9 2>&1 | FileCheck %s --check-prefix=BODY-WHILE
+// RUN: not dist-run body_for.mlir --input a=3 --input d=0 2>&1 | FileCheck %s --check-prefix=BODY-FOR
+// RUN: dist-run uneven.mlir --input 'a=random(1,7)' --input 's=random(1,31)' --verify | FileCheck %s --check-prefix=UNEVEN
+// RUN: dist-run select.mlir --input 's=random(0,40)' --input a=random --verify | FileCheck %s --check-prefix=CHOSEN
+// RUN: not dist-run wrong_select.mlir --input s=40 --input a=random 2>&1 | FileCheck %s --check-prefix=CHOSEN-WRONG
 
 //--- zero.mlir
 dist.mesh @m ["x" = 2]
@@ -232,4 +237,95 @@ func.func @main(%n: tensor<i64> {dist.input = "n"}) -> (tensor<i64> {dist.output
   %1 = arith.index_cast %0 : index to i64
   %2 = tensor.from_elements %1 : tensor<i64>
   return %2 : tensor<i64>
+}
+//--- body_while.mlir
+// What a failed check made 0 does not keep the loop of a kernel from its end.
+// BODY-WHILE: body_while.mlir:{{[0-9]+}}:{{[0-9]+}}: an index of tensor.extract is out of range: {{.*}} not 9
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%t: tensor<4xi32> {dist.input = "t"}, %i: tensor<6xi32> {dist.input = "i"}) -> (tensor<6xi32> {dist.output = "y"}) {
+  %e = tensor.empty() : tensor<6xi32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%i : tensor<6xi32>) outs(%e : tensor<6xi32>) {
+  ^bb0(%x: i32, %o: i32):
+    %z = arith.constant 0 : i32
+    %ten = arith.constant 10 : i32
+    %xi = arith.index_cast %x : i32 to index
+    %w = scf.while (%k = %ten) : (i32) -> i32 {
+      %c = arith.cmpi sgt, %k, %z : i32
+      scf.condition(%c) %k : i32
+    } do {
+    ^bb0(%k: i32):
+      %s = tensor.extract %t[%xi] : tensor<4xi32>
+      %n = arith.subi %k, %s : i32
+      scf.yield %n : i32
+    }
+    linalg.yield %w : i32
+  } -> tensor<6xi32>
+  return %r : tensor<6xi32>
+}
+//--- body_for.mlir
+// BODY-FOR: body_for.mlir:{{[0-9]+}}:{{[0-9]+}}: arith.divsi divides by zero
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%a: tensor<2xi64> {dist.input = "a"}, %d: tensor<2xi64> {dist.input = "d"}) -> (tensor<2xi64> {dist.output = "y"}) {
+  %e = tensor.empty() : tensor<2xi64>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %d : tensor<2xi64>, tensor<2xi64>) outs(%e : tensor<2xi64>) {
+  ^bb0(%x: i64, %y: i64, %o: i64):
+    %many = arith.constant 1000000000000 : i64
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %q = arith.divsi %many, %y : i64
+    %n = arith.index_cast %q : i64 to index
+    %w = scf.for %k = %zero to %n step %one iter_args(%v = %x) -> (i64) {
+      %p = arith.muli %v, %v : i64
+      %m = arith.xori %p, %q : i64
+      scf.yield %m : i64
+    }
+    linalg.yield %w : i64
+  } -> tensor<2xi64>
+  return %r : tensor<2xi64>
+}
+//--- uneven.mlir
+// Padding is no mistake of the program's.
+// UNEVEN: y: equal
+dist.mesh @m ["x" = 3]
+func.func @main(%a: tensor<5xi32> {dist.input = "a", dist.sharding = #dist.sharding<@m, [{"x"}]>}, %s: tensor<5xi32> {dist.input = "s"}) -> (tensor<5xi32> {dist.output = "y"}) {
+  %c = arith.constant dense<-32> : tensor<5xi32>
+  %n = arith.addi %s, %c : tensor<5xi32>
+  %m = arith.constant dense<-1> : tensor<5xi32>
+  %i = arith.muli %n, %m : tensor<5xi32>
+  %0 = arith.shli %a, %i : tensor<5xi32>
+  %e = tensor.empty() : tensor<5xi32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%0 : tensor<5xi32>) outs(%e : tensor<5xi32>) {
+  ^bb0(%x: i32, %o: i32):
+    %k = linalg.index 0 : index
+    %five = arith.constant 5 : index
+    %left = index.sub %five, %k
+    %q = index.divs %five, %left
+    %r = affine.apply affine_map<(d0)[s0] -> (d0 mod s0)>(%five)[%left]
+    %t = index.add %q, %r
+    %u = arith.index_cast %t : index to i32
+    %v = arith.addi %x, %u : i32
+    linalg.yield %v : i32
+  } -> tensor<5xi32>
+  return %1 : tensor<5xi32>
+}
+//--- select.mlir
+// A shift that nobody looks at where it has no result.
+// CHOSEN: y: equal
+func.func @main(%a: tensor<64xi32> {dist.input = "a"}, %s: tensor<64xi32> {dist.input = "s"}) -> (tensor<64xi32> {dist.output = "y"}) {
+  %w = arith.constant dense<32> : tensor<64xi32>
+  %z = arith.constant dense<0> : tensor<64xi32>
+  %0 = arith.shli %a, %s : tensor<64xi32>
+  %c = arith.cmpi ult, %s, %w : tensor<64xi32>
+  %1 = arith.select %c, %0, %z : tensor<64xi1>, tensor<64xi32>
+  return %1 : tensor<64xi32>
+}
+//--- wrong_select.mlir
+// CHOSEN-WRONG: wrong_select.mlir:{{[0-9]+}}:{{[0-9]+}}: arith.shli of 32 bits: the amount must be 0 to 31, not 40
+func.func @main(%a: tensor<4xi32> {dist.input = "a"}, %s: tensor<4xi32> {dist.input = "s"}) -> (tensor<4xi32> {dist.output = "y"}) {
+  %w = arith.constant dense<32> : tensor<4xi32>
+  %z = arith.constant dense<0> : tensor<4xi32>
+  %0 = arith.shli %a, %s : tensor<4xi32>
+  %c = arith.cmpi uge, %s, %w : tensor<4xi32>
+  %1 = arith.select %c, %0, %z : tensor<4xi1>, tensor<4xi32>
+  return %1 : tensor<4xi32>
 }

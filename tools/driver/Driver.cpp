@@ -2,9 +2,11 @@
 
 #include "tools/driver/Driver.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/SourceText.h"
 #include "dist/Mesh.h"
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -38,6 +40,17 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
     return nullptr;
   }
   ::dist::noteInput(path.str());
+  if (isBytecode((*buffer)->getMemBufferRef())) {
+    printError(path +
+               " is MLIR bytecode, whose reader takes it on trust; make "
+               "text of it: dist-opt " +
+               path + " -o MODEL.mlir");
+    return nullptr;
+  }
+  if (std::string deep = findTooDeep((*buffer)->getBuffer()); !deep.empty()) {
+    printError(path + ":" + deep);
+    return nullptr;
+  }
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, context);
   ErrorKeeper keeper(context);

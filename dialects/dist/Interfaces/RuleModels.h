@@ -42,10 +42,11 @@ Dependence propagateDependence(Operation *op, ArrayRef<Dependence> operands,
                                ReductionKind kind);
 
 /// Operands of a scalar op, or of an elementwise one on tensors, whose values
-/// can end the program (divisors that are zero, indices out of bounds,
-/// conditions that must hold, loops that do not end): what
-/// padding holds must not get there. `visit` gets a number that does no harm as
-/// well.
+/// can end the program (divisors that are zero, shifts by too much, indices out
+/// of bounds, conditions that must hold, loops that do not end): what padding
+/// holds must not get there. `visit` gets a number that does no harm as well.
+/// What
+/// --dist-guard-ops checks is in this list.
 void forEachUnsafeOperand(Operation *op,
                           function_ref<void(OpOperand &, int64_t safe)> visit);
 

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -137,8 +139,27 @@ void mlir::dist::forEachUnsafeOperand(
         visit(operand, 1);
     return;
   }
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, index::ShlOp,
+          index::ShrSOp, index::ShrUOp>(op)) {
+    OpOperand &amount = op->getOpOperand(1);
+    APInt known;
+    if (!matchPattern(amount.get(), m_ConstantInt(&known)) ||
+        known.uge(known.getBitWidth()))
+      visit(amount, 0);
+    return;
+  }
+  // A map may divide by its symbols.
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op)) {
+    if (!apply.getAffineMap().getResult(0).isPureAffine())
+      for (OpOperand &symbol :
+           op->getOpOperands().drop_front(apply.getAffineMap().getNumDims()))
+        visit(symbol, 1);
+    return;
+  }
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp,
+           index::DivSOp, index::DivUOp, index::RemSOp, index::RemUOp,
+           index::CeilDivSOp, index::CeilDivUOp, index::FloorDivSOp,
            math::IPowIOp>(op))
     return;
   Attribute known;

@@ -2,7 +2,7 @@
 // RUN: dist-report %s | FileCheck %s --check-prefix=TABLE
 // RUN: dist-report %s --all --link latency=20us,bandwidth=1MB/s | FileCheck %s --check-prefix=ALL
 // RUN: dist-report %s --json | FileCheck %s --check-prefix=JSON
-// RUN: dist-opt %s -emit-bytecode | dist-report --json - -o %t && FileCheck %s --check-prefix=JSON < %t
+// RUN: dist-opt %s | dist-report --json - -o %t && FileCheck %s --check-prefix=JSON < %t
 // RUN: dist-report %s --json | /usr/bin/python3 -m json.tool > %t
 
 // Alike collectives of layers share a line; the figures are of one of them.
