@@ -6,6 +6,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <cstring>
 
 using namespace dist;
@@ -18,6 +19,7 @@ namespace {
 enum Field {
   Dims = 1,
   DataType = 2,
+  Segment = 3,
   FloatData = 4,
   Int32Data = 5,
   Int64Data = 7,
@@ -37,7 +39,7 @@ struct Proto {
   std::vector<uint64_t> unsignedLongs;
   std::vector<double> doubles;
   std::string name, raw;
-  bool external = false;
+  bool external = false, isSegment = false;
 };
 
 } // namespace
@@ -129,6 +131,9 @@ static bool readField(CodedInputStream &in, uint32_t tag, Proto &proto) {
     return readBytes(proto.name);
   case RawData:
     return readBytes(proto.raw);
+  case Segment:
+    proto.isSegment = true;
+    return WireFormatLite::SkipField(&in, tag);
   case DataType:
   case DataLocation: {
     std::vector<int32_t> value;
@@ -146,7 +151,45 @@ static bool readField(CodedInputStream &in, uint32_t tag, Proto &proto) {
   }
 }
 
-/// Whether `value` is one of the integer type `dtype` of up to 32 bits.
+/// The field of numbers that a type is stored in.
+static Field fieldOf(dist_dtype dtype) {
+  switch (dtype) {
+  case DIST_F32:
+    return FloatData;
+  case DIST_F64:
+    return DoubleData;
+  case DIST_I64:
+    return Int64Data;
+  case DIST_U32:
+  case DIST_U64:
+    return Uint64Data;
+  default:
+    return Int32Data;
+  }
+}
+
+/// One field has data, and it is the type's; else it is not clear what counts.
+static void checkFields(const std::string &path, const Proto &proto,
+                        dist_dtype dtype) {
+  struct {
+    Field field;
+    const char *name;
+    size_t size;
+  } const lists[] = {{FloatData, "float_data", proto.floats.size()},
+                     {Int32Data, "int32_data", proto.ints.size()},
+                     {Int64Data, "int64_data", proto.longs.size()},
+                     {DoubleData, "double_data", proto.doubles.size()},
+                     {Uint64Data, "uint64_data", proto.unsignedLongs.size()}};
+  for (const auto &list : lists)
+    if (list.size > 0 && (!proto.raw.empty() || list.field != fieldOf(dtype)))
+      throw Error(path + ": TensorProto of " + dtypeName(dtype) +
+                  " with data in " + list.name +
+                  (proto.raw.empty() ? ", where this type has none"
+                                     : " and in raw_data"));
+}
+
+/// Whether `value` is one of the type `dtype` of up to 32 bits, of floating
+/// point the bits.
 static bool holds(dist_dtype dtype, int32_t value) {
   switch (dtype) {
   case DIST_I1:
@@ -156,6 +199,8 @@ static bool holds(dist_dtype dtype, int32_t value) {
   case DIST_I8:
     return value == static_cast<int8_t>(value);
   case DIST_U16:
+  case DIST_F16:
+  case DIST_BF16:
     return value == static_cast<uint16_t>(value);
   case DIST_I16:
     return value == static_cast<int16_t>(value);
@@ -182,6 +227,9 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
   if (proto.external)
     throw Error(path + ": TensorProto with external data; save it with its "
                        "data inside");
+  if (proto.isSegment)
+    throw Error(path + ": TensorProto that is a segment of a tensor; save it "
+                       "whole");
   if (name)
     *name = proto.name;
 
@@ -190,6 +238,11 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
   if (count > static_cast<int64_t>(text.size()))
     throw Error(path + ": shape " + toString(proto.dims) + " in a file of " +
                 std::to_string(text.size()) + " bytes");
+  checkFields(path, proto, dtype);
+  auto refuse = [&](size_t element, auto value) {
+    throw Error(path + ": element " + std::to_string(element) + " is " +
+                std::to_string(value) + ", which is no " + dtypeName(dtype));
+  };
   Tensor tensor = Tensor::zeros(dtype, proto.dims);
   auto checkCount = [&](size_t have, const char *unit) {
     throw Error(path + ": shape " + toString(proto.dims) + " of " +
@@ -204,6 +257,9 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
   if (!proto.raw.empty() || count == 0) {
     if (static_cast<int64_t>(proto.raw.size()) != tensor.bytes())
       checkCount(proto.raw.size(), "bytes");
+    for (size_t i = 0; dtype == DIST_I1 && i < proto.raw.size(); ++i)
+      if (int byte = static_cast<uint8_t>(proto.raw[i]); !holds(dtype, byte))
+        refuse(i, byte);
     if (count)
       std::memcpy(tensor.data, proto.raw.data(), proto.raw.size());
   } else if (dtype == DIST_F32) {
@@ -215,23 +271,21 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
   } else if (dtype == DIST_U64 || dtype == DIST_U32) {
     for (size_t i = 0; i < proto.unsignedLongs.size(); ++i)
       if (dtype == DIST_U32 && proto.unsignedLongs[i] > UINT32_MAX)
-        throw Error(path + ": element " + std::to_string(i) + " is " +
-                    std::to_string(proto.unsignedLongs[i]) +
-                    ", which is no u32");
+        refuse(i, proto.unsignedLongs[i]);
     fill(proto.unsignedLongs, DIST_U64);
-  } else if (dtype == DIST_F16 || dtype == DIST_BF16) {
-    // Bit patterns, one in each int32.
-    if (static_cast<int64_t>(proto.ints.size()) != count)
-      checkCount(proto.ints.size(), "elements");
-    for (int64_t i = 0; i < count; ++i)
-      static_cast<uint16_t *>(tensor.data)[i] = proto.ints[i];
   } else {
     for (size_t i = 0; i < proto.ints.size(); ++i)
       if (!holds(dtype, proto.ints[i]))
-        throw Error(path + ": element " + std::to_string(i) + " is " +
-                    std::to_string(proto.ints[i]) + ", which is no " +
-                    dtypeName(dtype));
-    fill(proto.ints, DIST_I32);
+        refuse(i, proto.ints[i]);
+    // Bits of short floating point numbers are no numbers to convert.
+    if (dtype == DIST_F16 || dtype == DIST_BF16) {
+      if (static_cast<int64_t>(proto.ints.size()) != count)
+        checkCount(proto.ints.size(), "elements");
+      std::copy(proto.ints.begin(), proto.ints.end(),
+                static_cast<uint16_t *>(tensor.data));
+    } else {
+      fill(proto.ints, DIST_I32);
+    }
   }
   file.checkUnchanged();
   return tensor;

@@ -318,6 +318,17 @@ TEST(OnnxTensor, MalformedFilesGiveErrors) {
   EXPECT_ERROR(read("PK\3\4 zip")(), "not a TensorProto");
   EXPECT_ERROR(read(dims + f32 + field(14, 0) + '\1')(), "external data");
   EXPECT_ERROR(read(field(1, 0) + "\xff\xff\xff\xff\x7f" + f32)(), "in a file");
+  // Bits above the 16 that there are; 70000.
+  EXPECT_ERROR(read(field(2, 0) + '\x0a' + bytesField(5, "\xf0\xa2\4"))(),
+               "element 0 is 70000, which is no f16");
+  EXPECT_ERROR(read(field(2, 0) + '\x09' + bytesField(9, "\2"))(),
+               "element 0 is 2, which is no");
+  EXPECT_ERROR(read(f32 + bytesField(3, "") + bytesField(9, "1234"))(),
+               "segment of a tensor");
+  EXPECT_ERROR(read(f32 + bytesField(4, "1234") + bytesField(9, "1234"))(),
+               "data in float_data and in raw_data");
+  EXPECT_ERROR(read(f32 + bytesField(4, "1234") + bytesField(5, "\1"))(),
+               "data in int32_data, where this type has none");
   EXPECT_ERROR(readOnnxTensor("no/such.pb"), "cannot open");
 }
 
