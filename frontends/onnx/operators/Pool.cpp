@@ -178,6 +178,10 @@ static LogicalResult globalLpPool(NodeContext &c) {
   });
 }
 
+/// A table of numbers of windows' elements goes into the program or its
+/// weights.
+static constexpr int64_t kMostCounts = int64_t(1) << 24;
+
 static LogicalResult averagePool(NodeContext &c) {
   FailureOr<Windows> windows = poolWindows(c);
   if (failed(windows))
@@ -202,18 +206,30 @@ static LogicalResult averagePool(NodeContext &c) {
     int64_t size = c.in(0).shape[2 + i];
     int64_t from = countsPadding ? -windows->low[i] : 0;
     int64_t to = size + (countsPadding ? windows->declaredHigh[i] : 0);
+    int64_t kernel = windows->kernel[i], dilation = windows->dilations[i];
+    int64_t stride = windows->strides[i], low = windows->low[i];
+    auto covered = [&](int64_t at) {
+      int64_t start = at * stride - low;
+      // How many of the window's elements lie before a position.
+      auto before = [&](int64_t position) {
+        int64_t distance = std::max<int64_t>(position - start, 0);
+        return std::min((distance + dilation - 1) / dilation, kernel);
+      };
+      return before(to) - before(from);
+    };
+    // Those between the first and the last lie within, too.
+    if (covered(0) == kernel && covered(positions - 1) == kernel) {
+      factor *= kernel;
+      continue;
+    }
+    if (positions > kMostCounts)
+      return c.unsupported("AveragePool of " + Twine(positions) +
+                           " windows, some of which lie over padding");
     Shape spread(shape.size(), 1);
     spread[2 + i] = positions;
     HostTensor counts(type, spread);
-    for (int64_t at = 0; at < positions; ++at) {
-      int64_t covered = 0;
-      for (int64_t k = 0; k < windows->kernel[i]; ++k) {
-        int64_t position = at * windows->strides[i] - windows->low[i] +
-                           k * windows->dilations[i];
-        covered += position >= from && position < to;
-      }
-      counts.setInt(at, covered);
-    }
+    for (int64_t at = 0; at < positions; ++at)
+      counts.setInt(at, covered(at));
     if (counts.isSplat())
       factor *= counts.getFloat(0);
     else
