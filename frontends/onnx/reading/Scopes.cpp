@@ -7,6 +7,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <set>
+
 using namespace mlir::dist::frontend;
 using namespace llvm;
 
@@ -228,8 +230,8 @@ std::optional<std::string> ScriptNames::scopeOf(const Node &node) {
   return before == skipped.end() ? path : joinPath(before->second, path);
 }
 
-/// The innermost module that both are within.
-static std::string commonPath(StringRef a, StringRef b) {
+/// The innermost module that both are within: a part of `a`.
+static StringRef commonPath(StringRef a, StringRef b) {
   size_t same = 0, shorter = std::min(a.size(), b.size());
   while (same < shorter && a[same] == b[same])
     ++same;
@@ -237,13 +239,13 @@ static std::string commonPath(StringRef a, StringRef b) {
     return same == path.size() || path[same] == '.';
   };
   if (ends(a) && ends(b))
-    return a.take_front(same).str();
-  return modulePath(a.take_front(same)).str();
+    return a.take_front(same);
+  return modulePath(a.take_front(same));
 }
 
 Scopes::Scopes(const Model &model) {
   ScriptNames scriptNames(model);
-  std::vector<std::optional<std::string>> found;
+  std::vector<std::optional<StringRef>> found;
   for (const Node &node : model.nodes) {
     std::optional<std::string> scope = fromMetadata(node);
     if (!scope)
@@ -254,7 +256,9 @@ Scopes::Scopes(const Model &model) {
         StringRef(rule->second).contains("FuseBatchNorm") &&
         node.inputs.size() > 1 && leafName(node.inputs[1]) == "weight")
       scope = modulePath(node.inputs[1]).str();
-    found.push_back(std::move(scope));
+    found.push_back(std::nullopt);
+    if (scope)
+      found.back() = texts.insert(*scope).first->first();
   }
 
   // The rest is where its neighbours are: the innermost module with them all.
@@ -266,29 +270,40 @@ Scopes::Scopes(const Model &model) {
     for (const std::string &input : node.inputs)
       consumers[input].push_back(i);
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto [i, node] : enumerate(model.nodes)) {
-      if (found[i])
+  auto visitNeighbours = [&](int64_t number, auto visit) {
+    const Node &node = model.nodes[number];
+    for (const std::string &input : node.inputs)
+      if (auto it = producer.find(input); it != producer.end())
+        visit(it->second);
+    for (const std::string &output : node.outputs)
+      if (auto it = consumers.find(output); it != consumers.end())
+        for (int64_t user : it->second)
+          visit(user);
+  };
+  // In passes from the first node to the last; after the first pass, of those
+  // only that have a new neighbour.
+  std::set<int64_t> pass;
+  for (auto [i, scope] : enumerate(found))
+    if (!scope)
+      pass.insert(i);
+  while (!pass.empty()) {
+    std::set<int64_t> next;
+    for (int64_t number : pass) {
+      std::optional<StringRef> scope;
+      visitNeighbours(number, [&](int64_t other) {
+        if (found[other])
+          scope = scope ? commonPath(*scope, *found[other]) : *found[other];
+      });
+      if (!scope)
         continue;
-      std::optional<std::string> scope;
-      auto meet = [&](int64_t other) {
+      found[number] = scope;
+      visitNeighbours(number, [&](int64_t other) {
         if (!found[other])
-          return;
-        scope = scope ? commonPath(*scope, *found[other]) : *found[other];
-      };
-      for (const std::string &input : node.inputs)
-        if (auto it = producer.find(input); it != producer.end())
-          meet(it->second);
-      for (const std::string &output : node.outputs)
-        for (int64_t user : consumers.lookup(output))
-          meet(user);
-      if (scope) {
-        found[i] = scope;
-        changed = true;
-      }
+          (other > number ? pass : next).insert(other);
+      });
     }
+    pass = std::move(next);
   }
-  for (std::optional<std::string> &scope : found)
+  for (std::optional<StringRef> scope : found)
     scopes.push_back(scope.value_or(""));
 }

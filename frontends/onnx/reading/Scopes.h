@@ -10,6 +10,8 @@
 
 #include "Model.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace mlir::dist::frontend {
 
 class Scopes {
@@ -22,7 +24,9 @@ public:
   }
 
 private:
-  std::vector<std::string> scopes;
+  /// Of all nodes; many have the same.
+  std::vector<llvm::StringRef> scopes;
+  llvm::StringSet<> texts;
 };
 
 /// `a.b` of `a.b.weight`; "" of a name without dots.
