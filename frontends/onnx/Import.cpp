@@ -237,7 +237,7 @@ llvm::Error Importer::convertNode(const Node &node) {
       lost.insert(output);
     return llvm::Error::success();
   };
-  auto loseOpen = [&](NodeContext &context) {
+  auto loseOpen = [&](NodeContext &context, const std::string &why = "") {
     SmallVector<int64_t> all;
     std::string shapes;
     for (size_t i = 0; i < context.numInputs(); ++i)
@@ -246,9 +246,14 @@ llvm::Error Importer::convertNode(const Node &node) {
         shapes += (shapes.empty() ? "" : ", ") +
                   emitter.sizes.toString(context.in(i).shape);
       }
+    for (size_t i = 0; i < context.numInputs(); ++i)
+      if (context.has(i) && context.in(i).type == DType::I64)
+        if (std::optional<SmallVector<int64_t>> list = context.openInts(i))
+          all.append(*list);
     (void)context.open("", all);
     refusals.addSizes(context.getOpenNames(), {});
-    refusals.add(node, node.op + " of open sizes " + shapes);
+    refusals.add(node, node.op + " of open sizes" +
+                           (shapes.empty() ? "" : " " + shapes) + why);
     return lose();
   };
   if (!converter) {
@@ -298,6 +303,12 @@ llvm::Error Importer::convertNode(const Node &node) {
     context.forgetReads();
     result = converter->convert(context);
   }
+  if (emitter.sizes.wasExceeded())
+    return loseOpen(
+        context, ": of more than " + std::to_string(kMostSizeTerms) +
+                     " terms, " + std::to_string(kMostSizeFactors) +
+                     " factors in one, or " + std::to_string(kMostSizeDepth) +
+                     " functions within one another");
   if (failed(result) || !context.getMessage().empty()) {
     if (!context.isUnsupported())
       return error(what, context.getMessage());

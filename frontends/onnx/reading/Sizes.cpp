@@ -3,6 +3,7 @@
 #include "Sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <iterator>
@@ -37,11 +38,17 @@ static void addTerm(Polynomial &to, const Monomial &monomial,
     to.erase(monomial);
 }
 
-static Polynomial multiply(const Polynomial &a, const Polynomial &b) {
+/// None where it would be too large.
+static std::optional<Polynomial> multiply(const Polynomial &a,
+                                          const Polynomial &b) {
   Polynomial result;
   for (const auto &[left, x] : a)
-    for (const auto &[right, y] : b)
+    for (const auto &[right, y] : b) {
+      if (left.size() + right.size() > kMostSizeFactors ||
+          result.size() > kMostSizeTerms)
+        return std::nullopt;
       addTerm(result, multiply(left, right), wrapMul(x, y));
+    }
   return result;
 }
 
@@ -71,6 +78,7 @@ int64_t Sizes::toSize(const Polynomial &polynomial) {
     return 0;
   if (polynomial.size() == 1 && polynomial.begin()->first.empty())
     return polynomial.begin()->second;
+  exceeded |= polynomial.size() > kMostSizeTerms;
   auto [it, fresh] =
       sizeOf.try_emplace(polynomial, kFirstOpen + int64_t(polynomials.size()));
   if (fresh)
@@ -85,8 +93,16 @@ int64_t Sizes::toSize(Atom atom) {
   };
   auto it = llvm::find_if(atoms, same);
   int number = it - atoms.begin();
-  if (it == atoms.end())
+  if (it == atoms.end()) {
+    atom.bound = lowerBound(atom);
+    for (int64_t size : {atom.a, atom.b})
+      if (isOpen(size))
+        for (const auto &[monomial, coefficient] : polynomialOf(size))
+          for (int inner : monomial)
+            atom.depth = std::max(atom.depth, atoms[inner].depth + 1);
+    exceeded |= atom.depth > kMostSizeDepth;
     atoms.push_back(std::move(atom));
+  }
   return toSize(Polynomial{{{number}, 1}});
 }
 
@@ -103,7 +119,11 @@ int64_t Sizes::sub(int64_t a, int64_t b) {
 }
 
 int64_t Sizes::mul(int64_t a, int64_t b) {
-  return toSize(multiply(toPolynomial(a), toPolynomial(b)));
+  std::optional<Polynomial> product =
+      multiply(toPolynomial(a), toPolynomial(b));
+  exceeded |= !product;
+  // Some size; who asked is told of it.
+  return product ? toSize(*product) : isOpen(a) ? a : b;
 }
 
 int64_t Sizes::product(llvm::ArrayRef<int64_t> sizes) {
@@ -145,7 +165,10 @@ std::optional<int64_t> Sizes::divide(int64_t a, int64_t b) {
     std::set_difference(monomial.begin(), monomial.end(), leading.begin(),
                         leading.end(), std::back_inserter(left));
     Polynomial term{{left, number / coefficient}};
-    rest = sum(rest, multiply(term, divisor), -1);
+    std::optional<Polynomial> part = multiply(term, divisor);
+    if (!part)
+      return std::nullopt;
+    rest = sum(rest, *part, -1);
     quotient = sum(quotient, term);
   }
   return toSize(quotient);
@@ -169,8 +192,7 @@ int64_t Sizes::ceilDiv(int64_t a, int64_t b) {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> Sizes::lowerBound(int atom) const {
-  const Atom &entry = atoms[atom];
+std::optional<int64_t> Sizes::lowerBound(const Atom &entry) const {
   if (entry.kind == Atom::Named)
     return 1;
   std::optional<int64_t> a = lowerBound(toPolynomial(entry.a));
@@ -187,21 +209,47 @@ std::optional<int64_t> Sizes::lowerBound(int atom) const {
   }
 }
 
+/// The value where each atom is as small as it gets; none where an atom or its
+/// coefficient may be negative, as it need not be the smallest one then.
+static std::optional<int64_t>
+evaluateAtBounds(const Polynomial &polynomial,
+                 llvm::ArrayRef<Sizes::Atom> atoms) {
+  int64_t result = 0;
+  for (const auto &[monomial, coefficient] : polynomial) {
+    int64_t term = coefficient;
+    bool fits = term >= 0 || monomial.empty();
+    for (int atom : monomial)
+      fits &= atoms[atom].bound && *atoms[atom].bound >= 0 &&
+              !llvm::MulOverflow(term, *atoms[atom].bound, term);
+    if (!fits || llvm::AddOverflow(result, term, result))
+      return std::nullopt;
+  }
+  return result;
+}
+
 /// With each atom as its own bound and what it exceeds that by, which is at
 /// least 0, no negative coefficient may be left.
 std::optional<int64_t> Sizes::lowerBound(const Polynomial &polynomial) const {
+  if (std::optional<int64_t> value = evaluateAtBounds(polynomial, atoms))
+    return value;
   Polynomial shifted;
   for (const auto &[monomial, coefficient] : polynomial) {
     Polynomial term{{{}, coefficient}};
     for (int atom : monomial) {
-      std::optional<int64_t> bound = lowerBound(atom);
+      std::optional<int64_t> bound = atoms[atom].bound;
       if (!bound)
         return std::nullopt;
       Polynomial factor{{{atom}, 1}};
       addTerm(factor, {}, *bound);
-      term = multiply(term, factor);
+      std::optional<Polynomial> product = multiply(term, factor);
+      if (!product)
+        return std::nullopt;
+      term = std::move(*product);
     }
-    shifted = sum(shifted, term);
+    for (const auto &[part, number] : term)
+      addTerm(shifted, part, number);
+    if (shifted.size() > kMostSizeTerms)
+      return std::nullopt;
   }
   int64_t constant = 0;
   for (const auto &[monomial, coefficient] : shifted) {
@@ -281,30 +329,51 @@ std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
 // Words
 //===----------------------------------------------------------------------===//
 
-std::string Sizes::toString(int64_t size) const {
-  if (!isOpen(size))
-    return std::to_string(size);
-  std::string text;
+/// Texts longer than this are not continued: a size may be made of one that is
+/// made of another one, and so on.
+static constexpr size_t kMostText = 512;
+
+void Sizes::print(int64_t size, std::string &text) const {
+  if (!isOpen(size)) {
+    text += std::to_string(size);
+    return;
+  }
+  bool isFirst = true;
   // Highest powers first.
   for (const auto &[monomial, coefficient] :
        llvm::reverse(polynomialOf(size))) {
     bool negative = coefficient < 0;
-    text += text.empty() ? (negative ? "-" : "") : negative ? " - " : " + ";
+    text += isFirst ? (negative ? "-" : "") : negative ? " - " : " + ";
+    isFirst = false;
     std::string magnitude = std::to_string(coefficient);
     if (negative)
       magnitude.erase(0, 1);
     if (magnitude != "1" || monomial.empty())
       text += magnitude + (monomial.empty() ? "" : "*");
     for (auto [i, number] : llvm::enumerate(monomial)) {
+      text += i ? "*" : "";
+      if (text.size() > kMostText) {
+        text += "…";
+        return;
+      }
       const Atom &atom = atoms[number];
       static const char *const functions[] = {"", "floordiv", "min", "max"};
-      text += i ? "*" : "";
-      text += atom.kind == Atom::Named
-                  ? atom.name
-                  : functions[atom.kind] + ("(" + toString(atom.a)) + ", " +
-                        toString(atom.b) + ")";
+      if (atom.kind == Atom::Named) {
+        text += atom.name;
+        continue;
+      }
+      text += functions[atom.kind] + std::string("(");
+      print(atom.a, text);
+      text += ", ";
+      print(atom.b, text);
+      text += ")";
     }
   }
+}
+
+std::string Sizes::toString(int64_t size) const {
+  std::string text;
+  print(size, text);
   return text;
 }
 
@@ -316,14 +385,22 @@ std::string Sizes::toString(llvm::ArrayRef<int64_t> shape) const {
 }
 
 void Sizes::addNames(int64_t size, std::set<std::string> &names) const {
+  std::set<int> visited;
+  addNames(size, names, visited);
+}
+
+void Sizes::addNames(int64_t size, std::set<std::string> &names,
+                     std::set<int> &visited) const {
   if (!isOpen(size))
     return;
   for (const auto &[monomial, coefficient] : polynomialOf(size))
     for (int number : monomial) {
       const Atom &atom = atoms[number];
+      if (!visited.insert(number).second)
+        continue;
       if (atom.kind == Atom::Named)
         names.insert(atom.name);
-      addNames(atom.a, names);
-      addNames(atom.b, names);
+      addNames(atom.a, names, visited);
+      addNames(atom.b, names, visited);
     }
 }

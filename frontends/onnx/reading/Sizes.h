@@ -24,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlir::dist::frontend {
@@ -51,6 +52,14 @@ inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
   return false;
 }
 
+/// Sizes of models have a few terms of a few factors. What has more is not
+/// computed: the terms of a product are as many as those of its factors
+/// multiplied.
+inline constexpr size_t kMostSizeTerms = 1024;
+inline constexpr size_t kMostSizeFactors = 64;
+/// Divisions, minima and maxima within one another.
+inline constexpr unsigned kMostSizeDepth = 64;
+
 class Sizes {
 public:
   /// What a polynomial is made of: a size of its own, or a function of two
@@ -60,6 +69,10 @@ public:
     Kind kind = Named;
     std::string name;     ///< Named
     int64_t a = 0, b = 0; ///< the others; sizes, perhaps open
+    /// The largest number that it is known to reach, if there is any.
+    std::optional<int64_t> bound = std::nullopt;
+    /// How many functions are within one another.
+    unsigned depth = 0;
   };
   /// Atoms, sorted, each as often as its power says.
   using Monomial = std::vector<int>;
@@ -75,6 +88,10 @@ public:
   };
   /// Without coefficients of 0.
   using Polynomial = std::map<Monomial, int64_t, Order>;
+
+  /// Whether a size came to more than the limits above since this was last
+  /// asked. What was computed in between is not right.
+  bool wasExceeded() { return std::exchange(exceeded, false); }
 
   /// The open size of that name: always the same one.
   int64_t named(llvm::StringRef name);
@@ -123,8 +140,12 @@ private:
   int64_t toSize(Atom atom);
   /// The largest number that the size is known to reach, if there is any.
   std::optional<int64_t> lowerBound(const Polynomial &polynomial) const;
-  std::optional<int64_t> lowerBound(int atom) const;
+  std::optional<int64_t> lowerBound(const Atom &atom) const;
+  void print(int64_t size, std::string &text) const;
+  void addNames(int64_t size, std::set<std::string> &names,
+                std::set<int> &visited) const;
 
+  bool exceeded = false;
   std::vector<Atom> atoms;
   std::map<Polynomial, int64_t> sizeOf;
   std::vector<const Polynomial *> polynomials;

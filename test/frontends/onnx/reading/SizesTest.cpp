@@ -70,6 +70,48 @@ TEST_F(SizesTest, BoundsHoldForAllSizesFromOne) {
   EXPECT_FALSE(sizes.differ(b, s));
 }
 
+TEST_F(SizesTest, BoundsOfLongProductsTakeNoExpansion) {
+  // 2^40 terms, where each factor is written as 1 and what exceeds it.
+  int64_t product = 1;
+  for (int i = 0; i < 40; ++i)
+    product = mul(product, sizes.named("n" + std::to_string(i)));
+  EXPECT_TRUE(sizes.isAtLeast(product, 1));
+  EXPECT_FALSE(sizes.isAtLeast(product, 2));
+  // Nor is it tried where one term is subtracted: it is just not proved.
+  EXPECT_FALSE(sizes.isAtLeast(product, s));
+  EXPECT_FALSE(sizes.wasExceeded());
+}
+
+TEST_F(SizesTest, LimitsOfTermsFactorsAndDepth) {
+  int64_t sum = b, power = b, nested = b;
+  for (int i = 0; i < 8; ++i)
+    sum = add(sum, sizes.named("n" + std::to_string(i)));
+  for (int i = 0; i < 2; ++i)
+    sum = mul(sum, sum);
+  EXPECT_FALSE(sizes.wasExceeded());
+  (void)mul(sum, sum);
+  EXPECT_TRUE(sizes.wasExceeded());
+  EXPECT_FALSE(sizes.wasExceeded());
+
+  for (int i = 0; i < 6; ++i)
+    power = mul(power, power);
+  EXPECT_FALSE(sizes.wasExceeded());
+  (void)mul(power, power);
+  EXPECT_TRUE(sizes.wasExceeded());
+
+  // Each is made of the one before twice, and there are 2^64 paths to the
+  // first.
+  for (int i = 0; i < 64; ++i)
+    nested = sizes.floorDiv(nested, add(nested, 2));
+  EXPECT_FALSE(sizes.wasExceeded());
+  EXPECT_LT(sizes.toString(nested).size(), 2000u);
+  std::set<std::string> names;
+  sizes.addNames(nested, names);
+  EXPECT_EQ(names, (std::set<std::string>{"b"}));
+  (void)sizes.floorDiv(nested, add(nested, 2));
+  EXPECT_TRUE(sizes.wasExceeded());
+}
+
 TEST_F(SizesTest, SmallerAndLarger) {
   EXPECT_EQ(sizes.min(b, add(b, 2)), b);
   EXPECT_EQ(sizes.max(sub(b, 1), 0), sub(b, 1));
