@@ -14,9 +14,12 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -76,6 +79,19 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
+/// Whether files can lie beside this one: it is no device or pipe, nor standard
+/// output by another name.
+static bool hasNeighbours(StringRef path) {
+  llvm::sys::fs::file_status status, standardOutput;
+  if (path == "-")
+    return false;
+  if (llvm::sys::fs::status(path, status))
+    return true;
+  return llvm::sys::fs::is_regular_file(status) &&
+         (llvm::sys::fs::status(STDOUT_FILENO, standardOutput) ||
+          !llvm::sys::fs::equivalent(status, standardOutput));
+}
+
 /// Writes the program, and its parameters unless `weights` is empty. Both
 /// appear at once.
 static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
@@ -118,7 +134,11 @@ int main(int argc, char **argv) {
     options.bindings[name.str()] = number.str();
   }
   llvm::SmallString<128> weightsPath(weights.getValue());
-  if (weightsPath.empty() && output != "-") {
+  if (weightsPath == "-")
+    return fail("--weights -: the program names the file of its parameters, "
+                "which standard output is not; name a file");
+  bool isBeside = hasNeighbours(output);
+  if (weightsPath.empty() && isBeside) {
     weightsPath = output;
     llvm::sys::path::replace_extension(weightsPath, "safetensors");
     if (weightsPath == output)
@@ -147,6 +167,17 @@ int main(int argc, char **argv) {
       frontend::importModel(*model, context, options);
   if (!imported)
     return fail(llvm::toString(imported.takeError()));
+  if (!imported->parameters.empty() && !llvm::json::isUTF8(options.weights))
+    return fail(
+        "'" + llvm::json::fixUTF8(options.weights) +
+        "': the program names this file of its parameters, but it is "
+        "no UTF-8; choose another name with " +
+        (weights.getNumOccurrences() ? "--weights" : "-o or --weights"));
+  if (!imported->parameters.empty() && weightsPath.empty() && output != "-")
+    llvm::WithColor::warning(llvm::errs(), "dist-import")
+        << "-o " << output
+        << ": no file can lie beside it, so that the parameters are not "
+           "written; name a file with --weights\n";
 
   bool writesWeights = !weightsPath.empty() && !imported->parameters.empty();
   for (const std::string &file : model->files)
