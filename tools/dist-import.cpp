@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
       return fail("--bind " + binding +
                   ": a name and a number are needed, as "
                   "in --bind batch=2");
-    options.bindings[name.str()] = number.str();
+    options.bindings.emplace_back(name.str(), number.str());
   }
   llvm::SmallString<128> weightsPath(weights.getValue());
   if (weightsPath == "-")

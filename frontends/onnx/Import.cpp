@@ -54,6 +54,8 @@ private:
   llvm::Expected<Tensor *> read(const std::string &name, const Node &node);
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
                           const Tensor &tensor);
+  llvm::Error checkDeclared(const std::string &what, llvm::StringRef name,
+                            DType type, llvm::ArrayRef<int64_t> shape);
   /// Whether no number of the file would be taken for an open size.
   llvm::Error checkNumbers(llvm::StringRef name, const HostTensor &tensor);
   llvm::Error addOutputs();
@@ -84,7 +86,8 @@ private:
   SmallVector<size_t> argumentParameters;
   llvm::DenseMap<size_t, Value> arguments;
   SmallVector<DType> outputTypes;
-  llvm::StringMap<const ValueInfo *> declared;
+  llvm::StringMap<SmallVector<const ValueInfo *, 1>> declared;
+  BoundDims bound;
   const Node *current = nullptr;
 
   Refusals refusals;
@@ -110,9 +113,12 @@ llvm::Error Importer::addInputs() {
                                   : std::string("no tensor"),
                    ", which is not supported");
     llvm::Expected<Shape> shape =
-        inputShape(model, input, options.bindings, emitter.sizes);
+        inputShape(model, input, bound, emitter.sizes);
     if (!shape)
       return shape.takeError();
+    if (llvm::Error failure = checkDeclared("input '" + input.name + "'",
+                                            input.name, input.type, *shape))
+      return failure;
     auto tensor = std::make_unique<Tensor>();
     tensor->type = input.type;
     tensor->shape = *shape;
@@ -189,33 +195,48 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
                "', which nothing defines");
 }
 
-/// Whether a result is what the file says it is. A difference means that the
+/// Whether a value is all that the file says it is. A difference means that the
 /// file, or this importer, is wrong.
+llvm::Error Importer::checkDeclared(const std::string &what,
+                                    llvm::StringRef name, DType type,
+                                    llvm::ArrayRef<int64_t> shape) {
+  auto it = declared.find(name);
+  if (it == declared.end())
+    return llvm::Error::success();
+  for (const ValueInfo *info : it->second) {
+    bool fits = !info->ranked || info->dims.size() == shape.size();
+    fits &= info->type == DType::Undefined || info->type == type;
+    if (fits && info->ranked)
+      for (auto [dim, size] : llvm::zip(info->dims, shape))
+        fits &= dim.size < 0 || dim.size == size;
+    // Without a type nothing is said; another kind than a tensor is wrong.
+    if (fits && info->isTensor)
+      continue;
+    std::set<std::string> names;
+    for (int64_t size : shape)
+      emitter.sizes.addNames(size, names);
+    std::string remedy;
+    for (const std::string &open : names)
+      remedy += (remedy.empty() ? "; give --bind " : " --bind ") + open + "=N";
+    Shape said;
+    for (const Dim &dim : info->dims)
+      said.push_back(dim.size);
+    return error(what, " is declared ",
+                 info->isTensor ? nameOf(info->type) + " " + toString(said)
+                                : std::string("no tensor"),
+                 ", but is ", nameOf(type), " ", emitter.sizes.toString(shape),
+                 remedy);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error Importer::checkResult(const Node &node, llvm::StringRef name,
                                   const Tensor &tensor) {
-  const ValueInfo *info = declared.lookup(name);
-  if (!info || tensor.isSequence || !info->isTensor)
+  if (tensor.isSequence)
     return llvm::Error::success();
-  bool fits = !info->ranked || info->dims.size() == tensor.shape.size();
-  fits &= info->type == DType::Undefined || info->type == tensor.type;
-  if (fits && info->ranked)
-    for (auto [dim, size] : llvm::zip(info->dims, tensor.shape))
-      fits &= dim.size < 0 || dim.size == size;
-  if (fits)
-    return llvm::Error::success();
-  std::set<std::string> names;
-  for (int64_t size : tensor.shape)
-    emitter.sizes.addNames(size, names);
-  std::string remedy;
-  for (const std::string &open : names)
-    remedy += (remedy.empty() ? "; give --bind " : " --bind ") + open + "=N";
-  Shape said;
-  for (const Dim &dim : info->dims)
-    said.push_back(dim.size);
-  return error("node '", node.label(), "' (", node.opName(), "): '", name,
-               "' is declared ", nameOf(info->type), " ", toString(said),
-               ", but computed ", nameOf(tensor.type), " ",
-               emitter.sizes.toString(tensor.shape), remedy);
+  return checkDeclared("node '" + node.label().str() + "' (" + node.opName() +
+                           "): '" + name.str() + "'",
+                       name, tensor.type, tensor.shape);
 }
 
 llvm::Error Importer::checkNumbers(llvm::StringRef name,
@@ -285,6 +306,11 @@ llvm::Error Importer::convertNode(const Node &node) {
       return tensor.takeError();
     inputs.push_back(*tensor);
   }
+  for (Tensor *input : inputs)
+    if (input && input->type == DType::String) {
+      refusals.add(node, node.op + " of strings");
+      return lose();
+    }
   for (auto [i, input] : llvm::enumerate(inputs))
     if (input && input->isSequence && !converter->takesSequences)
       return error(what, "input ", std::to_string(i), " is a sequence");
@@ -342,20 +368,32 @@ llvm::Error Importer::convertNode(const Node &node) {
 
 /// Whether the node stands in no branch that is known not to be taken.
 bool Importer::isTaken(const Node &node) {
-  return llvm::none_of(node.guards, [&](const Guard &guard) {
-    const HostTensor *known = parameters.constant(guard.condition);
-    if (auto it = values.find(guard.condition); it != values.end())
+  for (const Guard *guard = node.guard.get(); guard;
+       guard = guard->outer.get()) {
+    const HostTensor *known = parameters.constant(guard->condition);
+    if (auto it = values.find(guard->condition); it != values.end())
       known = it->second->known ? &*it->second->known : nullptr;
-    return skipped.contains(guard.condition) ||
-           (known && known->size() == 1 &&
-            (known->getInt(0) != 0) != guard.wanted);
-  });
+    if (skipped.contains(guard->condition))
+      return false;
+    if (known && known->getType() == DType::Bool && known->size() == 1 &&
+        (known->getInt(0) != 0) != guard->wanted)
+      return false;
+  }
+  return true;
 }
 
 llvm::Error Importer::convertNodes() {
   for (const Node &node : model.nodes) {
-    if (parameters.isAlias(node) || !isLive(node))
+    if (!isLive(node))
       continue;
+    if (parameters.isAlias(node)) {
+      const HostTensor *data = parameters.constant(node.outputs.front());
+      if (llvm::Error failure = checkDeclared(
+              "'" + node.outputs.front() + "'", node.outputs.front(),
+              data->getType(), data->getShape()))
+        return failure;
+      continue;
+    }
     if (!isTaken(node)) {
       for (const std::string &output : node.outputs)
         skipped.insert(output);
@@ -384,9 +422,10 @@ llvm::Error Importer::addOutputs() {
     llvm::Expected<Tensor *> tensor = read(output.name, end);
     if (!tensor)
       return tensor.takeError();
-    if ((*tensor)->isSequence)
-      return error("output '", output.name,
-                   "' is a sequence, which is not supported");
+    if ((*tensor)->isSequence || (*tensor)->type == DType::String)
+      return error("output '", output.name, "' is ",
+                   (*tensor)->isSequence ? "a sequence" : "of strings",
+                   ", which is not supported");
     if (llvm::Error failure = checkResult(end, output.name, **tensor))
       return failure;
     if (!(*tensor)->value)
@@ -457,12 +496,22 @@ llvm::Expected<ImportedModel> Importer::run() {
                  ", but this importer knows ", std::to_string(kFirstOpset),
                  " to ", std::to_string(kLastOpset),
                  "; export it with opset_version between these");
-  if (llvm::Error failure = checkBindings(model, options.bindings))
-    return std::move(failure);
-  for (const ValueInfo &value : model.values)
-    declared[value.name] = &value;
-  for (const ValueInfo &output : model.outputs)
-    declared[output.name] = &output;
+  llvm::Expected<BoundDims> resolved = resolveBindings(model, options.bindings);
+  if (!resolved)
+    return resolved.takeError();
+  bound = std::move(*resolved);
+  for (const auto *infos : {&model.values, &model.outputs})
+    for (const ValueInfo &value : *infos)
+      declared[value.name].push_back(&value);
+  for (const auto &[name, data] : model.initializers)
+    if (llvm::Error failure = checkDeclared("initialiser '" + name + "'", name,
+                                            data.getType(), data.getShape()))
+      return std::move(failure);
+  for (const Node &node : model.nodes)
+    if (scopes[node].size() > kMostNameBytes)
+      return error("node '", node.label(), "' is of a module whose path has ",
+                   std::to_string(scopes[node].size()), " bytes, more than ",
+                   std::to_string(kMostNameBytes));
 
   Location start = FileLineColLoc::get(&context, model.file, 0, 0);
   module = ModuleOp::create(start);

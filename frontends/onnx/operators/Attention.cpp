@@ -120,7 +120,7 @@ static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
           return s.add(in[0], s.cast(in[1], maskType, inner));
         });
   }
-  if (c.intAttr("is_causal", 0) == 0)
+  if (!c.boolAttr("is_causal", false))
     return scores;
   // The first query comes after the keys of earlier calls.
   int64_t past = c.has(4) ? c.in(4).shape[2] : 0;
@@ -261,7 +261,7 @@ static LogicalResult attention(NodeContext &c) {
 static LogicalResult rotaryEmbedding(NodeContext &c) {
   const Tensor &input = c.in(0);
   DType type = input.type;
-  bool flat = input.rank() == 3, interleaved = c.intAttr("interleaved", 0) != 0;
+  bool flat = input.rank() == 3, interleaved = c.boolAttr("interleaved", false);
   FailureOr<Value> heads = splitHeads(c, 0, c.intAttr("num_heads", 0));
   if (failed(heads))
     return failure();

@@ -74,8 +74,8 @@ static LogicalResult matMul(NodeContext &c) {
 /// alpha * A' * B' + beta * C
 static LogicalResult gemm(NodeContext &c) {
   const Tensor &a = c.in(0), &b = c.in(1);
-  bool transA = c.intAttr("transA", 0) != 0;
-  bool transB = c.intAttr("transB", 0) != 0;
+  bool transA = c.boolAttr("transA", false);
+  bool transB = c.boolAttr("transB", false);
   double alpha = c.floatAttr("alpha", 1), beta = c.floatAttr("beta", 1);
   if (a.rank() == 2 && b.rank() == 2 &&
       a.shape[transA ? 0 : 1] != b.shape[transB ? 1 : 0] &&

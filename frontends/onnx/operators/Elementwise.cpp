@@ -86,7 +86,7 @@ template <Binary kind> static LogicalResult binary(NodeContext &c) {
 static LogicalResult mod(NodeContext &c) {
   if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
-  bool likeC = c.intAttr("fmod", 0) != 0;
+  bool likeC = c.boolAttr("fmod", false);
   bool plain = isUnsigned(c.in(0).type);
   if (!likeC && isFloat(c.in(0).type))
     return c.invalid("Mod of floating point needs fmod = 1");
@@ -296,8 +296,8 @@ static LogicalResult isInf(NodeContext &c) {
     return failure();
   if (!isFloat(c.in(0).type))
     return c.invalid("operand of type " + nameOf(c.in(0).type));
-  bool negative = c.intAttr("detect_negative", 1) != 0;
-  bool positive = c.intAttr("detect_positive", 1) != 0;
+  bool negative = c.boolAttr("detect_negative", true);
+  bool positive = c.boolAttr("detect_positive", true);
   return emitElementwise(c, DType::Bool, [&](Scalar &s, ArrayRef<Value> in) {
     Type type = in[0].getType();
     Value result = s.boolean(false);

@@ -304,7 +304,7 @@ static bool foldBinary(NodeContext &c) {
     return false;
   HostTensor out(type, *shape);
   Reader a(*c.in(0).known, *shape), b(*c.in(1).known, *shape);
-  bool likeC = op == "Mod" && c.intAttr("fmod", 0) != 0;
+  bool likeC = op == "Mod" && c.boolAttr("fmod", false);
   if (isPower && !isFloat(type)) {
     for (int64_t i = 0; i < out.size(); ++i)
       out.setInt(i, powerOfInts(a.getInt(i), b.getInt(i)));
@@ -347,7 +347,7 @@ static bool foldReduction(NodeContext &c) {
       in.known->size() == 0)
     return false;
   std::optional<SmallVector<int64_t>> list = c.intsAttrOrInput("axes", 1);
-  bool meansNone = c.intAttr("noop_with_empty_axes", 0) != 0;
+  bool meansNone = c.boolAttr("noop_with_empty_axes", false);
   if (!list || list->empty()) {
     if (meansNone)
       return false;
@@ -358,7 +358,7 @@ static bool foldReduction(NodeContext &c) {
   FailureOr<SmallVector<int64_t>> axes = c.axes(*list, in.rank());
   if (failed(axes))
     return false;
-  bool keep = c.intAttr("keepdims", 1) != 0;
+  bool keep = c.boolAttr("keepdims", true);
   Shape shape, inner = in.shape;
   for (int64_t i = 0; i < in.rank(); ++i) {
     bool reduced = llvm::is_contained(*axes, i);
@@ -399,8 +399,8 @@ static bool foldReduction(NodeContext &c) {
 static bool foldCumSum(NodeContext &c) {
   const Tensor &in = c.in(0);
   if (c.node.op != "CumSum" || isFloat(in.type) || in.type == DType::U64 ||
-      !c.number(1) || c.intAttr("exclusive", 0) || c.intAttr("reverse", 0) ||
-      !isSmall(in.type, in.known->size()))
+      !c.number(1) || c.boolAttr("exclusive", false) ||
+      c.boolAttr("reverse", false) || !isSmall(in.type, in.known->size()))
     return false;
   FailureOr<int64_t> axis =
       c.axis(static_cast<int64_t>(*c.number(1)), in.rank());

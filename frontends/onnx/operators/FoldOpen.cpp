@@ -100,7 +100,7 @@ static bool foldOpenReduction(NodeContext &c) {
                      .Case("ReduceMax", &Sizes::max)
                      .Case("ReduceMin", &Sizes::min)
                      .Default(nullptr);
-  if (!combine || in.rank() != 1 || c.intAttr("noop_with_empty_axes", 0) != 0)
+  if (!combine || in.rank() != 1 || c.boolAttr("noop_with_empty_axes", false))
     return false;
   std::optional<SmallVector<int64_t>> axes = c.intsAttrOrInput("axes", 1);
   if (axes && axes->size() > 1)
@@ -111,7 +111,7 @@ static bool foldOpenReduction(NodeContext &c) {
   for (int64_t x : in.known->getInts())
     result = result ? (c.sizes().*combine)(*result, x) : x;
   Shape shape;
-  if (c.intAttr("keepdims", 1) != 0)
+  if (c.boolAttr("keepdims", true))
     shape.push_back(1);
   HostTensor out(DType::I64, shape);
   out.setInt(0, *result);
@@ -147,7 +147,7 @@ void mlir::dist::frontend::foldOpen(NodeContext &c) {
   if (!count || *count == 0 || !isSmall(DType::I64, *count) ||
       foldOpenWhere(c, shape))
     return;
-  (void)c.intAttr("fmod", 0); // the same of what has no sign
+  (void)c.boolAttr("fmod", false); // the same of what has no sign
   StringRef op = c.node.op;
   bool compares =
       op == "Equal" || op.starts_with("Less") || op.starts_with("Greater");

@@ -73,7 +73,7 @@ static LogicalResult trilu(NodeContext &c) {
   if (c.has(1) && !c.number(1))
     return c.unsupported("Trilu with a diagonal computed at run time");
   int64_t k = c.has(1) ? static_cast<int64_t>(*c.number(1)) : 0;
-  bool upper = c.intAttr("upper", 1) != 0;
+  bool upper = c.boolAttr("upper", true);
   const Tensor &data = c.in(0);
   int64_t rank = data.rank();
   if (rank < 2)

@@ -149,6 +149,14 @@ int64_t NodeContext::intAttr(StringRef name, int64_t otherwise) {
   return given->integer;
 }
 
+bool NodeContext::boolAttr(StringRef name, bool otherwise) {
+  int64_t given = intAttr(name, otherwise);
+  if (given != 0 && given != 1)
+    (void)invalid("attribute '" + name + "' = " + Twine(given) +
+                  " is neither 0 nor 1");
+  return given != 0;
+}
+
 double NodeContext::floatAttr(StringRef name, double otherwise) {
   const AttributeValue *given = attribute(name);
   if (!given)
@@ -200,6 +208,10 @@ std::optional<HostTensor> NodeContext::tensorAttr(StringRef name) {
     return std::nullopt;
   if (given->kind != AttributeValue::Tensor) {
     (void)invalid("attribute '" + name + "' is not a tensor");
+    return std::nullopt;
+  }
+  if (given->tensor.getType() == DType::String) {
+    (void)unsupported(node.op + " of strings");
     return std::nullopt;
   }
   return given->tensor;

@@ -70,6 +70,7 @@ public:
   /// asked for at all, of attributes and inputs, is told by wasRead().
   bool hasAttr(StringRef name) { return attribute(name) != nullptr; }
   int64_t intAttr(StringRef name, int64_t otherwise);
+  bool boolAttr(StringRef name, bool otherwise);
   double floatAttr(StringRef name, double otherwise);
   StringRef stringAttr(StringRef name, StringRef otherwise);
   std::optional<SmallVector<int64_t>> intsAttr(StringRef name);

@@ -6,8 +6,17 @@
 
 #include "Converter.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::dist::frontend;
+
+static double epsilonOf(NodeContext &c) {
+  double epsilon = c.floatAttr("epsilon", 1e-5);
+  if (!std::isfinite(epsilon))
+    (void)c.invalid("attribute 'epsilon' is no finite number");
+  return epsilon;
+}
 
 /// The type in which statistics of `type` are kept.
 static DType statisticsType(DType type) {
@@ -148,7 +157,7 @@ template <bool centers> static LogicalResult layerNorm(NodeContext &c) {
       failed(checkScale(c, 1, input.shape)) ||
       (c.has(2) && failed(checkScale(c, 2, input.shape))))
     return failure();
-  double epsilon = c.floatAttr("epsilon", 1e-5);
+  double epsilon = epsilonOf(c);
   DType type = input.type, inner = statisticsType(type);
   Emitter &e = c.emitter;
   SmallVector<int64_t> axes;
@@ -272,8 +281,8 @@ static LogicalResult batchNorm(NodeContext &c) {
     return c.invalid("shape " + toString(shape) + " has no channels");
   if (failed(checkChannels(c, 1, 4, shape[1])))
     return failure();
-  double epsilon = c.floatAttr("epsilon", 1e-5);
-  if (c.intAttr("training_mode", 0) != 0)
+  double epsilon = epsilonOf(c);
+  if (c.boolAttr("training_mode", false))
     return batchNormTraining(c, epsilon);
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
@@ -306,7 +315,7 @@ static LogicalResult instanceNorm(NodeContext &c) {
     return c.invalid("shape " + toString(shape) + " has no space");
   if (failed(checkChannels(c, 1, 2, shape[1])))
     return failure();
-  double epsilon = c.floatAttr("epsilon", 1e-5);
+  double epsilon = epsilonOf(c);
   DType type = c.in(0).type, inner = statisticsType(type);
   Emitter &e = c.emitter;
   SmallVector<int64_t> axes;
@@ -333,7 +342,7 @@ static LogicalResult groupNorm(NodeContext &c) {
   bool byChannel = c.opset >= 21;
   if (failed(checkChannels(c, 1, 2, byChannel ? shape[1] : groups)))
     return failure();
-  double epsilon = c.floatAttr("epsilon", 1e-5);
+  double epsilon = epsilonOf(c);
   DType type = c.in(0).type, inner = statisticsType(type);
   Emitter &e = c.emitter;
   Shape apart = shape;

@@ -73,7 +73,7 @@ static Value poolPositions(NodeContext &c, const Windows &w, Value padded,
   Emitter &e = c.emitter;
   Shape shape = c.in(0).shape;
   Type i64 = e.typeOf(DType::I64);
-  bool columns = c.intAttr("storage_order", 0) != 0;
+  bool columns = c.boolAttr("storage_order", false);
   SmallVector<int64_t> strides = stridesOf(shape);
   if (columns) {
     int64_t stride = 1;
@@ -190,7 +190,7 @@ static LogicalResult averagePool(NodeContext &c) {
   Emitter &e = c.emitter;
   if (!isFloat(type))
     return c.invalid("operand of type " + nameOf(type));
-  bool countsPadding = c.intAttr("count_include_pad", 0) != 0;
+  bool countsPadding = c.boolAttr("count_include_pad", false);
   Type element = e.typeOf(type);
   Value zero = e.scalar(element, 0.0);
   Value sum =

@@ -103,7 +103,7 @@ static LogicalResult readSizes(Network &n) {
   n.directions = direction == "bidirectional" ? 2 : 1;
   n.type = c.in(0).type;
   Shape x = c.in(0).shape, w = c.in(1).shape, r = c.in(2).shape;
-  bool batchFirst = c.intAttr("layout", 0) != 0;
+  bool batchFirst = c.boolAttr("layout", false);
   if (x.size() != 3 || w.size() != 3 || r.size() != 3 || !isFloat(n.type))
     return c.invalid("inputs " + nameOf(n.type) + " " + toString(x) + ", " +
                      toString(w) + ", " + toString(r));
@@ -147,7 +147,7 @@ static Value partOf(Emitter &e, Value value, int64_t d) {
 static Direction readDirection(Network &n, int64_t d, bool mergesBiases) {
   NodeContext &c = n.c;
   Emitter &e = c.emitter;
-  bool batchFirst = c.intAttr("layout", 0) != 0;
+  bool batchFirst = c.boolAttr("layout", false);
   int64_t width = n.gates * n.size;
   Direction result;
   result.reverse = d == 1 || c.stringAttr("direction", "forward") == "reverse";
@@ -204,7 +204,7 @@ static LogicalResult run(Network &n, ArrayRef<Function> defaults,
   SmallVector<Function> activations;
   if (failed(readActivations(n, defaults, activations)))
     return failure();
-  bool batchFirst = c.intAttr("layout", 0) != 0;
+  bool batchFirst = c.boolAttr("layout", false);
   SmallVector<Value> outputs, hiddens, cells;
   Value zero = e.filled({n.batch, n.size}, e.scalar(n.element(), 0.0));
   for (int64_t d = 0; d < n.directions; ++d) {
@@ -267,7 +267,7 @@ static LogicalResult gru(NodeContext &c) {
   Network n(c, /*gates=*/3);
   if (failed(readSizes(n)))
     return failure();
-  bool resetsAfter = c.intAttr("linear_before_reset", 0) != 0;
+  bool resetsAfter = c.boolAttr("linear_before_reset", false);
   Emitter &e = c.emitter;
   return run(n, {kSigmoid, Function::Tanh}, /*mergesBiases=*/!resetsAfter,
              [&](Direction &d, Value inputs) {
@@ -311,7 +311,7 @@ static LogicalResult lstm(NodeContext &c) {
   Network n(c, /*gates=*/4);
   if (failed(readSizes(n)))
     return failure();
-  if (c.intAttr("input_forget", 0) != 0)
+  if (c.boolAttr("input_forget", false))
     return c.unsupported("LSTM with input_forget");
   Emitter &e = c.emitter;
   return run(n, {kSigmoid, Function::Tanh, Function::Tanh},

@@ -12,7 +12,7 @@ static FailureOr<SmallVector<int64_t>> reducedAxes(NodeContext &c) {
   if (c.has(1) && !list)
     return failure();
   int64_t rank = c.in(0).rank();
-  bool meansNone = c.intAttr("noop_with_empty_axes", 0) != 0;
+  bool meansNone = c.boolAttr("noop_with_empty_axes", false);
   if (!list || list->empty()) {
     SmallVector<int64_t> all;
     if (!meansNone)
@@ -40,7 +40,7 @@ template <Reduce kind> static LogicalResult reduceOp(NodeContext &c) {
   FailureOr<SmallVector<int64_t>> axes = reducedAxes(c);
   if (failed(axes))
     return failure();
-  bool keep = c.intAttr("keepdims", 1) != 0;
+  bool keep = c.boolAttr("keepdims", true);
   DType type = c.in(0).type;
   bool plain = isUnsigned(type);
   constexpr bool isBound = kind == Reduce::Max || kind == Reduce::Min;
@@ -164,8 +164,8 @@ template <bool max> static LogicalResult argExtreme(NodeContext &c) {
   if (c.in(0).shape[*axis] == 0)
     return c.invalid("axis " + Twine(*axis) + " is empty");
   c.set(0,
-        extremePosition(c, *axis, max, c.intAttr("select_last_index", 0) != 0,
-                        c.intAttr("keepdims", 1) != 0),
+        extremePosition(c, *axis, max, c.boolAttr("select_last_index", false),
+                        c.boolAttr("keepdims", true)),
         DType::I64);
   return success();
 }
@@ -200,8 +200,8 @@ static LogicalResult cumSum(NodeContext &c) {
       c.axis(static_cast<int64_t>(*given), c.in(0).rank());
   if (failed(axis))
     return failure();
-  bool exclusive = c.intAttr("exclusive", 0) != 0;
-  bool reverse = c.intAttr("reverse", 0) != 0;
+  bool exclusive = c.boolAttr("exclusive", false);
+  bool reverse = c.boolAttr("reverse", false);
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
   DType inner = sizeOf(type) == 2 && isFloat(type) ? DType::F32 : type;
@@ -244,7 +244,7 @@ static LogicalResult topK(NodeContext &c) {
     return failure();
   if (!given)
     return c.unsupported("TopK with k computed at run time");
-  bool largest = c.intAttr("largest", 1) != 0;
+  bool largest = c.boolAttr("largest", true);
   DType type = c.in(0).type;
   Shape shape = c.in(0).shape;
   int64_t size = shape[*axis], rank = shape.size();

@@ -69,7 +69,7 @@ static LogicalResult readAttributes(NodeContext &c, Target &target) {
       c.stringAttr("coordinate_transformation_mode", "half_pixel");
   target.rounding = c.stringAttr("nearest_mode", "round_prefer_floor");
   target.cubic = c.floatAttr("cubic_coeff_a", -0.75);
-  target.excludesOutside = c.intAttr("exclude_outside", 0) != 0;
+  target.excludesOutside = c.boolAttr("exclude_outside", false);
   StringRef policy = c.stringAttr("keep_aspect_ratio_policy", "stretch");
   if (target.mode != "nearest" && target.mode != "linear" &&
       target.mode != "cubic")
@@ -78,7 +78,7 @@ static LogicalResult readAttributes(NodeContext &c, Target &target) {
       target.rounding != "round_prefer_ceil" && target.rounding != "floor" &&
       target.rounding != "ceil")
     return c.unsupported("Resize with nearest_mode '" + target.rounding + "'");
-  if (c.intAttr("antialias", 0) != 0)
+  if (c.boolAttr("antialias", false))
     return c.unsupported("Resize with antialias");
   if (policy != "stretch")
     return c.unsupported("Resize with keep_aspect_ratio_policy '" + policy +

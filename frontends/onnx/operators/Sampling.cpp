@@ -147,7 +147,7 @@ static LogicalResult gridSample(NodeContext &c) {
   Emitter &e = c.emitter;
   Sampling p{e, c.stringAttr("mode", "linear"),
              c.stringAttr("padding_mode", "zeros"),
-             c.intAttr("align_corners", 0) != 0, x.type};
+             c.boolAttr("align_corners", false), x.type};
   // Names up to opset 19.
   if (p.mode == "bilinear")
     p.mode = "linear";

@@ -29,7 +29,7 @@ static LogicalResult splitToSequence(NodeContext &c) {
   if (data.isSequence || failed(axis))
     return c.invalid("input 0 is a sequence, or axis out of range");
   // With lengths, all is kept whatever the file says.
-  bool keep = c.intAttr("keepdims", 1) != 0 || c.has(1);
+  bool keep = c.boolAttr("keepdims", true) || c.has(1);
   int64_t dim = data.shape[*axis];
   SmallVector<int64_t> lengths;
   if (c.has(1)) {
@@ -145,7 +145,7 @@ static LogicalResult concatFromSequence(NodeContext &c) {
   if (failed(checkSequence(c, 0)))
     return failure();
   std::vector<Tensor> elements = c.in(0).elements;
-  bool adds = c.intAttr("new_axis", 0) != 0;
+  bool adds = c.boolAttr("new_axis", false);
   if (elements.empty())
     return c.invalid("an empty sequence");
   FailureOr<int64_t> axis =

@@ -40,7 +40,7 @@ static LogicalResult reshape(NodeContext &c) {
   std::optional<SmallVector<int64_t>> target = c.openInts(1);
   if (!target)
     return c.unsupported("Reshape to a shape computed at run time");
-  bool allowZero = c.intAttr("allowzero", 0) != 0;
+  bool allowZero = c.boolAttr("allowzero", false);
   Shape shape;
   int64_t open = -1;
   for (auto [i, dim] : llvm::enumerate(*target)) {

@@ -93,8 +93,8 @@ static LogicalResult dft(NodeContext &c) {
   if (*axis == rank - 1)
     return c.invalid("axis " + Twine(*axis) + " holds the complex parts");
   Transform t;
-  t.inverse = c.intAttr("inverse", 0) != 0;
-  t.onesided = c.intAttr("onesided", 0) != 0;
+  t.inverse = c.boolAttr("inverse", false);
+  t.onesided = c.boolAttr("onesided", false);
   int64_t size = c.in(0).shape[*axis];
   t.length = t.inverse && t.onesided ? 2 * (size - 1) : size;
   if (c.has(1)) {
@@ -143,7 +143,7 @@ static LogicalResult stft(NodeContext &c) {
         [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[1]); });
   Transform t;
   t.length = frame;
-  t.onesided = c.intAttr("onesided", 1) != 0;
+  t.onesided = c.boolAttr("onesided", true);
   FailureOr<Value> result = emitTransform(c, value, type, 2, t);
   if (failed(result))
     return failure();
@@ -161,7 +161,7 @@ static LogicalResult cosineWindow(NodeContext &c, std::array<double, 3> a) {
     return c.invalid("size " + std::to_string(*length) + " of type " +
                      nameOf(type));
   int64_t size = static_cast<int64_t>(*length);
-  double period = c.intAttr("periodic", 1) != 0 ? size : size - 1;
+  double period = c.boolAttr("periodic", true) ? size : size - 1;
   HostTensor window(type, {size});
   for (int64_t i = 0; i < size; ++i) {
     double angle = period == 0 ? 0 : 2 * M_PI * double(i) / period;

@@ -66,7 +66,7 @@ FailureOr<Windows> mlir::dist::frontend::readWindows(NodeContext &c,
       failed(padsAttr(c, count, w.low, w.high)))
     return failure();
   StringRef automatic = c.stringAttr("auto_pad", "NOTSET");
-  bool ceil = c.intAttr("ceil_mode", 0) != 0;
+  bool ceil = c.boolAttr("ceil_mode", false);
   w.declaredHigh = w.high;
   for (size_t i = 0; i < count; ++i) {
     int64_t extent = w.extent(i), stride = w.strides[i];

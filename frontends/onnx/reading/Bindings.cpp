@@ -3,7 +3,7 @@
 #include "Bindings.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir::dist::frontend;
 
@@ -26,18 +26,24 @@ static std::string labelOf(const ValueInfo &input, size_t dim) {
                                       : input.dims[dim].name;
 }
 
-llvm::Error mlir::dist::frontend::checkBindings(const Model &model,
-                                                const Bindings &bindings) {
-  llvm::StringSet<> known;
+llvm::Expected<BoundDims>
+mlir::dist::frontend::resolveBindings(const Model &model,
+                                      const Bindings &bindings) {
+  // The dimension that each name and each place means, by its label.
+  llvm::StringMap<std::string> labels;
   std::string names;
   for (const ValueInfo &input : model.inputs)
     for (auto [i, dim] : llvm::enumerate(input.dims)) {
       if (dim.size >= 0)
         continue;
-      known.insert(placeOf(input, i));
-      if (known.insert(labelOf(input, i)).second || dim.name.empty())
-        names += (names.empty() ? "" : ", ") + labelOf(input, i);
+      std::string label = labelOf(input, i);
+      labels[placeOf(input, i)] = label;
+      if (labels.try_emplace(label, label).second || dim.name.empty())
+        names += (names.empty() ? "" : ", ") + label;
     }
+  BoundDims bound;
+  // Who said it, for messages.
+  std::map<std::string, std::string> said;
   for (const auto &[name, value] : bindings) {
     std::string what = "--bind " + name + "=" + value;
     auto unknown = [&](const std::string &asked) {
@@ -45,39 +51,51 @@ llvm::Error mlir::dist::frontend::checkBindings(const Model &model,
           model, what, ": no input has a dynamic dimension '", asked, "'; ",
           names.empty() ? "all are static" : "the dynamic ones are " + names);
     };
-    if (!known.contains(name))
+    auto found = labels.find(name);
+    if (found == labels.end())
       return unknown(name);
+    std::string label = found->second;
+    Bound is;
     int64_t size;
-    if (llvm::StringRef(value).getAsInteger(10, size)) {
-      if (!known.contains(value))
-        return unknown(value);
-      if (value == name || bindings.count(value))
-        return error(model, what, ": '", value,
-                     value == name
-                         ? "' is itself"
-                         : "' is bound, too; name what it is bound to");
-    } else if (size < 0) {
-      return error(model, what, ": a size is not negative");
+    if (!llvm::StringRef(value).getAsInteger(10, size)) {
+      if (size < 1)
+        return error(model, what, ": the program is for sizes of at least 1");
+      is.size = size;
+    } else if (auto other = labels.find(value); other != labels.end()) {
+      is.like = other->second;
+    } else {
+      return unknown(value);
     }
+    if (is.like == label)
+      return error(model, what, ": '", value, "' is itself");
+    auto [it, fresh] = bound.try_emplace(label, is);
+    if (!fresh && (it->second.size != is.size || it->second.like != is.like))
+      return error(model, what, ": dimension '", label, "' is another size by ",
+                   said[label]);
+    said[label] = what;
   }
-  return llvm::Error::success();
+  for (const auto &[label, is] : bound)
+    if (!is.size && bound.count(is.like))
+      return error(model, said[label], ": '", is.like,
+                   "' is bound, too; name what it is bound to");
+  return bound;
 }
 
 llvm::Expected<Shape> mlir::dist::frontend::inputShape(const Model &model,
                                                        const ValueInfo &input,
-                                                       const Bindings &bindings,
+                                                       const BoundDims &bound,
                                                        Sizes &sizes) {
   Shape shape, numbers;
   for (auto [i, dim] : llvm::enumerate(input.dims)) {
     int64_t size = dim.size;
     if (size < 0) {
-      auto bound = bindings.find(placeOf(input, i));
-      if (bound == bindings.end())
-        bound = bindings.find(labelOf(input, i));
-      std::string is =
-          bound == bindings.end() ? labelOf(input, i) : bound->second;
-      if (llvm::StringRef(is).getAsInteger(10, size))
-        size = sizes.named(is);
+      std::string label = labelOf(input, i);
+      auto it = bound.find(label);
+      if (it == bound.end())
+        size = sizes.named(label);
+      else
+        size =
+            it->second.size ? *it->second.size : sizes.named(it->second.like);
     }
     shape.push_back(size);
     numbers.push_back(isOpen(size) ? 1 : size);

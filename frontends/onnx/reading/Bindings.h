@@ -1,7 +1,8 @@
 //===- Bindings.h - Sizes of dynamic dimensions -----------------*- C++ -*-===//
 //
 // What --bind says of the inputs' dimensions that the file leaves open. Those
-// of which it says nothing stay open.
+// of which it says nothing stay open. Dimensions of one name are of one size,
+// so that what is said of one by its place is said of all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +16,25 @@
 
 namespace mlir::dist::frontend {
 
-/// What open dimensions are, by their name, or by place as `input[0]`: a size,
-/// or the name or place of another one that is of the same size.
-using Bindings = std::map<std::string, std::string>;
+/// What is said of open dimensions, in this order: by their name, or by place
+/// as `input[0]`, a size, or the name or place of another one of the same size.
+using Bindings = std::vector<std::pair<std::string, std::string>>;
 
-/// Every binding names an open dimension of an input, and says a size or
-/// another one.
-llvm::Error checkBindings(const Model &model, const Bindings &bindings);
+/// What an open dimension is: a size, or as large as another one.
+struct Bound {
+  std::optional<int64_t> size;
+  std::string like;
+};
+/// By name, and of dimensions without one by place.
+using BoundDims = std::map<std::string, Bound>;
 
-/// The input's shape, of bindings that were checked.
+/// Every binding names an open dimension of an input, and says a size of at
+/// least 1 or another one; no two contradict each other.
+llvm::Expected<BoundDims> resolveBindings(const Model &model,
+                                          const Bindings &bindings);
+
 llvm::Expected<Shape> inputShape(const Model &model, const ValueInfo &input,
-                                 const Bindings &bindings, Sizes &sizes);
+                                 const BoundDims &bound, Sizes &sizes);
 
 } // namespace mlir::dist::frontend
 

@@ -3,8 +3,10 @@
 #include "ExternalData.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA1.h"
 
 using namespace mlir::dist::frontend;
 using namespace llvm;
@@ -82,4 +84,13 @@ Expected<std::shared_ptr<MemoryBuffer>> ExternalData::open(StringRef location) {
                  toString(buffer.takeError()));
   paths.push_back(full.str().str());
   return files[location] = std::move(*buffer);
+}
+
+std::string ExternalData::digest(StringRef location) {
+  auto [it, fresh] = digests.try_emplace(location);
+  if (fresh)
+    it->second =
+        toHex(SHA1::hash(arrayRefFromStringRef(files[location]->getBuffer())),
+              /*LowerCase=*/true);
+  return it->second;
 }

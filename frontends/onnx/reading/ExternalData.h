@@ -30,12 +30,15 @@ public:
   /// The file that the model calls `location`. Errors name it.
   llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
   open(llvm::StringRef location);
+  /// The SHA1 of one that was opened, in hexadecimal digits; taken once.
+  std::string digest(llvm::StringRef location);
   /// Paths of those that were opened.
   const std::vector<std::string> &opened() const { return paths; }
 
 private:
   llvm::StringRef model;
   llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
+  llvm::StringMap<std::string> digests;
   std::vector<std::string> paths;
 };
 

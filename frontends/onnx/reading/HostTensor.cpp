@@ -276,6 +276,8 @@ SmallVector<int64_t> HostTensor::getInts() const {
 
 bool HostTensor::isSplat() const {
   int64_t size = sizeOf(type);
+  if (size == 0)
+    return false;
   for (int64_t i = 1; i < count; ++i)
     if (std::memcmp(bytes.data(), bytes.data() + i * size, size) != 0)
       return false;

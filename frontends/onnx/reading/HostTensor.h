@@ -58,7 +58,8 @@ std::string toString(llvm::ArrayRef<int64_t> shape);
 /// far from overflow.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
-/// A dense row-major tensor. Copies share the data.
+/// A dense row-major tensor. Copies share the data. Of strings only the shape
+/// is kept.
 class HostTensor {
 public:
   HostTensor() = default;

@@ -31,11 +31,16 @@ struct AttributeValue {
   std::vector<std::string> strings;
 };
 
+/// Names go into every op and message that they are about, so that a long one
+/// would be written as often as there are nodes.
+inline constexpr size_t kMostNameBytes = 4096;
+
 /// A node in a branch of an If is there only if the value `condition` is
-/// `wanted`.
+/// `wanted`, and what holds of the If itself does.
 struct Guard {
   std::string condition;
   bool wanted = true;
+  std::shared_ptr<const Guard> outer;
 };
 
 struct Node {
@@ -47,8 +52,8 @@ struct Node {
   /// Empty strings stand for optional inputs and outputs left out.
   std::vector<std::string> inputs, outputs;
   llvm::StringMap<AttributeValue> attributes;
-  /// Of the branches that it stands in, the outermost first.
-  std::vector<Guard> guards;
+  /// Of the innermost branch that it stands in; null outside of branches.
+  std::shared_ptr<const Guard> guard;
   /// The exporter's remarks: pkg.torch.onnx.name_scopes, fx_node, ….
   llvm::StringMap<std::string> metadata;
 
@@ -91,6 +96,8 @@ struct Model {
   /// Without those that are initialisers.
   std::vector<ValueInfo> inputs;
   std::vector<ValueInfo> outputs;
+  /// What else the file says of values, those in branches and the inputs that
+  /// are initialisers among them. A value may be there more than once.
   std::vector<ValueInfo> values;
   std::vector<std::pair<std::string, HostTensor>> initializers;
   /// Remarks on the graph: pkg.torch.export.ExportedProgram.graph_signature, ….

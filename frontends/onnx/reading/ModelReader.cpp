@@ -24,7 +24,8 @@ namespace {
 /// Where nodes stand: in the graph itself, or in a branch of an If.
 struct Block {
   const Block *outer = nullptr;
-  std::vector<Guard> guards;
+  std::shared_ptr<const Guard> guard;
+  unsigned depth = 0;
   /// Names that it defines, made unique.
   StringMap<std::string> names;
 
@@ -60,13 +61,24 @@ private:
   Expected<HostTensor> readExternal(const ::onnx::TensorProto &proto,
                                     StringRef what, DType type, Shape shape,
                                     int64_t bytes);
+  /// Without raw data and data in other files.
+  Expected<HostTensor> readLists(const ::onnx::TensorProto &proto,
+                                 StringRef what, DType type,
+                                 const Shape &shape);
+  Error checkBools(StringRef what, const HostTensor &tensor);
   Expected<ValueInfo> readValueInfo(const ::onnx::ValueInfoProto &proto);
+  Error readOpsets();
+  Error checkName(StringRef what, StringRef name);
   Error checkNames();
+  Error checkOrder();
 
   StringRef path;
   std::shared_ptr<::onnx::ModelProto> proto;
   ExternalData externalData{path};
   Model model;
+  unsigned branches = 0;
+  /// Local functions that have the name of a standard operator's.
+  StringSet<> functions;
 };
 
 } // namespace
@@ -87,6 +99,27 @@ static void readMetadata(const google::protobuf::UnknownFieldSet &fields,
   }
 }
 
+/// The standard domain has two names.
+static bool isStandard(StringRef domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+Error Reader::readOpsets() {
+  bool imported = false;
+  for (const auto &import : proto->opset_import()) {
+    if (!isStandard(import.domain()))
+      continue;
+    if (imported && model.opset != import.version())
+      return error("imports the standard operators twice, of opset ",
+                   std::to_string(model.opset), " and of opset ",
+                   std::to_string(import.version()),
+                   "; export it with one opset_import");
+    imported = true;
+    model.opset = import.version();
+  }
+  return Error::success();
+}
+
 Expected<Model> Reader::read() {
   auto buffer = readRegularFile(path, INT32_MAX);
   if (!buffer)
@@ -104,12 +137,16 @@ Expected<Model> Reader::read() {
                  proto->has_graph() ? "ir_version" : "graph");
   model.file = path.str();
   model.producer = proto->producer_name() + " " + proto->producer_version();
-  for (const auto &import : proto->opset_import())
-    if (import.domain().empty() || import.domain() == "ai.onnx")
-      model.opset = import.version();
+  if (Error failure = readOpsets())
+    return std::move(failure);
+  for (const ::onnx::FunctionProto &function : proto->functions())
+    if (isStandard(function.domain()))
+      functions.insert(function.name());
   if (Error failure = readGraph(proto->graph()))
     return std::move(failure);
   if (Error failure = checkNames())
+    return std::move(failure);
+  if (Error failure = checkOrder())
     return std::move(failure);
   model.files = externalData.opened();
   model.files.push_back(model.file);
@@ -134,14 +171,13 @@ Error Reader::readGraph(const ::onnx::GraphProto &graph) {
     model.initializers.emplace_back(tensor.name(), std::move(*value));
   }
   auto readInfos = [&](const auto &protos, std::vector<ValueInfo> &infos,
-                       bool skipInitialized) -> Error {
+                       bool mayBeInitialized) -> Error {
     for (const ::onnx::ValueInfoProto &info : protos) {
-      if (skipInitialized && initialized.contains(info.name()))
-        continue;
       Expected<ValueInfo> read = readValueInfo(info);
       if (!read)
         return read.takeError();
-      infos.push_back(std::move(*read));
+      bool isValue = mayBeInitialized && initialized.contains(info.name());
+      (isValue ? model.values : infos).push_back(std::move(*read));
     }
     return Error::success();
   };
@@ -173,9 +209,13 @@ Error Reader::readBranches(const ::onnx::NodeProto &proto, Node &node,
       return error("node '", node.label().str(), "' (If) has no ", name.str(),
                    " with ", std::to_string(node.outputs.size()),
                    " results and without inputs");
-    Block inner{&block, block.guards, {}};
-    inner.guards.push_back({node.inputs[0], name == "then_branch"});
-    std::string prefix = node.outputs[0] + "/" + name.str() + "/";
+    Block inner{&block,
+                std::make_shared<Guard>(
+                    Guard{node.inputs[0], name == "then_branch", block.guard}),
+                block.depth + 1,
+                {}};
+    // A number keeps names short that are within one another.
+    std::string prefix = name.str() + " " + std::to_string(++branches) + "/";
     for (const ::onnx::NodeProto &next : graph->node())
       for (const std::string &output : next.output())
         if (!output.empty())
@@ -194,17 +234,25 @@ Error Reader::readBranches(const ::onnx::NodeProto &proto, Node &node,
         return failure;
     for (const ::onnx::ValueInfoProto &output : graph->output())
       node.inputs.push_back(inner.rename(output.name()));
+    for (const auto *infos : {&graph->output(), &graph->value_info()})
+      for (const ::onnx::ValueInfoProto &info : *infos) {
+        Expected<ValueInfo> read = readValueInfo(info);
+        if (!read)
+          return read.takeError();
+        read->name = inner.rename(read->name);
+        model.values.push_back(std::move(*read));
+      }
   }
   return Error::success();
 }
 
 Error Reader::readNode(const ::onnx::NodeProto &proto, const Block &block) {
   // A limit for the recursion; models have one or two levels.
-  if (block.guards.size() > 32)
+  if (block.depth > 32)
     return error("has more than 32 branches within one another");
   Node node;
   node.op = proto.op_type();
-  node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  node.domain = isStandard(proto.domain()) ? "" : proto.domain();
   node.name = proto.name();
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
@@ -212,13 +260,17 @@ Error Reader::readNode(const ::onnx::NodeProto &proto, const Block &block) {
     input = block.rename(input);
   for (std::string &output : node.outputs)
     output = block.rename(output);
-  node.guards = block.guards;
+  node.guard = block.guard;
   std::string what = "node " + std::to_string(model.nodes.size() + 1) + " '" +
                      node.label().str() + "' (" + node.opName() + ")";
   if (node.op.empty())
     return error(what, " has no operator");
   if (node.outputs.empty())
     return error(what, " has no outputs");
+  if (node.domain.empty() && functions.contains(node.op))
+    return error(what, " calls a function of the file's own, '", node.op,
+                 "'; local functions are not supported: inline them, as "
+                 "onnx.inliner.inline_local_functions does");
   for (const ::onnx::AttributeProto &attribute : proto.attribute()) {
     Expected<AttributeValue> value = readAttribute(attribute, what);
     if (!value)
@@ -243,6 +295,22 @@ Reader::readAttribute(const ::onnx::AttributeProto &proto, StringRef owner) {
     return error("attribute '", proto.name(), "' of ", owner.str(),
                  " takes its value from a function's attribute '",
                  proto.ref_attr_name(), "', but stands in no function");
+  // By type: the field that holds the value.
+  const std::pair<int, const char *> held[] = {
+      {proto.has_f() ? ::onnx::AttributeProto::FLOAT : 0, "f"},
+      {proto.has_i() ? ::onnx::AttributeProto::INT : 0, "i"},
+      {proto.has_s() ? ::onnx::AttributeProto::STRING : 0, "s"},
+      {proto.has_t() ? ::onnx::AttributeProto::TENSOR : 0, "t"},
+      {proto.has_g() ? ::onnx::AttributeProto::GRAPH : 0, "g"},
+      {proto.floats_size() ? ::onnx::AttributeProto::FLOATS : 0, "floats"},
+      {proto.ints_size() ? ::onnx::AttributeProto::INTS : 0, "ints"},
+      {proto.strings_size() ? ::onnx::AttributeProto::STRINGS : 0, "strings"}};
+  for (auto [type, field] : held)
+    if (type != 0 && type != proto.type())
+      return error("attribute '", proto.name(), "' of ", owner.str(),
+                   " is of type ",
+                   ::onnx::AttributeProto::AttributeType_Name(proto.type()),
+                   ", but has a value in '", field, "'");
   switch (proto.type()) {
   case ::onnx::AttributeProto::INT:
     attribute.kind = AttributeValue::Int;
@@ -284,6 +352,25 @@ Reader::readAttribute(const ::onnx::AttributeProto &proto, StringRef owner) {
   return attribute;
 }
 
+/// The list of a TensorProto that has the elements of a type.
+static StringRef listOf(DType type) {
+  switch (type) {
+  case DType::F32:
+    return "float_data";
+  case DType::F64:
+    return "double_data";
+  case DType::I64:
+    return "int64_data";
+  case DType::U32:
+  case DType::U64:
+    return "uint64_data";
+  case DType::String:
+    return "string_data";
+  default:
+    return "int32_data";
+  }
+}
+
 Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
                                         StringRef what) {
   DType type = static_cast<DType>(proto.data_type());
@@ -291,44 +378,100 @@ Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
   std::optional<int64_t> count = countElements(shape);
   if (!count)
     return error(what, " has an impossible shape ", toString(shape));
-  if (type == DType::String) {
-    // Strings occur in attributes that are never looked at.
-    HostTensor text(DType::U8, {0});
-    return text;
-  }
   int64_t size = sizeOf(type);
-  if (size == 0)
+  if (size == 0 && type != DType::String)
     return error(what, " has element type ", nameOf(type),
                  ", which is not supported; export it as bool, as a floating "
                  "point type of 16 to 64 bits or an integer of 8 to 64");
+  if (proto.has_segment())
+    return error(what, " is a segment of a tensor, which is not supported; "
+                       "save it whole");
+  // The list that the type is stored in, and all that hold something.
+  StringRef own = listOf(type);
+  SmallVector<StringRef> filled;
+  for (auto [name, size] : std::initializer_list<std::pair<StringRef, int>>{
+           {"float_data", proto.float_data_size()},
+           {"int32_data", proto.int32_data_size()},
+           {"string_data", proto.string_data_size()},
+           {"int64_data", proto.int64_data_size()},
+           {"double_data", proto.double_data_size()},
+           {"uint64_data", proto.uint64_data_size()}})
+    if (size > 0)
+      filled.push_back(name);
+  bool isExternal = proto.data_location() == ::onnx::TensorProto::EXTERNAL;
+  if (isExternal && proto.has_raw_data())
+    filled.push_back("raw_data");
+  for (StringRef name : filled)
+    if (isExternal || proto.has_raw_data() || name != own)
+      return error(what, " of type ", nameOf(type), " has data in ", name.str(),
+                   isExternal             ? " and in another file"
+                   : proto.has_raw_data() ? " and in raw_data"
+                                          : ", where this type has none",
+                   "; what it holds is not clear");
+  if (type == DType::String) {
+    // Strings occur in attributes that are never looked at. What reads one is
+    // refused.
+    if (proto.string_data_size() != *count)
+      return error(what, " of shape ", toString(shape), " has ",
+                   std::to_string(proto.string_data_size()), " strings");
+    return HostTensor(type, shape, {}, nullptr);
+  }
   int64_t bytes = *count * size;
-  if (proto.data_location() == ::onnx::TensorProto::EXTERNAL)
-    return readExternal(proto, what, type, shape, bytes);
-  if (proto.has_raw_data()) {
+  Expected<HostTensor> tensor = HostTensor();
+  if (isExternal) {
+    tensor = readExternal(proto, what, type, shape, bytes);
+  } else if (proto.has_raw_data()) {
     const std::string &raw = proto.raw_data();
     if (static_cast<int64_t>(raw.size()) != bytes)
       return error(what, " of shape ", toString(shape), " and type ",
                    nameOf(type), " needs ", std::to_string(bytes),
                    " bytes of data, but has ", std::to_string(raw.size()));
-    return HostTensor(type, shape, ArrayRef<char>(raw.data(), raw.size()),
-                      this->proto);
+    tensor = HostTensor(type, shape, ArrayRef<char>(raw.data(), raw.size()),
+                        this->proto);
+  } else {
+    tensor = readLists(proto, what, type, shape);
   }
+  if (tensor && type == DType::Bool)
+    if (Error failure = checkBools(what, *tensor))
+      return std::move(failure);
+  return tensor;
+}
 
-  auto checkCount = [&](int64_t have) -> Error {
-    if (have == *count)
-      return Error::success();
-    return error(what, " of shape ", toString(shape), " and type ",
-                 nameOf(type), " needs ", std::to_string(*count),
-                 " values, but has ", std::to_string(have));
-  };
+/// A byte other than 0 and 1 would be another truth to each who reads it.
+Error Reader::checkBools(StringRef what, const HostTensor &tensor) {
+  for (auto [i, byte] : enumerate(tensor.getBytes()))
+    if (byte != 0 && byte != 1)
+      return error(what, " has the value ",
+                   std::to_string(static_cast<unsigned char>(byte)),
+                   " as element ", std::to_string(i), ", which is no bool");
+  return Error::success();
+}
+
+Expected<HostTensor> Reader::readLists(const ::onnx::TensorProto &proto,
+                                       StringRef what, DType type,
+                                       const Shape &shape) {
+  int64_t count = *countElements(shape);
   // Lists of numbers; never allocate before the count is known to be real.
   auto fill = [&](const auto &values, auto setter) -> Expected<HostTensor> {
-    if (Error failure = checkCount(values.size()))
-      return std::move(failure);
-    HostTensor tensor(type, shape);
-    for (int64_t i = 0; i < *count; ++i)
-      setter(tensor, i, values.Get(static_cast<int>(i)));
-    return tensor;
+    if (values.size() != count)
+      return error(what, " of shape ", toString(shape), " and type ",
+                   nameOf(type), " needs ", std::to_string(count),
+                   " values, but has ", std::to_string(values.size()));
+    // The bits of short floating point numbers, one element a number.
+    bool isShort = type == DType::F16 || type == DType::BF16;
+    auto tensor =
+        std::make_shared<HostTensor>(isShort ? DType::U16 : type, shape);
+    for (int64_t i = 0; i < count; ++i) {
+      auto value = values.Get(static_cast<int>(i));
+      setter(*tensor, i, value);
+      if constexpr (std::is_integral_v<decltype(value)>)
+        if (tensor->getInt(i) != static_cast<int64_t>(value))
+          return error(what, " has the value ", std::to_string(value),
+                       " as element ", std::to_string(i), ", which is no ",
+                       nameOf(type));
+    }
+    return isShort ? HostTensor(type, shape, tensor->getBytes(), tensor)
+                   : *tensor;
   };
   auto setInt = [](HostTensor &t, int64_t i, auto v) {
     t.setInt(i, static_cast<int64_t>(v));
@@ -344,17 +487,6 @@ Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
   case DType::U32:
   case DType::U64:
     return fill(proto.uint64_data(), setInt);
-  case DType::F16:
-  case DType::BF16: {
-    // The bits, one element a number.
-    if (Error failure = checkCount(proto.int32_data_size()))
-      return std::move(failure);
-    HostTensor bits(DType::U16, shape);
-    for (int64_t i = 0; i < *count; ++i)
-      bits.setInt(i, proto.int32_data(static_cast<int>(i)));
-    auto owner = std::make_shared<HostTensor>(bits);
-    return HostTensor(type, shape, owner->getBytes(), owner);
-  }
   default:
     return fill(proto.int32_data(), setInt);
   }
@@ -363,19 +495,30 @@ Expected<HostTensor> Reader::readTensor(const ::onnx::TensorProto &proto,
 Expected<HostTensor> Reader::readExternal(const ::onnx::TensorProto &proto,
                                           StringRef what, DType type,
                                           Shape shape, int64_t bytes) {
-  std::string location;
+  std::string location, checksum;
   uint64_t offset = 0, length = bytes;
+  StringSet<> given;
   for (const auto &entry : proto.external_data()) {
+    const std::string &key = entry.key(), &value = entry.value();
     bool bad = false;
-    if (entry.key() == "location")
-      location = entry.value();
-    else if (entry.key() == "offset")
-      bad = StringRef(entry.value()).getAsInteger(10, offset);
-    else if (entry.key() == "length")
-      bad = StringRef(entry.value()).getAsInteger(10, length);
+    if (key == "location")
+      location = value;
+    else if (key == "offset")
+      bad = StringRef(value).getAsInteger(10, offset);
+    else if (key == "length")
+      bad = StringRef(value).getAsInteger(10, length);
+    else if (key == "checksum")
+      checksum = value;
+    else
+      return error(what, ": external data has the key '", key, "' = '", value,
+                   "', which is not known; the keys are location, offset, "
+                   "length and checksum");
     if (bad)
-      return error(what, ": external data has ", entry.key(), " '",
-                   entry.value(), "', which is not a number");
+      return error(what, ": external data has ", key, " '", value,
+                   "', which is not a number");
+    if (!given.insert(key).second)
+      return error(what, ": external data has ", key,
+                   " twice, the second time '", value, "'");
   }
   if (length != static_cast<uint64_t>(bytes))
     return error(what, " of shape ", toString(shape), " and type ",
@@ -385,6 +528,11 @@ Expected<HostTensor> Reader::readExternal(const ::onnx::TensorProto &proto,
   if (!opened)
     return error(what, ": ", toString(opened.takeError()));
   std::shared_ptr<MemoryBuffer> file = *opened;
+  if (given.contains("checksum"))
+    if (std::string digest = externalData.digest(location);
+        !StringRef(digest).equals_insensitive(checksum))
+      return error(what, ": external data '", location, "' has the SHA1 ",
+                   digest, ", but the checksum says '", checksum, "'");
   uint64_t available = file->getBufferSize();
   if (offset > available || length > available - offset)
     return error(what, ": external data needs bytes ", std::to_string(offset),
@@ -411,72 +559,109 @@ Expected<ValueInfo> Reader::readValueInfo(const ::onnx::ValueInfoProto &proto) {
       read.size = dim.dim_value();
     else
       read.name = dim.dim_param();
+    // Some exporters write -1 for a size that is not known.
+    if (read.size < -1)
+      return error("value '", info.name, "' is declared with dimension ",
+                   std::to_string(info.dims.size()), " of size ",
+                   std::to_string(read.size),
+                   "; a size is not negative, and one that is not known has a "
+                   "name, nothing or -1");
     info.dims.push_back(read);
   }
   return info;
 }
 
-/// Values are defined once, and before use.
-Error Reader::checkNames() {
-  // They go into programs, files of weights and messages.
-  auto isText = [](StringRef name) { return json::isUTF8(name); };
-  auto notText = [&](StringRef what, StringRef name) {
+/// Names go into programs, files of weights and messages.
+Error Reader::checkName(StringRef what, StringRef name) {
+  if (!json::isUTF8(name))
     return error(what.str(), " '", json::fixUTF8(name),
                  "' has a name that is not UTF-8");
-  };
+  if (name.size() > kMostNameBytes)
+    return error(what.str(), " '", json::fixUTF8(name.take_front(64)),
+                 "…' has a name of ", std::to_string(name.size()),
+                 " bytes, more than ", std::to_string(kMostNameBytes));
+  return Error::success();
+}
+
+Error Reader::checkNames() {
   for (const auto &[name, value] : model.initializers)
-    if (!isText(name))
-      return notText("initialiser", name);
+    if (Error failure = checkName("initialiser", name))
+      return failure;
   for (const auto *infos : {&model.inputs, &model.outputs, &model.values})
-    for (const ValueInfo &info : *infos)
-      if (!isText(info.name) ||
-          any_of(info.dims, [&](const Dim &dim) { return !isText(dim.name); }))
-        return notText("value", info.name);
+    for (const ValueInfo &info : *infos) {
+      if (Error failure = checkName("value", info.name))
+        return failure;
+      for (const Dim &dim : info.dims)
+        if (Error failure = checkName(
+                "a dimension of value '" + info.name + "',", dim.name))
+          return failure;
+    }
   for (const Node &node : model.nodes) {
-    bool good = isText(node.name) && isText(node.op) && isText(node.domain);
+    std::string what = "node " + std::to_string(node.ordinal);
+    for (const std::string *name : {&node.name, &node.op, &node.domain})
+      if (Error failure = checkName(what, *name))
+        return failure;
     for (const auto *names : {&node.inputs, &node.outputs})
-      good &= all_of(*names, isText);
-    good &= all_of(node.attributes.keys(), isText);
-    if (!good)
-      return notText("node " + std::to_string(node.ordinal), node.label());
+      for (const std::string &name : *names)
+        if (Error failure = checkName(what + ", value", name))
+          return failure;
+    for (StringRef name : node.attributes.keys())
+      if (Error failure = checkName(what + ", attribute", name))
+        return failure;
   }
-  StringMap<std::string> definedBy;
-  auto define = [&](const std::string &name, std::string by) -> Error {
+  return Error::success();
+}
+
+/// Values are defined once, and before use.
+Error Reader::checkOrder() {
+  auto describe = [](const Node &node) {
+    return "node '" + node.label().str() + "' (" + node.opName() + ")";
+  };
+  /// What defines a value: a node, or else what `other` says.
+  struct Definer {
+    const Node *node;
+    const char *other;
+  };
+  StringMap<Definer> definedBy;
+  auto define = [&](const std::string &name, Definer by) -> Error {
     auto [it, fresh] = definedBy.try_emplace(name, by);
     if (fresh)
       return Error::success();
-    return error("value '", name, "' is defined twice: by ", it->second,
-                 " and by ", by);
+    auto text = [&](Definer definer) {
+      return definer.node ? describe(*definer.node)
+                          : std::string(definer.other);
+    };
+    return error("value '", name, "' is defined twice: by ", text(it->second),
+                 " and by ", text(by));
   };
-  StringMap<std::string> definedLater;
+  StringMap<const Node *> definedLater;
   for (const Node &node : model.nodes)
     for (const std::string &output : node.outputs)
       if (!output.empty())
-        definedLater[output] = node.label().str();
+        definedLater[output] = &node;
   for (const auto &[name, value] : model.initializers)
-    if (Error failure = define(name, "an initialiser"))
+    if (Error failure = define(name, {nullptr, "an initialiser"}))
       return failure;
   for (const ValueInfo &input : model.inputs) {
     if (input.name.empty())
       return error("a graph input has no name");
-    if (Error failure = define(input.name, "a graph input"))
+    if (Error failure = define(input.name, {nullptr, "a graph input"}))
       return failure;
   }
   for (const Node &node : model.nodes) {
-    std::string what =
-        "node '" + node.label().str() + "' (" + node.opName() + ")";
     for (const std::string &input : node.inputs) {
       if (input.empty() || definedBy.contains(input))
         continue;
-      auto later = definedLater.find(input);
-      if (later != definedLater.end())
-        return error(what, " reads '", input, "' before node '", later->second,
+      if (const Node *later = definedLater.lookup(input))
+        return error(describe(node), " reads '", input, "' before node '",
+                     later->label().str(),
                      "' defines it: the nodes are not in order, or in a cycle");
-      return error(what, " reads '", input, "', which nothing defines");
+      return error(describe(node), " reads '", input,
+                   "', which nothing defines");
     }
     for (const std::string &output : node.outputs)
       if (!output.empty())
-        if (Error failure = define(output, what))
+        if (Error failure = define(output, {&node, nullptr}))
           return failure;
   }
   if (model.outputs.empty())

@@ -115,6 +115,8 @@ static bool isTransposedRole(const Node &node, size_t index, int64_t rank) {
 }
 
 Parameters::Parameters(const Model &model, const Scopes &scopes) {
+  // A safetensors file has another use for it.
+  parameterNames.insert("__metadata__");
   for (const auto &[name, data] : model.initializers) {
     entryOf[name] = entries.size();
     entries.emplace_back().data = data;
@@ -280,7 +282,8 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
     bool floating = isFloat(entry.data.getType());
     bool small =
         entry.data.size() <= (floating ? kConstantElements : kConstantIntegers);
-    if (!floating && small)
+    bool isNumber = sizeOf(entry.data.getType()) != 0;
+    if (!isNumber || (!floating && small))
       entry.name.clear();
     else if (entry.name.empty() && !small && !entry.data.isSplat())
       entry.name = it.first().str();
