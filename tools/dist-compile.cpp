@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
+#include "tools/driver/CommandLine.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/Options.h"
 #include "llvm/Support/CommandLine.h"
@@ -90,8 +91,8 @@ int main(int argc, char **argv) {
   ::dist::handleSignals("dist-compile");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  cl::ParseCommandLineOptions(
-      argc, argv,
+  parseOptions(
+      "dist-compile", argc, argv,
       "Compiles a module of any level into a bundle, once for all ranks.\n");
   return finishOutput("dist-compile", failed(run()));
 }

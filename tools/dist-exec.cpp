@@ -11,6 +11,7 @@
 #include "dist/Outputs.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,7 @@ using namespace dist;
 namespace {
 
 struct Options {
-  std::string bundle, output, link;
+  std::string bundle, output, trace, link;
   std::vector<std::string> inputs;
   std::string seed; // of inputs that are not given
   bool json = false;
@@ -67,6 +68,12 @@ static void report(const Program &program, const RunResult &result,
                 result.seconds.size(), best * 1e3);
 }
 
+static void checkHasValue(const std::string &option, const std::string &value) {
+  if (value.empty())
+    throw Error(option +
+                " has an empty value; leave the option out, or give it one");
+}
+
 static int run(const Options &options) {
   Program program = loadBundle(options.bundle);
   RandomInputs random;
@@ -76,8 +83,7 @@ static int run(const Options &options) {
   RunResult result = launch(program, inputs, options.run);
   if (!result.isRoot)
     return 0;
-  if (!options.output.empty())
-    writeOutputs(options.output, result);
+  writeOutputs(options.output, options.trace, result);
   report(program, result, options);
   flushStandardOutput();
   return 0;
@@ -98,8 +104,9 @@ int main(int argc, char **argv) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag(
-      "--random{0}", options.seed,
-      "Random values for inputs that --input does not give; --random=SEED");
+         "--random{0}", options.seed,
+         "Random values for inputs that --input does not give; --random=SEED")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   app.add_option("--output", options.output,
                  "Folder that receives NAME.npy for each result, whole");
   app.add_option("--backend", options.run.backend,
@@ -108,13 +115,16 @@ int main(int argc, char **argv) {
   app.add_option("--repeat", options.run.repeat,
                  "How often to run, on the same inputs")
       ->check([](const std::string &value) {
-        return value.find_first_not_of("0123456789") == std::string::npos &&
-                       value.find_first_not_of('0') != std::string::npos
+        int64_t number = 0;
+        const char *end = value.data() + value.size();
+        auto [rest, error] = std::from_chars(value.data(), end, number);
+        return error == std::errc() && rest == end && number >= 1
                    ? ""
-                   : value + ": must be a whole number of at least 1";
+                   : value + ": must be a whole number of at least 1, and less "
+                             "than 2^63";
       })
       ->capture_default_str();
-  app.add_option("--trace", options.run.trace,
+  app.add_option("--trace", options.trace,
                  "Chrome trace of the last run, for chrome://tracing or "
                  "Perfetto");
   app.add_option("--link", options.link,
@@ -122,6 +132,12 @@ int main(int argc, char **argv) {
                  "latency=20us,bandwidth=1GB/s");
   app.add_flag("--json", options.json, "Last line is one JSON object");
   try {
+    // CLI11 would take what follows "--name=" for its value.
+    for (int i = 1; i < argc; ++i) {
+      std::string text = argv[i];
+      if (text.rfind("--", 0) == 0 && text.find('=') == text.size() - 1)
+        checkHasValue(text.substr(0, text.size() - 1), "");
+    }
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success &error) { // --help
@@ -131,7 +147,11 @@ int main(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
       throw Error(std::string(error.what()) + " (--help lists the options)");
     }
+    for (const CLI::Option *option : app.get_options())
+      for (const std::string &value : option->results())
+        checkHasValue(option->get_name(), value);
     checkBackend(options.run.backend);
+    options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
     return run(options);

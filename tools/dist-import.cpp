@@ -8,6 +8,7 @@
 #include "frontends/onnx/Import.h"
 #include "frontends/onnx/Safetensors.h"
 #include "lowering/files/OutputStream.h"
+#include "tools/driver/CommandLine.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/SmallString.h"
@@ -117,8 +118,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
   llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::ParseCommandLineOptions(
-      argc, argv, "Imports an exported model as linalg on tensors\n");
+  parseOptions("dist-import", argc, argv,
+               "Imports an exported model as linalg on tensors\n");
 
   if (operators)
     return finishOutput("dist-import", listOperators());

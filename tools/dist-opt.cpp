@@ -16,6 +16,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "tools/driver/CommandLine.h"
 #include "tools/driver/Diagnostics.h"
 #include "tools/driver/Paths.h"
 #include "tools/driver/Register.h"
@@ -63,22 +64,6 @@ struct RelocateWeights : PassWrapper<RelocateWeights, OperationPass<>> {
 };
 } // namespace
 
-/// The files of schedules that passes read are no output.
-static void noteSchedules(OpPassManager &passes) {
-  for (Pass &pass : passes.getPasses()) {
-    if (pass.getArgument() != "dist-apply-schedule")
-      continue;
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    pass.printAsTextualPipeline(os);
-    StringRef file = StringRef(text).split("file=").second;
-    ::dist::noteInput(
-        file.take_until([](char c) { return c == ' ' || c == '}'; })
-            .trim('"')
-            .str());
-  }
-}
-
 static LogicalResult run(int argc, char **argv, StringRef input,
                          StringRef output, DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
@@ -114,7 +99,6 @@ static LogicalResult run(int argc, char **argv, StringRef input,
     passes.addPass(std::make_unique<NoteWeights>(folder));
     if (failed(asked.setupPassPipeline(passes)))
       return failure();
-    noteSchedules(passes);
     if (folder != newFolder)
       passes.addPass(std::make_unique<RelocateWeights>(folder, newFolder));
     return success();
@@ -135,8 +119,10 @@ int main(int argc, char **argv) {
   registerDistPasses();
   registerSpmdPipeline();
   registerLowerPasses();
-  auto [input, output] = registerAndParseCLIOptions(
-      argc, argv, "dist optimizer driver\n", registry);
+  std::string help = registerCLIOptions("dist optimizer driver\n", registry);
+  removeUncheckedOutputs();
+  auto [input, output] = parseCLIOptions(argc, argv, help);
+  checkOptions("dist-opt");
   LogicalResult result = run(argc, argv, input, output, registry);
   return finishOutput("dist-opt", failed(result));
 }

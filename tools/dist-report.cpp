@@ -4,6 +4,7 @@
 #include "dist/EmulatedLink.h"
 #include "lowering/files/OutputStream.h"
 #include "passes/report/Report.h"
+#include "tools/driver/CommandLine.h"
 #include "tools/driver/Driver.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -58,6 +59,11 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
 }
 
 static LogicalResult run() {
+  if (json && all) {
+    llvm::errs() << "dist-report: error: --all: --json has every collective "
+                    "anyway; leave it out\n";
+    return failure();
+  }
   LinkTime time;
   if (!link.empty()) {
     try {
@@ -89,7 +95,7 @@ static LogicalResult run() {
     return failure();
   llvm::Error error = writeFile(output, [&](llvm::raw_ostream &os) {
     if (json)
-      printJson(*report, os);
+      printJson(*report, time, os);
     else
       printTable(*report, time, all, os);
     return llvm::Error::success();
@@ -106,8 +112,8 @@ int main(int argc, char **argv) {
   ::dist::handleSignals("dist-report");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  cl::ParseCommandLineOptions(
-      argc, argv,
+  parseOptions(
+      "dist-report", argc, argv,
       "Reports every collective of a program at level 3 (made by dist-opt "
       "--dist-spmd,\nor here with --schedule): why it is there, what a rank "
       "sends for it, and what a rank\nholds and computes.\n\n"

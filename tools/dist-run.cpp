@@ -13,6 +13,7 @@
 #include "dist/Outputs.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
+#include "tools/driver/CommandLine.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/CompareJson.h"
 #include "tools/driver/Driver.h"
@@ -147,7 +148,8 @@ struct Compiler {
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
     host::noteInput(weightsFile);
-    module->setAttr(kWeightsAttr, StringAttr::get(&context, weightsFile));
+    // Their path may be no UTF-8, as what stands in a manifest must be.
+    module->removeAttr(kWeightsAttr);
     SmallString<128> name;
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
     llvm::sys::path::append(name, "dist-run");
@@ -176,7 +178,9 @@ struct Compiler {
     if (failed(writeBundle(module, bundle, options)))
       throw host::Error(file.str() + " could not be compiled");
     // The code stays mapped when the folder goes.
-    return host::loadBundle(bundle);
+    host::Program program = host::loadBundle(bundle);
+    program.manifest.weights = weightsFile;
+    return program;
   }
 
   Stages &stages;
@@ -218,9 +222,12 @@ static host::Tolerance findTolerance() {
   return tolerance;
 }
 
-/// Read once, for the program and what it is compared with.
-static const std::map<std::string, host::Shape> &getInputShapes() {
-  static const auto shapes = host::readInputShapes(inputs);
+/// Read once, for the program and what it is compared with, whose inputs have
+/// the same names.
+static const std::map<std::string, host::Shape> &
+getInputShapes(ModuleOp module) {
+  static const auto shapes =
+      host::readInputShapes(inputs, getArgumentNames(module));
   return shapes;
 }
 
@@ -230,7 +237,7 @@ static std::vector<SizeBinding> findSizes(ModuleOp module) {
   if (failed(sizes))
     throw host::Error("the sizes given cannot be used");
   if (hasUnknownSizes(module))
-    for (const auto &[name, shape] : getInputShapes())
+    for (const auto &[name, shape] : getInputShapes(module))
       addSizes(module, name, shape, *sizes);
   return *sizes;
 }
@@ -357,23 +364,42 @@ static void checkReference(const host::Program &program,
                       "none with elements");
 }
 
+namespace {
+/// A recorded result, and which one it is of.
+struct Recorded {
+  size_t result;
+  std::string file;
+  host::Tensor tensor;
+};
+} // namespace
+
+/// What --expect names.
+static std::vector<Recorded> readRecorded(const host::Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const host::TensorDesc &desc : manifest.results)
+    names.push_back(desc.name);
+  std::vector<Recorded> recorded;
+  for (const std::string &option : expect) {
+    auto [name, file] = host::splitNamed(option, names);
+    if (name.empty() || file.empty())
+      throw host::Error("--expect " + option + ": expected NAME=FILE.npy");
+    recorded.push_back({findResult(manifest, name), file, host::readNpy(file)});
+  }
+  return recorded;
+}
+
 /// Compares results with recorded ones. These may be of a wider type.
 static void checkRecorded(const host::Program &program,
-                          const host::RunResult &result, Checks &checks) {
-  for (StringRef option : expect) {
-    auto [name, file] = option.split('=');
-    if (name.empty() || file.empty())
-      throw host::Error("--expect " + option.str() +
-                        ": expected NAME=FILE.npy");
-    size_t i = findResult(program.manifest, name);
+                          const host::RunResult &result,
+                          ArrayRef<Recorded> recorded, Checks &checks) {
+  for (const auto &[i, file, expected] : recorded) {
     host::TensorDesc desc = program.manifest.results[i];
-    host::Tensor expected = host::readNpy(file.str());
     if (host::isFloat(desc.dtype) == host::isFloat(expected.dtype) &&
         (host::convertsExactly(desc.dtype, expected.dtype) ||
          host::convertsExactly(expected.dtype, desc.dtype)))
       desc.dtype = expected.dtype;
     checks[i].push_back(
-        check(program, result.outputs[i], desc, expected, file.str()));
+        check(program, result.outputs[i], desc, expected, file));
   }
 }
 
@@ -398,6 +424,24 @@ static void reportJson(const host::Program &program,
                << "\n";
 }
 
+/// Throws Error for options that would do nothing.
+static void checkOptionsApply() {
+  bool compares = verifying() || !expect.empty();
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &relativeTolerance, &absoluteTolerance, &allowNonfinite})
+    if (option->getNumOccurrences() > 0 && !compares)
+      throw host::Error("--" + option->ArgStr.str() +
+                        ": nothing is compared; --verify, --reference or "
+                        "--expect says with what");
+  if (perturbedRuns.getNumOccurrences() > 0 && (!verifying() || hasTolerance()))
+    throw host::Error("--perturbed-runs: no program is run so; it goes with "
+                      "--verify or --reference, without --rtol and --atol");
+  if (common.cpu.getNumOccurrences() > 0 && isBundle(input) &&
+      reference.empty())
+    throw host::Error("--mcpu: " + input +
+                      " is a bundle, which is compiled already");
+}
+
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   host::checkBackend(backend);
@@ -413,11 +457,12 @@ static bool run() {
                       ": must be at least 1; --rtol and --atol compare "
                       "without");
   findTolerance();
+  checkOptionsApply();
   host::RunOptions options;
   options.backend = backend;
   options.weights = common.weights;
   options.repeat = repeat;
-  options.trace = trace;
+  options.trace = !trace.empty();
   options.keepParts = verifying() || !expect.empty();
   if (!link.empty())
     options.link = host::parseLink(link);
@@ -429,27 +474,31 @@ static bool run() {
     random.rest = host::parseSeed(randomInputs);
   host::Program program = prepareProgram(compiler, random);
   host::Inputs values = readValues(compiler, program, random);
+  // What results are compared with is read before any file is written, so that
+  // it is no output.
+  std::optional<Reference> single;
+  if (verifying())
+    single = compileReference(compiler);
+  std::vector<Recorded> recorded = readRecorded(program.manifest);
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
   if (!result.isRoot)
     return true;
-  if (!output.empty())
-    host::writeOutputs(output, result);
+  host::writeOutputs(output, trace, result);
 
   Checks checks(result.outputs.size());
-  if (verifying()) {
-    Reference single = compileReference(compiler);
+  if (single) {
     stages.begin("reference", "running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
     checkReference(
         program, result,
-        host::runExpected(single.plain,
-                          single.perturbed ? &*single.perturbed : nullptr,
+        host::runExpected(single->plain,
+                          single->perturbed ? &*single->perturbed : nullptr,
                           values, once, perturbedRuns),
         checks);
   }
-  checkRecorded(program, result, checks);
+  checkRecorded(program, result, recorded, checks);
   bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {
     return llvm::all_of(found, [](const auto &one) { return one.equal; });
   });
@@ -479,10 +528,10 @@ int main(int argc, char **argv) {
   host::handleSignals("dist-run");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Compiles a module of any level, once for all "
-                              "ranks, and runs it; or runs "
-                              "a bundle.\n");
+  parseOptions("dist-run", argc, argv,
+               "Compiles a module of any level, once for all "
+               "ranks, and runs it; or runs "
+               "a bundle.\n");
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const std::exception &error) {

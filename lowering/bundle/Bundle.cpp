@@ -14,6 +14,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -128,6 +130,11 @@ static LogicalResult checkNames(func::FuncOp function,
     if (desc.name.empty())
       return function.emitError()
              << what << " #" << number << " has an empty name";
+    if (desc.name.find('\0') != std::string::npos)
+      return function.emitError()
+             << what << " #" << number << " has the name "
+             << StringAttr::get(function.getContext(), desc.name)
+             << ", with a zero byte, which options and files cannot have";
     auto [known, isNew] = seen.try_emplace(desc.name, number);
     // Parameters of one name are one tensor of the weights file.
     auto isSame = [&](const host::TensorDesc &other) {
@@ -185,6 +192,11 @@ static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
     return failure();
   if (auto weights = module->getAttrOfType<StringAttr>(kWeightsAttr))
     manifest.weights = weights.getValue().str();
+  if (!llvm::json::isUTF8(manifest.weights))
+    return module.emitError("the path of the weights, '")
+           << manifest.weights
+           << "', is not UTF-8, which a manifest is written in; put them where "
+              "it is, or beside the bundle";
   return manifest;
 }
 
@@ -232,7 +244,8 @@ static LogicalResult describeLowered(ModuleOp module,
         site.getAs<IntegerAttr>("bytes_sent_per_rank").getInt();
     desc.scope = text("scope");
     desc.cause = text("cause");
-    desc.location = text("location");
+    // The path of a file may be any bytes, a manifest may not.
+    desc.location = llvm::json::fixUTF8(text("location"));
     manifest.collectives.push_back(std::move(desc));
   }
   return success();
@@ -325,24 +338,31 @@ static void embedManifest(ModuleOp module, const host::Manifest &manifest) {
 }
 
 /// Whether the folder `path` is a bundle, and nothing but one; says so if not.
-static LogicalResult checkIsBundle(ModuleOp module, StringRef path) {
+static LogicalResult checkIsBundle(ModuleOp module, const std::string &path) {
   bool hasManifest = false;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator file(path, error), end;
+  for (llvm::sys::fs::directory_iterator file(path, error,
+                                              /*follow_symlinks=*/false),
+       end;
        !error && file != end; file.increment(error)) {
     StringRef name = llvm::sys::path::filename(file->path());
-    hasManifest |= name == kManifestFile;
-    if (name != kManifestFile && name != kConstantsFile &&
-        name != host::Manifest().program)
+    bool isPart = name == kManifestFile || name == kConstantsFile ||
+                  name == host::Manifest().program;
+    if (!isPart || file->type() != llvm::sys::fs::file_type::regular_file)
       return module.emitError("output ")
-             << path << " exists and holds '" << name
-             << "', which is no part of a bundle; remove it or choose another "
-                "name";
+             << path << " exists and holds '" << name << "', which is no "
+             << (isPart ? "file" : "part of a bundle")
+             << "; remove it or choose another name";
+    if (name == kManifestFile) {
+      auto text = llvm::MemoryBuffer::getFile(file->path());
+      hasManifest = text && host::Manifest::isOne((*text)->getBuffer());
+    }
   }
   if (error || !hasManifest)
     return module.emitError("output ")
-           << path << " exists and is no bundle; remove it or choose another "
-           << "name";
+           << path << " exists and is no bundle"
+           << (error ? "" : ": it has no manifest.json that one has")
+           << "; remove it or choose another name";
   return success();
 }
 
@@ -397,6 +417,22 @@ static LogicalResult writeFiles(ModuleOp module, const std::string &path,
   return success();
 }
 
+/// Writes the bundle to `target`, which is no link.
+static LogicalResult writeAndMove(ModuleOp module, const std::string &target,
+                                  host::Manifest &manifest,
+                                  const NamedTensors &constants,
+                                  const BundleOptions &options) {
+  host::TemporaryPath folder(host::TemporaryPath::beside(target));
+  // As umask says.
+  if (std::error_code error = llvm::sys::fs::create_directory(
+          folder.path(), /*IgnoreExisting=*/false, llvm::sys::fs::all_all))
+    return module.emitError("cannot write ")
+           << target << ": " << error.message();
+  if (failed(writeFiles(module, folder.path(), manifest, constants, options)))
+    return failure();
+  return moveIntoPlace(module, folder.path(), target);
+}
+
 LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
                                       const BundleOptions &options,
                                       BundleStatistics *statistics) {
@@ -428,18 +464,13 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
       statistics->kernels = kernels.getInt();
   }
 
-  std::string target = path.rtrim('/').str();
-  host::TemporaryPath folder(host::TemporaryPath::beside(target));
-  // As umask says.
-  if (std::error_code error = llvm::sys::fs::create_directory(
-          folder.path(), /*IgnoreExisting=*/false, llvm::sys::fs::all_all))
-    return module.emitError("cannot write ")
-           << target << ": " << error.message();
   try {
-    if (failed(
-            writeFiles(module, folder.path(), *manifest, constants, options)))
+    host::OutputFolder output(path == "/" ? "/" : path.rtrim('/').str());
+    // Before another output is written.
+    if (llvm::sys::fs::exists(output.target()) &&
+        failed(checkIsBundle(module, output.target())))
       return failure();
-    return moveIntoPlace(module, folder.path(), target);
+    return writeAndMove(module, output.target(), *manifest, constants, options);
   } catch (const host::Error &error) {
     return module.emitError() << error.what();
   }

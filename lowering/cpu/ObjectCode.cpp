@@ -200,6 +200,37 @@ static LogicalResult link(ModuleOp source, StringRef object, StringRef path) {
          << "): " << message;
 }
 
+/// Writes the files that the options ask for besides, all or none.
+static LogicalResult dump(ModuleOp source, llvm::Module &code,
+                          llvm::TargetMachine &machine,
+                          const mlir::dist::CodegenOptions &options) {
+  SmallVector<mlir::dist::OutputStream *> opened;
+  std::unique_ptr<mlir::dist::OutputStream> ir, assembly;
+  auto open = [&](std::unique_ptr<mlir::dist::OutputStream> &file,
+                  const std::string &path) -> LogicalResult {
+    if (path.empty())
+      return success();
+    auto stream = mlir::dist::OutputStream::open(path);
+    if (!stream)
+      return source.emitError(llvm::toString(stream.takeError()));
+    file = std::move(*stream);
+    opened.push_back(file.get());
+    return success();
+  };
+  if (failed(open(ir, options.dumpLLVM)) ||
+      failed(open(assembly, options.dumpAssembly)))
+    return failure();
+  if (ir)
+    code.print(ir->os(), nullptr);
+  if (assembly &&
+      failed(emitCode(source, *llvm::CloneModule(code), machine, assembly->os(),
+                      llvm::CodeGenFileType::AssemblyFile)))
+    return failure();
+  if (llvm::Error error = mlir::dist::OutputStream::keep(opened))
+    return source.emitError(llvm::toString(std::move(error)));
+  return success();
+}
+
 LogicalResult mlir::dist::emitObject(ModuleOp module,
                                      llvm::raw_pwrite_stream &out,
                                      const CodegenOptions &options) {
@@ -217,19 +248,7 @@ LogicalResult mlir::dist::emitObject(ModuleOp module,
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   optimize(*code, *machine, options.optLevel);
-  if (!options.dumpLLVM.empty() &&
-      failed(writeOrReport(module, options.dumpLLVM,
-                           [&](llvm::raw_pwrite_stream &file) {
-                             code->print(file, nullptr);
-                             return success();
-                           })))
-    return failure();
-  if (!options.dumpAssembly.empty() &&
-      failed(writeOrReport(
-          module, options.dumpAssembly, [&](llvm::raw_pwrite_stream &file) {
-            return emitCode(module, *llvm::CloneModule(*code), *machine, file,
-                            llvm::CodeGenFileType::AssemblyFile);
-          })))
+  if (failed(dump(module, *code, *machine, options)))
     return failure();
   return emitCode(module, *code, *machine, out,
                   llvm::CodeGenFileType::ObjectFile);

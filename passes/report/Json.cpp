@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static void printCollective(const CollectiveUse &use,
+static void printCollective(const CollectiveUse &use, const LinkTime &time,
                             llvm::json::OStream &json) {
   json.object([&] {
     json.attribute("op", use.op);
@@ -22,6 +22,8 @@ static void printCollective(const CollectiveUse &use,
     });
     json.attribute("dtype", use.dtype);
     json.attribute("bytes_sent_per_rank", use.bytesSentPerRank);
+    if (time)
+      json.attribute("seconds", time(use.bytesSentPerRank));
     json.attribute("count", use.count);
     // Text of a model may be no UTF-8, which JSON must be.
     json.attribute("scope", llvm::json::fixUTF8(use.scope));
@@ -30,29 +32,34 @@ static void printCollective(const CollectiveUse &use,
   });
 }
 
-static void printFunction(const FunctionReport &function,
+static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
   struct Total {
     int64_t count = 0, bytes = 0;
+    double seconds = 0;
   };
   llvm::MapVector<StringRef, Total> totals;
   for (const CollectiveUse &use : function.collectives) {
     Total &total = totals[use.op];
     total.count += use.count;
     total.bytes += use.count * use.bytesSentPerRank;
+    if (time)
+      total.seconds += use.count * time(use.bytesSentPerRank);
   }
   json.object([&] {
     json.attribute("name", function.name);
     json.attribute("runs", function.runs);
     json.attributeArray("collectives", [&] {
       for (const CollectiveUse &use : function.collectives)
-        printCollective(use, json);
+        printCollective(use, time, json);
     });
     json.attributeObject("totals", [&] {
       for (auto &[op, total] : totals)
         json.attributeObject(op, [&, total = total] {
           json.attribute("count", total.count);
           json.attribute("bytes_sent_per_rank", total.bytes);
+          if (time)
+            json.attribute("seconds", total.seconds);
         });
     });
     json.attribute("parameter_bytes_per_rank", function.parameterBytes);
@@ -62,7 +69,7 @@ static void printFunction(const FunctionReport &function,
   });
 }
 
-void mlir::dist::printJson(const ProgramReport &report,
+void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
                            llvm::raw_ostream &stream) {
   llvm::json::OStream json(stream);
   json.object([&] {
@@ -74,7 +81,7 @@ void mlir::dist::printJson(const ProgramReport &report,
     });
     json.attributeArray("functions", [&] {
       for (const FunctionReport &function : report.functions)
-        printFunction(function, json);
+        printFunction(function, time, json);
     });
   });
   stream << "\n";

@@ -73,11 +73,12 @@ FailureOr<ProgramReport> makeReport(ModuleOp module);
 /// result; else every result has memory of its own. Constants are not counted.
 int64_t getPeakBytes(Block &block);
 
-/// The JSON object that docs and scripts rely on.
-void printJson(const ProgramReport &report, llvm::raw_ostream &stream);
-
 /// Seconds for a transfer of so many bytes; null where no link was given.
 using LinkTime = std::function<double(int64_t)>;
+
+/// The JSON object that docs and scripts rely on.
+void printJson(const ProgramReport &report, const LinkTime &time,
+               llvm::raw_ostream &stream);
 
 /// A table for people; alike collectives of several modules share a line unless
 /// `all` is set.

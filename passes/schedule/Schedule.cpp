@@ -6,6 +6,7 @@
 
 #include "passes/schedule/Schedule.h"
 #include "dialects/dist/IR/SourceText.h"
+#include "dist/OutputFile.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
@@ -85,7 +86,7 @@ static LogicalResult moveIn(ScheduleOp schedule, ModuleOp holder,
   return success();
 }
 
-/// The text of a file that holds `what`.
+/// The text of a file that holds `what`; no output replaces it.
 static FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
 readText(MLIRContext *context, StringRef what, StringRef file) {
   auto text = llvm::MemoryBuffer::getFile(file);
@@ -93,6 +94,7 @@ readText(MLIRContext *context, StringRef what, StringRef file) {
     return emitError(UnknownLoc::get(context))
            << "cannot read " << what << " file '" << file
            << "': " << text.getError().message();
+  ::dist::noteInput(file.str());
   return std::move(*text);
 }
 

@@ -32,6 +32,10 @@ std::string getArgumentName(FunctionOpInterface function, unsigned number);
 /// Whether there are values whose sizes are not known.
 bool hasUnknownSizes(ModuleOp module);
 
+/// Names of the entry function's arguments, as --input and --bind give them;
+/// none where it is not clear which function that is.
+std::vector<std::string> getArgumentNames(ModuleOp module);
+
 /// Adds to `bindings` what a tensor of shape `shape` tells of the argument
 /// called `name`: the sizes of those dimensions that are not known and not
 /// bound yet.

@@ -50,6 +50,14 @@ std::string mlir::dist::getArgumentName(FunctionOpInterface function,
   return "arg" + std::to_string(number);
 }
 
+std::vector<std::string> mlir::dist::getArgumentNames(ModuleOp module) {
+  std::vector<std::string> names;
+  auto entry = dyn_cast_or_null<FunctionOpInterface>(getEntryFunction(module));
+  for (unsigned i = 0, e = entry ? entry.getNumArguments() : 0; i < e; ++i)
+    names.push_back(getArgumentName(entry, i));
+  return names;
+}
+
 RankedTensorType mlir::dist::getWholeType(FunctionOpInterface function,
                                           unsigned number) {
   if (auto type = function.getArgAttrOfType<TypeAttr>(number, kGlobalTypeAttr))

@@ -342,9 +342,9 @@ void ContractPlan::convertedGemm(bool accumulating, const char *a,
   packedC.resize(m * n);
   if (accumulating)
     convertFrom(out, c, stridesC, m, n, packedC);
-  dnnl_status_t status = dnnl_sgemm(
-      'N', 'N', m, n, k, 1.0f, packedA.data(), k, packedB.data(), n,
-      accumulating ? 1.0f : 0.0f, packedC.data(), n);
+  dnnl_status_t status =
+      dnnl_sgemm('N', 'N', m, n, k, 1.0f, packedA.data(), k, packedB.data(), n,
+                 accumulating ? 1.0f : 0.0f, packedC.data(), n);
   if (status != dnnl_success)
     throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
                 " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +

@@ -8,6 +8,7 @@
 #include "dist/Tensor.h"
 
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -37,11 +38,14 @@ parseQuantity(const std::string &part, const std::string &text,
 EmulatedLink dist::parseLink(const std::string &text) {
   EmulatedLink link;
   std::stringstream parts(text);
+  std::set<std::string> given;
   for (std::string part; std::getline(parts, part, ',');) {
     size_t equal = part.find('=');
     std::string key = part.substr(0, equal);
     std::string value =
         equal == std::string::npos ? "" : part.substr(equal + 1);
+    if (!given.insert(key).second)
+      throw Error("--link " + text + ": " + key + " is given twice");
     if (key == "latency")
       link.latencySeconds = parseQuantity(
           part, value, {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}, 0,

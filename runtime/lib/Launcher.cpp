@@ -89,8 +89,8 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
   result.isRoot = launcher.isRoot();
   if (!result.isRoot)
     return result;
-  if (!options.trace.empty())
-    writeTrace(options.trace, ranks.trace, manifest);
+  if (options.trace)
+    result.trace = formatTrace(ranks.trace, manifest);
   collect(manifest, std::move(ranks.ranks), options.keepParts, result);
   return result;
 }

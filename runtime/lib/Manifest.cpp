@@ -35,7 +35,28 @@ Checksum dist::checksumOfFile(const std::string &path) {
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Throws Error for a key that means nothing here.
+static void checkKeys(const Json &json,
+                      std::initializer_list<std::string_view> known) {
+  if (!json.is_object())
+    throw Error("an object is expected, not an " +
+                std::string(json.type_name()));
+  for (const auto &[key, value] : json.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw Error("unknown key '" + key + "'");
+}
+
+/// A name that messages, options and files can have.
+static std::string readName(const Json &json) {
+  std::string name = json.get<std::string>();
+  if (name.find('\0') != std::string::npos)
+    throw Error("name '" + std::string(name.c_str()) +
+                "\\0…' has a zero byte, which no name may have");
+  return name;
+}
+
 static Mesh readMesh(const Json &json) {
+  checkKeys(json, {"axes"});
   Mesh mesh;
   int64_t ranks = 1;
   for (const Json &axis : json.at("axes")) {
@@ -54,6 +75,7 @@ static Mesh readMesh(const Json &json) {
 }
 
 static AxisRef readAxisRef(const Mesh &mesh, const Json &json) {
+  checkKeys(json, {"name", "pre", "size"});
   std::string name = json.at("name").get<std::string>();
   int32_t axis = mesh.find(name);
   if (axis < 0)
@@ -127,8 +149,10 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                              bool isResult) {
   TensorDesc desc;
   std::vector<AxisRef> seen;
-  desc.name = json.at("name").get<std::string>();
+  desc.name = readName(json.at("name"));
   try {
+    checkKeys(json,
+              {"name", "kind", "dtype", "global_shape", "local_shape", "dims"});
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
     if ((desc.kind == TensorDesc::Output) != isResult)
@@ -138,9 +162,11 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
     desc.localShape = readShape(json.at("local_shape"));
     for (const Json &dim : json.at("dims")) {
       std::vector<SubDim> subDims;
-      for (const Json &sub : dim)
+      for (const Json &sub : dim) {
+        checkKeys(sub, {"size", "axes"});
         subDims.push_back({integerOf(sub.at("size")),
                            readAxisRefs(mesh, sub.at("axes"), seen)});
+      }
       desc.dims.push_back(std::move(subDims));
     }
     if (desc.dims.size() != desc.globalShape.size())
@@ -169,6 +195,8 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
 }
 
 static CollectiveDesc readCollective(const Json &json, size_t communicators) {
+  checkKeys(json, {"op", "comm", "axes", "reduce", "dtype", "shape",
+                   "bytes_sent_per_rank", "scope", "cause", "location"});
   CollectiveDesc desc;
   desc.op = json.at("op").get<std::string>();
   int64_t comm = json.contains("comm") ? integerOf(json.at("comm")) : -1;
@@ -223,6 +251,7 @@ static std::string readFileName(const Json &json, const char *key) {
 }
 
 static Checksum readChecksum(const Json &json) {
+  checkKeys(json, {"bytes", "xxh3"});
   Checksum sum;
   sum.bytes = integerOf(json.at("bytes"));
   std::string text = json.at("xxh3").get<std::string>();
@@ -247,6 +276,10 @@ static Manifest readManifest(const Json &json) {
     throw Error("compiled for runtime interface " + std::to_string(abi) +
                 "; this is " + std::to_string(DIST_ABI_VERSION) +
                 ": compile the bundle again");
+  checkKeys(json,
+            {"version", "abi", "target", "program", "mesh", "communicators",
+             "arguments", "results", "arena_bytes", "weights", "constants",
+             "collectives", "checks", "checksums"});
   Manifest manifest;
   manifest.target = json.at("target").get<std::string>();
   manifest.program = readFileName(json.at("program"), "program");
@@ -265,7 +298,7 @@ static Manifest readManifest(const Json &json) {
   if (manifest.arenaBytes < 0 || manifest.arenaBytes > maxElements)
     throw Error("arena_bytes is " + std::to_string(manifest.arenaBytes));
   if (has(json, "weights"))
-    manifest.weights = json.at("weights").get<std::string>();
+    manifest.weights = readName(json.at("weights"));
   if (has(json, "constants"))
     manifest.constants = readFileName(json.at("constants"), "constants");
   if (has(json, "collectives"))
@@ -273,10 +306,13 @@ static Manifest readManifest(const Json &json) {
       manifest.collectives.push_back(
           readCollective(collective, manifest.communicators.size()));
   if (has(json, "checks"))
-    for (const Json &check : json.at("checks"))
+    for (const Json &check : json.at("checks")) {
+      checkKeys(check, {"message", "value"});
       manifest.checks.push_back({check.at("message").get<std::string>(),
                                  check.value("value", false)});
+    }
   const Json &sums = json.at("checksums");
+  checkKeys(sums, {"program", "constants"});
   manifest.programChecksum = readChecksum(sums.at("program"));
   if (!manifest.constants.empty())
     manifest.constantsChecksum = readChecksum(sums.at("constants"));
@@ -285,9 +321,22 @@ static Manifest readManifest(const Json &json) {
 
 Manifest Manifest::parse(std::string_view text, const std::string &source) {
   try {
-    return readManifest(Json::parse(text));
+    return readManifest(parseJson<Json>(text));
   } catch (const std::exception &e) {
     throw Error(source + ": " + e.what());
+  }
+}
+
+bool Manifest::isOne(std::string_view text) {
+  try {
+    Json json = parseJson<Json>(text);
+    integerOf(json.at("version"));
+    integerOf(json.at("abi"));
+    return json.at("program").is_string() &&
+           json.at("mesh").at("axes").is_array() &&
+           json.at("arguments").is_array() && json.at("results").is_array();
+  } catch (const std::exception &) {
+    return false;
   }
 }
 

@@ -26,6 +26,9 @@ struct MappedFile::Source {
 };
 
 MappedFile dist::mapFile(const std::string &path, int64_t limit) {
+  if (path.find('\0') != std::string::npos)
+    throw Error(std::string(path.c_str()) +
+                "\\0…: a name with a zero byte, which no file can have");
   MappedFile file;
   file.path = path;
   file.source = std::make_shared<MappedFile::Source>();
@@ -63,7 +66,23 @@ void MappedFile::checkUnchanged() const {
                 " bytes when it was opened and now has " +
                 std::to_string(now.st_size) +
                 ": it was written to while it was in use; run again");
-  if (now.st_mtim.tv_sec != then.st_mtim.tv_sec ||
-      now.st_mtim.tv_nsec != then.st_mtim.tv_nsec)
+  auto differ = [](const timespec &a, const timespec &b) {
+    return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
+  };
+  if (differ(now.st_mtim, then.st_mtim))
     throw Error(path + ": was written to while it was in use; run again");
+  // Who writes can give the file its old time of writing again, but not that of
+  // its last change. This one moves also when the file gets or loses a name, as
+  // when another takes its place; then it was not written to.
+  if (now.st_nlink == then.st_nlink && differ(now.st_ctim, then.st_ctim))
+    throw Error(path + ": was written to, renamed or given other rights while "
+                       "it was in use; run again");
+}
+
+int64_t dist::elementsIn(const std::string &path, const Shape &shape) {
+  try {
+    return numElements(shape);
+  } catch (const Error &error) {
+    throw Error(path + ": " + error.what());
+  }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dist {
 
@@ -31,6 +32,10 @@ private:
 /// Throws Error if `path` cannot be opened, is no regular file, or is longer
 /// than `limit`. No output replaces the file from then on.
 MappedFile mapFile(const std::string &path, int64_t limit = INT64_MAX);
+
+/// The number of elements of a tensor that stands in `path`. Throws Error,
+/// which names the file, for a shape that none can have.
+int64_t elementsIn(const std::string &path, const std::vector<int64_t> &shape);
 
 } // namespace dist
 

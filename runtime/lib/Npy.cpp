@@ -222,7 +222,7 @@ Tensor dist::readNpy(const std::string &path) {
   start += headerBytes;
 
   int64_t bytes;
-  if (__builtin_mul_overflow(numElements(header.shape),
+  if (__builtin_mul_overflow(elementsIn(path, header.shape),
                              dtypeBytes(header.dtype), &bytes) ||
       bytes > file.bytes - start)
     throw Error(path + ": truncated: shape " + toString(header.shape) + " of " +
@@ -238,11 +238,11 @@ Tensor dist::readNpy(const std::string &path) {
   return tensor;
 }
 
-void dist::writeNpy(const std::string &path, const Tensor &tensor) {
+void dist::writeNpy(OutputFile &file, const Tensor &tensor) {
   if (tensor.dtype == DIST_BF16) {
     Tensor wide = Tensor::zeros(DIST_F32, tensor.shape);
     convert(DIST_BF16, tensor.data, DIST_F32, wide.data, tensor.count());
-    return writeNpy(path, wide);
+    return writeNpy(file, wide);
   }
   std::string type;
   for (const auto &[name, dtype] : descriptions())
@@ -258,11 +258,15 @@ void dist::writeNpy(const std::string &path, const Tensor &tensor) {
   header += '\n';
   uint16_t headerBytes = header.size();
 
-  OutputFile file(path);
   file.write(magic, 6);
   file.write("\x01\x00", 2);
   file.write(&headerBytes, 2);
   file.write(header.data(), header.size());
   file.write(tensor.data, tensor.bytes());
+}
+
+void dist::writeNpy(const std::string &path, const Tensor &tensor) {
+  OutputFile file(path);
+  writeNpy(file, tensor);
   file.commit();
 }

@@ -234,7 +234,7 @@ Tensor dist::readOnnxTensor(const std::string &path, std::string *name) {
     *name = proto.name;
 
   dist_dtype dtype = dtypeOf(path, proto.dataType);
-  int64_t count = numElements(proto.dims);
+  int64_t count = elementsIn(path, proto.dims);
   if (count > static_cast<int64_t>(text.size()))
     throw Error(path + ": shape " + toString(proto.dims) + " in a file of " +
                 std::to_string(text.size()) + " bytes");

@@ -42,7 +42,29 @@ static bool readTensorFile(const std::string &value, Tensor &tensor) {
   return true;
 }
 
-/// The whole of `text` as a number, in the syntax of C.
+std::pair<std::string, std::string>
+dist::splitNamed(const std::string &option,
+                 const std::vector<std::string> &names) {
+  size_t best = option.find('=');
+  for (const std::string &name : names)
+    if (name.size() > best && option.size() > name.size() &&
+        option[name.size()] == '=' && option.compare(0, name.size(), name) == 0)
+      best = name.size();
+  if (best == std::string::npos)
+    return {option, ""};
+  return {option.substr(0, best), option.substr(best + 1)};
+}
+
+static std::vector<std::string> namesOfInputs(const Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const TensorDesc &desc : manifest.arguments)
+    if (desc.kind == TensorDesc::Input)
+      names.push_back(desc.name);
+  return names;
+}
+
+/// The whole of `text` as a number, in the syntax of C; one that no f64 is
+/// gives an infinity.
 static bool parseNumber(const std::string &text, double &number) {
   char *end = nullptr;
   number = std::strtod(text.c_str(), &end);
@@ -87,6 +109,19 @@ static void checkHolds(const std::string &option, const TensorDesc &desc,
   if (number < range.low || number > range.high)
     throw Error("--input " + option + ": " + std::to_string(number) +
                 " is no value of type " + dtypeName(desc.dtype));
+}
+
+/// Likewise for a number that `text` says; what is infinite there may be so.
+static void checkHolds(const std::string &option, const TensorDesc &desc,
+                       const std::string &text, double number) {
+  char value[8] = {};
+  double held;
+  convert(DIST_F64, &number, desc.dtype, value, 1);
+  convert(desc.dtype, value, DIST_F64, &held, 1);
+  bool saysInfinity = text.find_first_of("iI") != std::string::npos;
+  if (std::isinf(held) && !saysInfinity)
+    throw Error("--input " + option + ": " + text + " is beyond the numbers " +
+                "of type " + dtypeName(desc.dtype));
 }
 
 namespace {
@@ -134,6 +169,8 @@ static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
     double low, high;
     check(parseNumber(form.low, low) && parseNumber(form.high, high) &&
           std::isfinite(low) && std::isfinite(high) && low <= high);
+    checkHolds(option, desc, form.low, low);
+    checkHolds(option, desc, form.high, high);
     return uniformTensor(desc.dtype, desc.globalShape, form.seed, low, high);
   }
   IntegerRange range;
@@ -154,6 +191,7 @@ static bool makeConstant(const std::string &option, const std::string &value,
     double number;
     if (!parseNumber(value, number))
       return false;
+    checkHolds(option, desc, value, number);
     for (int64_t i = 0, count = tensor.count(); i < count; ++i)
       convert(DIST_F64, &number, desc.dtype, out + i * bytes, 1);
     return true;
@@ -199,15 +237,15 @@ static uint64_t seedOf(const std::string &name, uint64_t seed) {
 Inputs dist::readInputs(const std::vector<std::string> &options,
                         const Manifest &manifest, const RandomInputs &random) {
   Inputs inputs;
+  std::vector<std::string> names = namesOfInputs(manifest);
   for (const std::string &option : options) {
-    size_t equal = option.find('=');
-    if (equal == std::string::npos)
+    if (option.find('=') == std::string::npos)
       throw Error(malformed(option));
-    std::string name = option.substr(0, equal);
+    auto [name, value] = splitNamed(option, names);
     const TensorDesc &desc = findInput(manifest, option, name);
     if (inputs.count(name))
       throw Error("--input " + name + " is given twice");
-    inputs[name] = readInput(option, option.substr(equal + 1), desc, random);
+    inputs[name] = readInput(option, value, desc, random);
   }
   if (!random.rest)
     return inputs;
@@ -223,11 +261,9 @@ std::map<std::string, IntegerRange>
 dist::findRandomRanges(const std::vector<std::string> &options,
                        const Manifest &manifest, const RandomInputs &random) {
   std::map<std::string, std::string> given;
-  for (const std::string &option : options) {
-    size_t equal = option.find('=');
-    if (equal != std::string::npos)
-      given[option.substr(0, equal)] = option.substr(equal + 1);
-  }
+  std::vector<std::string> names = namesOfInputs(manifest);
+  for (const std::string &option : options)
+    given.insert(splitNamed(option, names));
   std::map<std::string, IntegerRange> ranges;
   for (const TensorDesc &desc : manifest.arguments) {
     if (desc.kind != TensorDesc::Input || isFloat(desc.dtype) ||
@@ -244,14 +280,14 @@ dist::findRandomRanges(const std::vector<std::string> &options,
 }
 
 std::map<std::string, Shape>
-dist::readInputShapes(const std::vector<std::string> &options) {
+dist::readInputShapes(const std::vector<std::string> &options,
+                      const std::vector<std::string> &names) {
   std::map<std::string, Shape> shapes;
   for (const std::string &option : options) {
-    size_t equal = option.find('=');
+    auto [name, value] = splitNamed(option, names);
     Tensor tensor;
-    if (equal != std::string::npos &&
-        readTensorFile(option.substr(equal + 1), tensor))
-      shapes[option.substr(0, equal)] = tensor.shape;
+    if (readTensorFile(value, tensor))
+      shapes[name] = tensor.shape;
   }
   return shapes;
 }

@@ -29,8 +29,11 @@ struct Files {
   std::mutex mutex;
   /// Device and inode of each input, and its real path.
   std::map<std::pair<dev_t, ino_t>, std::string> inputs;
-  /// Real paths, of those that are written now as well.
+  /// Real paths, of those that are written now as well; "-" for standard
+  /// output.
   std::set<std::string> outputs;
+  /// Real paths of folders that are written as a whole.
+  std::set<std::string> folders;
 };
 
 } // namespace
@@ -63,18 +66,41 @@ void dist::checkHoldsNoInput(const std::string &folder) {
 }
 
 //===----------------------------------------------------------------------===//
-// OutputFile
+// Outputs
 //===----------------------------------------------------------------------===//
 
-/// Where a file called `path` really is, or will be.
+/// Where what is called `path` really is, or will be: also that which a link
+/// leads to that is not there yet.
 static std::string realTarget(const std::string &path) {
+  if (path.find('\0') != std::string::npos)
+    throw Error(std::string(path.c_str()) +
+                "\\0…: a name with a zero byte, which no file can have");
   std::error_code error;
-  fs::path real = fs::canonical(path, error);
-  if (!error)
-    return real.string();
-  fs::path folder = fs::path(path).parent_path();
-  real = fs::canonical(folder.empty() ? "." : folder, error);
-  return error ? path : (real / fs::path(path).filename()).string();
+  fs::path place = path;
+  // As many links as the system follows.
+  for (int links = 0; links < 40; ++links) {
+    fs::path real = fs::canonical(place, error);
+    if (!error)
+      return real.string();
+    if (error == std::errc::too_many_symbolic_link_levels)
+      break;
+    fs::path link = fs::read_symlink(place, error);
+    if (error) {
+      fs::path name = place.filename();
+      fs::path folder = fs::canonical(
+          place.has_parent_path() ? place.parent_path() : ".", error);
+      return error ? place.string() : (folder / name).string();
+    }
+    place = place.parent_path() / link;
+  }
+  throw Error(path + ": cannot be written: a symbolic link that leads nowhere "
+                     "but to itself");
+}
+
+/// Whether the real path `inner` is `folder` or lies in it.
+static bool isWithin(const std::string &inner, const std::string &folder) {
+  return inner.compare(0, folder.size(), folder) == 0 &&
+         (inner.size() == folder.size() || inner[folder.size()] == '/');
 }
 
 void OutputFile::fail(int error) const {
@@ -93,11 +119,17 @@ void OutputFile::check() const {
                 "', which is an input; choose another name");
 }
 
-/// Makes `target` the name of an output, whether it is there yet or not. False
-/// if it is one already.
-static bool reserve(const std::string &target) {
-  std::lock_guard<std::mutex> guard(getFiles().mutex);
-  return getFiles().outputs.insert(target).second;
+/// Makes `target` the name of an output, whether it is there yet or not. Throws
+/// Error if it is one already, or lies in a folder that is one.
+static void reserve(const std::string &path, const std::string &target) {
+  Files &files = getFiles();
+  std::lock_guard<std::mutex> guard(files.mutex);
+  for (const std::string &folder : files.folders)
+    if (isWithin(target, folder))
+      throw Error(path + ": would lie in the output '" + folder +
+                  "', which is written as a whole; choose another name");
+  if (!files.outputs.insert(target).second)
+    throw Error(path + ": two outputs would be this file; choose another name");
 }
 
 static void giveBack(const std::string &target) {
@@ -105,14 +137,40 @@ static void giveBack(const std::string &target) {
   getFiles().outputs.erase(target);
 }
 
+OutputFolder::OutputFolder(const std::string &path) {
+  std::string found = realTarget(path);
+  Files &files = getFiles();
+  std::lock_guard<std::mutex> guard(files.mutex);
+  auto refuse = [&](const std::string &other) {
+    throw Error(path + ": is written as a whole, but '" + other +
+                "' is an output as well; choose another name");
+  };
+  for (const std::set<std::string> *others : {&files.outputs, &files.folders})
+    for (const std::string &other : *others)
+      if (isWithin(other, found) ||
+          (others == &files.folders && isWithin(found, other)))
+        refuse(other);
+  files.folders.insert(found);
+  real = found;
+}
+
+OutputFolder::~OutputFolder() {
+  std::lock_guard<std::mutex> guard(getFiles().mutex);
+  getFiles().folders.erase(real);
+}
+
 OutputFile::OutputFile(const std::string &path) : path(path) {
   if (path == "-") {
     this->path = "standard output";
+    reserve(this->path, target = path);
     descriptor = dup(STDOUT_FILENO);
-    if (descriptor < 0)
+    if (descriptor < 0) {
+      giveBack(target);
       fail(errno);
+    }
     return;
   }
+  std::string real = realTarget(path);
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -120,9 +178,7 @@ OutputFile::OutputFile(const std::string &path) : path(path) {
       fail(errno);
     return;
   }
-  target = realTarget(path);
-  if (!reserve(target))
-    throw Error(path + ": two outputs would be this file; choose another name");
+  reserve(path, target = real);
   try {
     check();
   } catch (...) {
@@ -143,11 +199,15 @@ OutputFile::OutputFile(const std::string &path) : path(path) {
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor < 0)
-    return;
-  close(descriptor);
-  if (temporary)
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (!committed && !target.empty())
     giveBack(target);
+}
+
+void OutputFile::close() {
+  if (descriptor >= 0 && ::close(std::exchange(descriptor, -1)) != 0)
+    fail(errno);
 }
 
 void OutputFile::write(const void *data, size_t bytes) {
@@ -165,9 +225,7 @@ void OutputFile::write(const void *data, size_t bytes) {
 
 void OutputFile::commit(const std::vector<OutputFile *> &files) {
   for (OutputFile *file : files) {
-    int descriptor = std::exchange(file->descriptor, -1);
-    if (close(descriptor) != 0)
-      file->fail(errno);
+    file->close();
     if (file->temporary)
       file->check();
   }
@@ -183,6 +241,8 @@ void OutputFile::commit(const std::vector<OutputFile *> &files) {
   });
   if (failed)
     failed->fail(error);
+  for (OutputFile *file : files)
+    file->committed = true;
 }
 
 void dist::flushStandardOutput() {

@@ -25,12 +25,27 @@ static void check(const std::string &path, std::string_view data,
                        "with another; copy or compile it again");
 }
 
+/// Where the bundle's file `name` really is. Throws Error for a link that leads
+/// out of the bundle.
+static std::string findFile(const std::string &folder,
+                            const std::string &name) {
+  std::error_code error;
+  fs::path path = fs::path(folder) / name;
+  fs::path real = fs::canonical(path, error);
+  if (error)
+    throw Error(path.string() + ": cannot open: " + error.message());
+  if (real.parent_path() != fs::canonical(folder))
+    throw Error(path.string() + ": is a link to '" + real.string() +
+                "', which is not in the bundle; copy the file there");
+  return real.string();
+}
+
 Program dist::loadBundle(const std::string &folder) {
   Program program;
   program.folder = folder;
   const Manifest &manifest = program.manifest =
       Manifest::read((fs::path(folder) / "manifest.json").string());
-  std::string path = fs::absolute(fs::path(folder) / manifest.program).string();
+  std::string path = findFile(folder, manifest.program);
   check(path, mapFile(path).text(), manifest.programChecksum);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
@@ -49,8 +64,8 @@ Program dist::loadBundle(const std::string &folder) {
                 differingKeys(agreement, said) +
                 "; copy or compile the bundle again");
   if (manifest.constantsChecksum) {
-    program.constants = std::make_shared<Safetensors>(
-        (fs::path(folder) / manifest.constants).string());
+    program.constants =
+        std::make_shared<Safetensors>(findFile(folder, manifest.constants));
     check(program.constants->path(), program.constants->text(),
           *manifest.constantsChecksum);
   }

@@ -5,6 +5,7 @@
 #include "MappedFile.h"
 #include "dist/OutputFile.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace dist;
@@ -63,6 +64,26 @@ static Tensor readEntry(const nlohmann::json &entry, const MappedFile &mapped,
   return tensor;
 }
 
+/// No byte belongs to two tensors. Throws Error.
+static void checkApart(const std::string &path,
+                       const std::map<std::string, Tensor> &tensors) {
+  std::vector<std::pair<const std::string *, const Tensor *>> byPlace;
+  for (const auto &[name, tensor] : tensors)
+    if (tensor.bytes() > 0)
+      byPlace.emplace_back(&name, &tensor);
+  std::sort(byPlace.begin(), byPlace.end(), [](const auto &a, const auto &b) {
+    return a.second->data < b.second->data;
+  });
+  for (size_t i = 1; i < byPlace.size(); ++i) {
+    const auto &[name, tensor] = byPlace[i - 1];
+    if (static_cast<const char *>(tensor->data) + tensor->bytes() >
+        byPlace[i].second->data)
+      throw Error(path + ": not a safetensors file: tensors '" + *name +
+                  "' and '" + *byPlace[i].first +
+                  "' have bytes in common; write it again");
+  }
+}
+
 Safetensors::~Safetensors() = default;
 
 Safetensors::Safetensors(const std::string &path)
@@ -83,10 +104,12 @@ Safetensors::Safetensors(const std::string &path)
   if (headerBytes > maxHeaderBytes)
     fail("a header of " + std::to_string(headerBytes) + " bytes; at most " +
          std::to_string(maxHeaderBytes) + " are allowed");
-  const char *text = mapped.data() + 8;
-  nlohmann::json header =
-      nlohmann::json::parse(text, text + headerBytes, nullptr,
-                            /*allow_exceptions=*/false);
+  nlohmann::json header;
+  try {
+    header = parseJson<nlohmann::json>(mapped.text().substr(8, headerBytes));
+  } catch (const Error &error) {
+    fail(std::string("its header: ") + error.what());
+  }
   if (!header.is_object())
     fail("the header is no JSON object");
   for (const auto &[name, entry] : header.items()) {
@@ -100,6 +123,7 @@ Safetensors::Safetensors(const std::string &path)
       throw Error(path + ": tensor '" + name + "': " + e.what());
     }
   }
+  checkApart(path, byName);
 }
 
 const std::string &Safetensors::path() const { return mapping->path; }

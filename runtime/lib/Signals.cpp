@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -111,7 +112,13 @@ std::string TemporaryPath::beside(const std::string &path) {
   std::snprintf(
       suffix, sizeof suffix, ".tmp-%d-%012llx", getpid(),
       static_cast<unsigned long long>((random + count++) & 0xffffffffffff));
-  return path + suffix;
+  // The name stays one that a folder can hold; a character is cut whole.
+  size_t name = path.find_last_of('/') + 1;
+  size_t most = NAME_MAX - std::strlen(suffix), end = path.size();
+  if (end - name > most)
+    for (end = name + most; end > name && (path[end] & 0xc0) == 0x80;)
+      --end;
+  return path.substr(0, end) + suffix;
 }
 
 //===----------------------------------------------------------------------===//

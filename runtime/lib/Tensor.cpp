@@ -2,6 +2,7 @@
 
 #include "dist/Tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -64,9 +65,13 @@ int64_t dist::numElements(const Shape &shape) {
 }
 
 std::string dist::toString(const Shape &shape) {
+  // A file may say any number of them.
+  constexpr size_t most = 64;
   std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
+  for (size_t i = 0; i < std::min(shape.size(), most); ++i)
     text += (i ? ", " : "") + std::to_string(shape[i]);
+  if (shape.size() > most)
+    text += ", … of " + std::to_string(shape.size()) + " extents";
   return text + "]";
 }
 

@@ -24,8 +24,7 @@ struct ThreadsLauncher final : BackendLauncher {
     std::vector<Executor> executors(manifest.mesh.size(), {program, arguments});
     ThreadsRun threads(topologyOf(manifest), options.link);
     if (!threads.run([&](dist_rank &rank) {
-          return executors[rank.index].run(rank, options.repeat,
-                                           !options.trace.empty());
+          return executors[rank.index].run(rank, options.repeat, options.trace);
         }))
       throw Error(threads.message());
     RanksResult result;

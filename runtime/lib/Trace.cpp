@@ -1,16 +1,14 @@
 //===- Trace.cpp - Chrome traces of a run ---------------------------------===//
 
 #include "Trace.h"
-#include "dist/OutputFile.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace dist;
 
-void dist::writeTrace(const std::string &path,
-                      const std::vector<TraceEvent> &events,
-                      const Manifest &manifest) {
+std::string dist::formatTrace(const std::vector<TraceEvent> &events,
+                              const Manifest &manifest) {
   int64_t first = INT64_MAX;
   for (const TraceEvent &event : events)
     first = std::min(first, event.startNanos);
@@ -37,11 +35,7 @@ void dist::writeTrace(const std::string &path,
                     {"args", std::move(args)}});
   }
   // Names of modules may be any bytes.
-  std::string text =
-      nlohmann::ordered_json{{"traceEvents", std::move(list)}}.dump(
-          -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-      "\n";
-  OutputFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
+  return nlohmann::ordered_json{{"traceEvents", std::move(list)}}.dump(
+             -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }

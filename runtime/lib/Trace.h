@@ -6,12 +6,14 @@
 #include "Rank.h"
 #include "dist/Manifest.h"
 
+#include <string>
+
 namespace dist {
 
-/// Writes `events` to `path` in the trace event format that chrome://tracing
-/// and Perfetto read: a process a rank, a thread a stream. Throws Error.
-void writeTrace(const std::string &path, const std::vector<TraceEvent> &events,
-                const Manifest &manifest);
+/// `events` in the trace event format that chrome://tracing and Perfetto read:
+/// a process a rank, a thread a stream.
+std::string formatTrace(const std::vector<TraceEvent> &events,
+                        const Manifest &manifest);
 
 } // namespace dist
 

@@ -56,6 +56,17 @@ TEST(Bundle, MalformedOnesGiveErrors) {
                        "'y': is in the wrong list"));
   EXPECT_TRUE(contains(parse("\"comm\": -1", "\"comm\": 1"),
                        "a collective is on communicator 1 of 1"));
+  EXPECT_TRUE(contains(parse("\"abi\"", "\"version\": 2, \"abi\""),
+                       "m.json: 'version' is given twice"));
+  EXPECT_TRUE(contains(parse("\"abi\"", "\"abj\": 2, \"abi\""),
+                       "m.json: unknown key 'abj'"));
+  EXPECT_TRUE(contains(parse("\"kind\"", "\"king\": 2, \"kind\""),
+                       "m.json: 'w1': unknown key 'king'"));
+  EXPECT_TRUE(
+      contains(parse("\"w1\"", "\"w\\u00001\""), "'w\\0…' has a zero byte"));
+  std::string deep = "\"version\": " + std::string(1000000, '[');
+  EXPECT_TRUE(contains(parse("\"version\": 2", deep.c_str()),
+                       "m.json: nested more than 64 deep"));
   Manifest other = makeManifest();
   other.communicators[0].push_back(other.communicators[0][0]);
   EXPECT_TRUE(
@@ -75,6 +86,18 @@ TEST(Bundle, MalformedOnesGiveErrors) {
                                            "ELF";
   EXPECT_TRUE(contains(errorOf([&] { loadBundle(folder); }),
                        "program.so: has 4 bytes, but the manifest says"));
+}
+
+TEST(Bundle, FilesLieInIt) {
+  fs::path folder = makeBundle("linked.dist", makeManifest());
+  fs::rename(folder / "program.so", folder / "inside");
+  fs::create_symlink("inside", folder / "program.so");
+  EXPECT_EQ(errorOf([&] { loadBundle(folder.string()); }), "");
+  fs::rename(folder / "inside", folder.string() + ".so");
+  fs::remove(folder / "program.so");
+  fs::create_symlink(folder.string() + ".so", folder / "program.so");
+  EXPECT_TRUE(contains(errorOf([&] { loadBundle(folder.string()); }),
+                       "linked.dist.so', which is not in the bundle"));
 }
 
 TEST(Bundle, ManifestSurvivesWritingAndReading) {

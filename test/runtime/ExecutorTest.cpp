@@ -7,6 +7,7 @@
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
+#include "dist/Outputs.h"
 #include "test/runtime/Bundles.h"
 
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ TEST(Executor, RunsABundle) {
   Program program = loadBundle(makeBundle("run.dist", makeManifest()));
   RunOptions options;
   options.repeat = 3;
-  options.trace = testing::TempDir() + "/trace.json";
+  options.trace = true;
   RunResult result = launch(program, {{"x", makeInput()}}, options);
   EXPECT_EQ(result.seconds.size(), 3u);
   ASSERT_EQ(result.outputs.size(), 1u);
@@ -29,7 +30,7 @@ TEST(Executor, RunsABundle) {
   EXPECT_EQ(valuesOf(result.outputs[0].tensor), expectedOutput(makeInput()));
 
   // Two contractions and a collective on each of four ranks.
-  nlohmann::json trace = nlohmann::json::parse(std::ifstream(options.trace));
+  nlohmann::json trace = nlohmann::json::parse(result.trace);
   int contractions = 0, reductions = 0;
   for (const nlohmann::json &event : trace.at("traceEvents")) {
     contractions += event.at("name") == "contract";
@@ -173,12 +174,36 @@ TEST(OptionValues, NumbersAndRanges) {
        {"x=random(2,1)", "x=random(nan,1)", "x=random(,)", "x=random(0,inf)"})
     EXPECT_TRUE(contains(read(option), "the range of f32 goes from")) << option;
 
+  for (const char *option : {"x=1e39", "x=-1e400", "x=random(0,1e39)"})
+    EXPECT_TRUE(contains(read(option), "is beyond the numbers of type f32"))
+        << option;
+  EXPECT_EQ(read("x=-inf"), "");
+  manifest.arguments[2].dtype = DIST_F16;
+  EXPECT_TRUE(
+      contains(read("x=70000"),
+               "--input x=70000: 70000 is beyond the numbers of type f16"));
+  EXPECT_TRUE(contains(read("x=random(-1e9,0)"), "-1e9 is beyond"));
+  EXPECT_EQ(read("x=65519"), ""); // rounds to 65504
+
   manifest.arguments[2].dtype = DIST_I8;
   ASSERT_EQ(manifest.arguments[2].kind, TensorDesc::Input);
   EXPECT_TRUE(contains(read("x=128"), "128 is no value of type i8"));
   EXPECT_TRUE(contains(read("x=random(-129,0)"), "-129 is no value of type"));
   EXPECT_TRUE(contains(read("x=1.5"), "expected NAME=FILE.npy"));
   EXPECT_EQ(read("x=random(-128,127)"), "");
+}
+
+TEST(OptionValues, NamesMayHaveEqualSigns) {
+  Manifest manifest = makeManifest();
+  manifest.arguments.push_back(manifest.arguments[2]);
+  manifest.arguments.back().name = "x=1";
+  Inputs inputs = readInputs({"x=1=2", "x=3"}, manifest);
+  EXPECT_EQ(valuesOf(inputs.at("x=1")), std::vector<float>(30, 2));
+  EXPECT_EQ(valuesOf(inputs.at("x")), std::vector<float>(30, 3));
+  std::string file = testing::TempDir() + "/equal.npy";
+  writeNpy(file, makeInput());
+  EXPECT_EQ(readInputShapes({"x=1=" + file}, {"x", "x=1"}).at("x=1"),
+            (Shape{rows, width}));
 }
 
 TEST(OptionValues, RandomForAllOthers) {
@@ -206,8 +231,48 @@ TEST(OptionValues, Links) {
   EXPECT_TRUE(contains(errorOf([] { parseLink("latency=20"); }),
                        "--link latency=20: expected a number with one of the "
                        "units s ms us ns"));
+  EXPECT_TRUE(
+      contains(errorOf([] { parseLink("latency=1us,latency=2us"); }),
+               "--link latency=1us,latency=2us: latency is given twice"));
   EXPECT_TRUE(contains(errorOf([] { parseLink("speed=1GB/s"); }),
                        "expected latency=… or bandwidth=…"));
+}
+
+TEST(Outputs, AppearAllOrNone) {
+  fs::path folder = fs::path(testing::TempDir()) / "outputs";
+  RunResult result;
+  for (const char *name : {"a", "b"})
+    result.outputs.push_back({name, makeInput(), {}});
+  result.trace = "{}";
+  std::string trace = (folder / "sub/trace.json").string();
+  auto write = [&] {
+    return errorOf([&] { writeOutputs(folder.string(), trace, result); });
+  };
+  // No folder for the trace, and nothing is left of the other.
+  EXPECT_TRUE(contains(write(), "trace.json: cannot be written: No such file"));
+  EXPECT_FALSE(fs::exists(folder));
+  fs::create_directories(folder / "b.npy");
+  trace = (folder / "trace.json").string();
+  EXPECT_TRUE(contains(write(), "b.npy: cannot be written: Is a directory"));
+  EXPECT_FALSE(fs::exists(folder / "a.npy") || fs::exists(trace));
+  fs::remove(folder / "b.npy");
+  EXPECT_EQ(write(), "");
+  EXPECT_TRUE(fs::exists(folder / "a.npy") && fs::exists(folder / "b.npy"));
+  EXPECT_EQ(readFile(trace), "{}");
+  // The trace may lie in the folder that is made.
+  std::string fresh = testing::TempDir() + "/fresh";
+  EXPECT_EQ(errorOf([&] { writeOutputs(fresh, fresh + "/t.json", result); }),
+            "");
+  // A folder is no file.
+  std::string both = testing::TempDir() + "/both";
+  EXPECT_TRUE(contains(errorOf([&] { writeOutputs(both, both, result); }),
+                       "both: cannot be written: Is a directory"));
+  EXPECT_FALSE(fs::exists(both));
+  // More than a process may have open.
+  result.outputs.clear();
+  for (int i = 0; i < 1500; ++i)
+    result.outputs.push_back({std::to_string(i), makeInput(), {}});
+  EXPECT_EQ(errorOf([&] { writeOutputs(folder.string(), "", result); }), "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,6 +309,16 @@ TEST(DistExec, ErrorsExitWithOneAndSayWhy) {
   fails(bundle + " --input x=random --backend mpi",
         "--backend mpi: not in this build");
   fails(bundle + " --input x=random --repeat 0", "--repeat");
+  fails(bundle + " --input x=random --repeat 99999999999999999999",
+        "must be a whole number of at least 1, and less than 2^63");
+  fails(bundle + " --random=1 --random=2", "--random");
+  for (const char *option :
+       {"weights", "input", "random", "output", "backend", "trace", "link"}) {
+    std::string name = std::string("--") + option;
+    fails(bundle + " --input x=1 " + name + "= x",
+          (name + " has an empty value").c_str());
+  }
+  fails(bundle + " --input x=1 --trace ''", "--trace has an empty value");
   fails(bundle + " --frobnicate", "--frobnicate");
   fails(bundle + " --json", "{\"ok\":false,\"error\":\"inputs not given");
   std::string input = testing::TempDir() + "/beast.npy";

@@ -123,7 +123,7 @@ TEST(Safetensors, MalformedFilesGiveErrors) {
   has(open("1234567"), "it has only 7 bytes");
   has(open(raw<uint64_t>({100}) + "{}"), "a header of 100 bytes in a file of");
   has(open(raw<uint64_t>({UINT64_MAX}) + "{}"), "a header of");
-  has(open(safetensors("{\"x\":", "")), "no JSON object");
+  has(open(safetensors("{\"x\":", "")), "its header: no JSON");
   has(open(safetensors("[]", "")), "no JSON object");
   has(entry(R"("dtype":"F32","shape":[2])"), "tensor 'x'");
   has(entry(R"("dtype":"F99","shape":[2],"data_offsets":[0,8])"),
@@ -141,6 +141,27 @@ TEST(Safetensors, MalformedFilesGiveErrors) {
       "impossible shape");
   has(entry(R"("dtype":"F32","shape":"two","data_offsets":[0,8])"),
       "tensor 'x'");
+  const char *pair = R"("dtype":"F32","shape":[2],"data_offsets":[%,@])";
+  auto at = [&](const char *from, const char *to) {
+    std::string text = pair;
+    text.replace(text.find('%'), 1, from);
+    return text.replace(text.find('@'), 1, to);
+  };
+  auto both = [&](const std::string &first, const std::string &second) {
+    return open(
+        safetensors("{" + first + "," + second + "}", std::string(16, '\0')));
+  };
+  std::string low = "\"x\":{" + at("0", "8") + "}",
+              middle = "\"y\":{" + at("4", "12") + "}",
+              high = "\"y\":{" + at("8", "16") + "}";
+  EXPECT_EQ(both(low, high), "");
+  has(both(high, middle.replace(1, 1, "z")),
+      "tensors 'z' and 'y' have bytes in common");
+  has(both(low, low), "'x' is given twice");
+  has(entry(R"("dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8])"),
+      "'dtype' is given twice");
+  // What a parser without a limit would end the program with.
+  has(entry("\"shape\":" + std::string(1000000, '[')), "more than 64 deep");
   EXPECT_ERROR(Safetensors{"no/such.safetensors"}, "cannot open");
   EXPECT_ERROR(Safetensors{testing::TempDir()}, "not a regular file");
 }
@@ -224,12 +245,19 @@ TEST(Npy, MalformedFilesGiveErrors) {
   EXPECT_ERROR(read(npy(header("[('x', '<f4')]", "(2,)"), "12345678"))(),
                "no plain 'descr'");
   EXPECT_ERROR(read(npy(header("'<f4'", "(99999999999, 99999999999)"), ""))(),
-               "impossible shape");
+               "bad.npy: impossible shape");
   EXPECT_ERROR(read(npy(header("'<f4'", "(99999999999999999999999,)"), ""))(),
                "impossible extent");
   EXPECT_ERROR(read(npy(header("'<f4'", "(2,)"), "").substr(0, 20))(),
                "truncated in its header");
   EXPECT_ERROR(readNpy("no/such.npy"), "cannot open");
+}
+
+TEST(Shape, TextOfManyExtentsIsShort) {
+  EXPECT_EQ(toString(Shape{2, 3}), "[2, 3]");
+  std::string text = toString(Shape(2000000, 1));
+  EXPECT_LT(text.size(), 300u);
+  EXPECT_NE(text.find("of 2000000 extents]"), std::string::npos) << text;
 }
 
 TEST(Npy, NothingIsLeftOfAFailedWrite) {
@@ -329,6 +357,9 @@ TEST(OnnxTensor, MalformedFilesGiveErrors) {
                "data in float_data and in raw_data");
   EXPECT_ERROR(read(f32 + bytesField(4, "1234") + bytesField(5, "\1"))(),
                "data in int32_data, where this type has none");
+  std::string negative = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1";
+  EXPECT_ERROR(read(field(1, 0) + negative + f32)(),
+               "bad.pb: impossible shape [-1]");
   EXPECT_ERROR(readOnnxTensor("no/such.pb"), "cannot open");
 }
 

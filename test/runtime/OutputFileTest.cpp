@@ -64,6 +64,23 @@ TEST(OutputFile, LinksStayAndWhatIsNoFileIsWrittenTo) {
   file.commit();
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(readFile(folder / "target"), "new");
+  // Also one whose target is not there yet, over several links.
+  fs::create_symlink("sub/link", folder / "first");
+  fs::create_directory(folder / "sub");
+  fs::create_symlink("../new", folder / "sub/link");
+  {
+    OutputFile dangling((folder / "first").string());
+    EXPECT_TRUE(
+        contains(errorOf([&] { OutputFile{(folder / "new").string()}; }),
+                 "two outputs would be this file"));
+    dangling.write("made", 4);
+    dangling.commit();
+  }
+  EXPECT_TRUE(fs::is_symlink(folder / "first"));
+  EXPECT_EQ(readFile(folder / "new"), "made");
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_TRUE(contains(errorOf([&] { OutputFile{(folder / "loop").string()}; }),
+                       "leads nowhere but to itself"));
   OutputFile null("/dev/null");
   null.write("gone", 4);
   null.commit();
@@ -106,6 +123,52 @@ TEST(OutputFile, SeveralAtOnce) {
   OutputFile::commit({&first, &second});
   EXPECT_TRUE(fs::exists(folder / "first") && fs::exists(folder / "second"));
   EXPECT_EQ(countFiles(folder), 2);
+}
+
+TEST(OutputFile, NamesWithAZeroByteAreRefused) {
+  fs::path folder = makeFolder();
+  write(folder / "a", "earlier");
+  std::string name = (folder / "a").string() + '\0' + "b";
+  EXPECT_TRUE(
+      contains(errorOf([&] { OutputFile{name}; }), "a name with a zero byte"));
+  EXPECT_TRUE(
+      contains(errorOf([&] { readNpy(name); }), "a name with a zero byte"));
+  EXPECT_EQ(readFile(folder / "a"), "earlier");
+}
+
+TEST(OutputFile, NamesMayBeAsLongAsTheSystemsAre) {
+  fs::path path = makeFolder() / std::string(255, 'x');
+  OutputFile file(path.string());
+  file.commit();
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST(OutputFile, StandardOutputIsOneFile) {
+  {
+    OutputFile first("-");
+    EXPECT_TRUE(contains(errorOf([] { OutputFile{"-"}; }),
+                         "standard output: two outputs would be this file"));
+  }
+  OutputFile("-").commit();
+}
+
+TEST(OutputFolder, IsNoFilesAndHoldsNoOtherOutput) {
+  fs::path folder = makeFolder(), real = folder / "real";
+  fs::create_symlink("real", folder / "link");
+  auto errorOfFile = [&](const char *name) {
+    return errorOf([&] { OutputFile{(folder / name).string()}; });
+  };
+  {
+    OutputFolder output((folder / "link").string());
+    EXPECT_EQ(output.target(), fs::canonical(folder) / "real");
+    EXPECT_TRUE(contains(errorOfFile("real"), "would lie in the output"));
+    fs::create_directory(real);
+    EXPECT_TRUE(contains(errorOfFile("real/x"), "would lie in the output"));
+    EXPECT_EQ(errorOfFile("realer"), "");
+  }
+  OutputFile inside((real / "x").string());
+  EXPECT_TRUE(contains(errorOf([&] { OutputFolder{real.string()}; }),
+                       "real/x' is an output as well"));
 }
 
 TEST(TemporaryPath, GoesWithAllThatIsInIt) {
@@ -159,9 +222,21 @@ TEST(Inputs, ThatAreNoFilesAreRefusedAtOnce) {
 TEST(Inputs, ThatChangeWhileTheyAreReadAreErrors) {
   fs::path folder = makeFolder();
   writeWeights(folder / "w");
-  Safetensors weights((folder / "w").string());
-  EXPECT_EQ(errorOf([&] { weights.checkUnchanged(); }), "");
-  fs::resize_file(folder / "w", 400);
+  // Whose time of writing is put back; but not one that another replaced.
+  Safetensors replaced((folder / "w").string());
+  EXPECT_EQ(errorOf([&] { replaced.checkUnchanged(); }), "");
+  write(folder / "new", readFile(folder / "w"));
+  fs::rename(folder / "new", folder / "w");
+  EXPECT_EQ(errorOf([&] { replaced.checkUnchanged(); }), "");
+  Safetensors rewritten((folder / "w").string());
+  auto time = fs::last_write_time(folder / "w");
+  std::fstream(folder / "w", std::ios::in | std::ios::out) << '\0';
+  fs::last_write_time(folder / "w", time);
+  EXPECT_TRUE(
+      contains(errorOf([&] { rewritten.checkUnchanged(); }), "was written to"));
+  writeWeights(folder / "v");
+  Safetensors weights((folder / "v").string());
+  fs::resize_file(folder / "v", 400);
   EXPECT_TRUE(contains(errorOf([&] { weights.checkUnchanged(); }),
                        "bytes when it was opened and now has 400: it was "
                        "written to while it was in use; run again"));

@@ -147,7 +147,6 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     if (!options.plan.empty() && !options.name.empty())
       return module.emitError("--schedule-name ")
              << options.name << ": the plan " << file << " has no name";
-    ::dist::noteInput(file);
     FailureOr<ScheduleOp> loaded =
         options.plan.empty() ? loadSchedule(module, file, options.name)
                              : loadPlan(module, file);

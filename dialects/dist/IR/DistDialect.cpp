@@ -158,9 +158,14 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == kWeightsAttr || name == kScopeAttr) {
-    if (!isa<StringAttr>(attr.getValue()))
+    auto text = dyn_cast<StringAttr>(attr.getValue());
+    if (!text)
       return op->emitOpError()
              << "'" << name << "' must be a string, but is " << attr.getValue();
+    if (name == kWeightsAttr && text.getValue().contains('\0'))
+      return op->emitOpError()
+             << "'" << name << "' is " << text
+             << ", with a zero byte, which no file's name can have";
     return success();
   }
   if (name == kShardingsAttr) {

@@ -24,8 +24,8 @@ struct RunOptions {
   std::string weights;
   /// How often dist_main runs, on the same arguments.
   int64_t repeat = 1;
-  /// Chrome trace (chrome://tracing, Perfetto) of the last run; "" for none.
-  std::string trace;
+  /// Whether the last run is traced.
+  bool trace = false;
   EmulatedLink link;
   /// Whether what each rank holds of the results is wanted, too.
   bool keepParts = false;
@@ -43,6 +43,9 @@ struct RunResult {
   /// Per repetition, from the moment all ranks were ready to the last one's
   /// return.
   std::vector<double> seconds;
+  /// With RunOptions::trace the last run in the format that chrome://tracing
+  /// and Perfetto read.
+  std::string trace;
   /// Whether this process is the one that reports. In the others of a run of
   /// several processes there is nothing else here.
   bool isRoot = true;

@@ -92,6 +92,8 @@ struct Manifest {
 
   /// Parses and checks `text`; `source` is named in errors. Throws Error.
   static Manifest parse(std::string_view text, const std::string &source);
+  /// Whether `text` is a manifest, of this or of another version.
+  static bool isOne(std::string_view text);
   /// Reads `path`.
   static Manifest read(const std::string &path);
   /// The JSON that parse reads. Throws Error for names that are not UTF-8.

@@ -18,9 +18,14 @@ namespace dist {
 /// (bf16 does not exist in NumPy).
 Tensor readNpy(const std::string &path);
 
-/// Writes `tensor` in C order, to a temporary file beside `path` that is then
-/// renamed, so that no half file is ever seen. bf16 is written as f32. Throws
-/// Error.
+class OutputFile;
+
+/// Writes `tensor` in C order, bf16 as f32, to a file that is committed later.
+/// Throws Error.
+void writeNpy(OutputFile &file, const Tensor &tensor);
+
+/// Writes `tensor` likewise, to a temporary file beside `path` that is then
+/// renamed, so that no half file is ever seen. Throws Error.
 void writeNpy(const std::string &path, const Tensor &tensor);
 
 } // namespace dist

@@ -30,6 +30,12 @@ inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
 
+/// Parts NAME=VALUE: after the longest of `names` that the option begins with,
+/// as names may have a '=' themselves; else at the first '='. Without one all
+/// is the name.
+std::pair<std::string, std::string>
+splitNamed(const std::string &option, const std::vector<std::string> &names);
+
 /// Parses the value of --random: "" is seed 0. Throws Error.
 uint64_t parseSeed(const std::string &text);
 
@@ -47,10 +53,11 @@ std::map<std::string, IntegerRange>
 findRandomRanges(const std::vector<std::string> &options,
                  const Manifest &manifest, const RandomInputs &random);
 
-/// The shapes of those inputs that files give. Throws Error for files that
-/// cannot be read.
+/// The shapes of those inputs that files give; `names` are those of the
+/// program. Throws Error for files that cannot be read.
 std::map<std::string, Shape>
-readInputShapes(const std::vector<std::string> &options);
+readInputShapes(const std::vector<std::string> &options,
+                const std::vector<std::string> &names);
 
 } // namespace dist
 

@@ -11,6 +11,7 @@
 
 #include "dist/Signals.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,17 +26,40 @@ void noteInput(const std::string &path);
 /// to be replaced.
 void checkHoldsNoInput(const std::string &folder);
 
+/// Keeps other outputs out of a folder that is written as a whole.
+class OutputFolder {
+public:
+  /// `path` need not be there yet. Throws Error if an output is the folder or
+  /// lies in it, or if there can be no such folder.
+  explicit OutputFolder(const std::string &path);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder &) = delete;
+  OutputFolder &operator=(const OutputFolder &) = delete;
+
+  /// Where the folder really is, or will be: symbolic links are followed.
+  const std::string &target() const { return real; }
+
+private:
+  std::string real;
+};
+
 class OutputFile {
 public:
   /// `path` is "-" for standard output. What is there and is no file (a pipe, a
-  /// device) is written to directly; a symbolic link stays one. Throws Error if
-  /// the file cannot be made, is an input, or is an output already.
+  /// device) is written to directly; a symbolic link stays one, and leads to
+  /// what is written, be it there yet or not. Throws Error if the file cannot
+  /// be made, is an input, is an output already, or lies in an OutputFolder.
   explicit OutputFile(const std::string &path);
   ~OutputFile();
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
 
   /// To write to.
   int fd() const { return descriptor; }
   void write(const void *data, size_t bytes);
+  /// Nothing more is written: of many files that are committed at once, only
+  /// one needs to be open. Throws Error.
+  void close();
   /// Gives the file its name. Throws Error. Without it the file goes.
   void commit() { commit({this}); }
   /// Several at once: a signal ends the program before or after.
@@ -49,6 +73,7 @@ private:
   std::string path, target;
   std::optional<TemporaryPath> temporary;
   int descriptor = -1;
+  bool committed = false;
 };
 
 /// Flushes and checks what C and C++ have written to standard output. Throws

@@ -2,6 +2,7 @@
 // RUN: dist-report %s | FileCheck %s --check-prefix=TABLE
 // RUN: dist-report %s --all --link latency=20us,bandwidth=1MB/s | FileCheck %s --check-prefix=ALL
 // RUN: dist-report %s --json | FileCheck %s --check-prefix=JSON
+// RUN: dist-report %s --json --link latency=1s,bandwidth=4096B/s | FileCheck %s --check-prefix=TIMED
 // RUN: dist-opt %s | dist-report --json - -o %t && FileCheck %s --check-prefix=JSON < %t
 // RUN: dist-report %s --json | /usr/bin/python3 -m json.tool > %t
 
@@ -32,6 +33,9 @@
 // ALL: all_reduce sum tp 2x16x64xf32 12.0 KiB 1 h.1.proj (2)
 // ALL: in all times sent by a rank on the link
 // ALL: all_reduce 4 48.0 KiB 49.2 ms
+
+// TIMED: "bytes_sent_per_rank":12288,"seconds":4,"count":1,
+// TIMED: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152,"seconds":16}
 
 // JSON: {"mesh":{"axes":{"dp":2,"tp":4}},"functions":[
 // JSON-SAME: {"name":"main","runs":true,"collectives":[
