@@ -101,7 +101,7 @@ static Value findCopy(Value source, ShardingAttr wanted, ReshardOp reshard) {
 
 void Mover::visit(ReshardOp reshard) {
   ShardingAttr from = reshard.getSource(), to = reshard.getSharding();
-  if (from.isPartial() || to.isPartial() ||
+  if (from.isPartial() || to.isPartial() || reshard->use_empty() ||
       values.isAskedFor(reshard.getResult()))
     return;
   auto getType = [](Value value) {
@@ -138,10 +138,17 @@ void Mover::visit(ReshardOp reshard) {
   Value source = top.moved->get();
   ShardingAttr wanted = placeOperand(*top.moved, top.result);
   Value ready = findCopy(source, wanted, reshard);
-  if (!ready)
+  if (!ready) {
     ready = values.makeReshard(
         builder, reshard.getLoc(), source, values.getPlacement(source), wanted,
         reshard.getCause(), reshard->getAttr(kScopeAttr));
+    // What comes later and is the same need not be made again.
+    for (Operation *user : source.getUsers())
+      if (auto copy = dyn_cast<ReshardOp>(user);
+          copy && copy.getResult() != ready && copy.getSharding() == wanted &&
+          copy->getBlock() == reshard->getBlock())
+        copy.getResult().replaceAllUsesWith(ready);
+  }
   for (const Step &step : llvm::reverse(ArrayRef(steps).take_front(best))) {
     IRMapping mapping;
     mapping.map(step.moved->get(), ready);
