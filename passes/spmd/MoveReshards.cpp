@@ -8,33 +8,37 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-static bool isCast(Operation *op) {
+/// Arithmetic that costs next to nothing beside sending what it makes.
+static bool isCheap(Operation *op) {
   return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp,
-             arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp>(op);
+             arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp,
+             arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::AddIOp,
+             arith::SubIOp, arith::MulIOp, arith::ConstantOp>(op);
 }
 
-/// The tensor that `op` only moves to other places, repeats or converts; null
-/// for other ops. To do that for more of it costs what it costs to write it.
+/// The tensor that `op` only moves to other places, repeats, converts or
+/// scales; null for other ops. To do that for more of it costs little more than
+/// to write it.
 static OpOperand *getMoved(Operation *op) {
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) || isCast(op))
+  constexpr int64_t kMostOps = 4;
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
+      (isCheap(op) && op->getNumOperands() == 1))
     return &op->getOpOperand(0);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || linalgOp.getNumDpsInputs() != 1 ||
       op->getNumResults() != 1 ||
-      linalgOp.getNumLoops() != linalgOp.getNumParallelLoops())
+      linalgOp.getNumLoops() != linalgOp.getNumParallelLoops() ||
+      !isFreeValue(linalgOp.getDpsInits()[0]))
     return nullptr;
-  Block &body = *linalgOp.getBlock();
-  Value yielded = body.getTerminator()->getOperand(0);
-  Operation *converts = yielded.getDefiningOp();
-  if (converts) {
-    if (!isCast(converts) || &body.front() != converts)
-      return nullptr;
-    yielded = converts->getOperand(0);
-  }
   OpOperand *input = linalgOp.getDpsInputOperand(0);
-  bool isWhole = llvm::range_size(body) == (converts ? 2 : 1) &&
-                 yielded == linalgOp.getMatchingBlockArgument(input);
-  return isWhole && isFreeValue(linalgOp.getDpsInits()[0]) ? input : nullptr;
+  Block &body = *linalgOp.getBlock();
+  if (!linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0))
+           .use_empty() ||
+      llvm::range_size(body) > kMostOps + 1 ||
+      !llvm::all_of(body.without_terminator(),
+                    [](Operation &nested) { return isCheap(&nested); }))
+    return nullptr;
+  return input;
 }
 
 namespace {

@@ -1,8 +1,8 @@
 //===- MoveReshards.h - Reshards where values are smallest ------*- C++ -*-===//
 //
-// A reshard of what was repeated, broadcast or widened moves to before that,
-// where it sends less: K and V are gathered before their heads are repeated.
-// What a constraint or a sync asked for stays where it is.
+// A reshard of what was repeated, broadcast, widened or scaled moves to before
+// that, where it sends less: K and V are gathered before their heads are
+// repeated. What a constraint or a sync asked for stays where it is.
 //
 //===----------------------------------------------------------------------===//
 
