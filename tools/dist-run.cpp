@@ -29,6 +29,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -262,8 +263,16 @@ static Reference compileReference(Compiler &compiler) {
   return result;
 }
 
+/// The ranges; the inputs for which there is none are `contradictory`.
+static std::map<std::string, host::IntegerRanges>
+takeRanges(IndexRanges found, std::set<std::string> &contradictory) {
+  contradictory = {found.contradictory.begin(), found.contradictory.end()};
+  return std::move(found.ranges);
+}
+
 static host::Program prepareProgram(Compiler &compiler,
-                                    host::RandomInputs &random) {
+                                    host::RandomInputs &random,
+                                    std::set<std::string> &contradictory) {
   if (isBundle(input)) {
     if (!common.schedule.empty() || !common.plan.empty() ||
         !common.mesh.empty() || !common.scheduleName.empty() ||
@@ -283,7 +292,7 @@ static host::Program prepareProgram(Compiler &compiler,
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
     throw host::Error(input + " could not be read");
-  random.ranges = findIndexRanges(*module);
+  random.ranges = takeRanges(findIndexRanges(*module), contradictory);
   if (failed(distribute(*module, common.getScheduleOptions(findSizes(*module)),
                         compiler.stages)))
     throw host::Error(input + " could not be partitioned");
@@ -293,18 +302,27 @@ static host::Program prepareProgram(Compiler &compiler,
 /// The values of the program's inputs, those that are random in the ranges that
 /// the program to compare with says.
 static host::Inputs readValues(Compiler &compiler, const host::Program &program,
-                               host::RandomInputs random) {
+                               host::RandomInputs random,
+                               std::set<std::string> contradictory) {
   std::vector<std::string> given(inputs.begin(), inputs.end());
   auto ranges = host::findRandomRanges(given, program.manifest, random);
   if (!reference.empty() && !ranges.empty()) {
     if (OwningOpRef<ModuleOp> module = compiler.load(reference))
-      random.ranges = findIndexRanges(*module);
+      random.ranges = takeRanges(findIndexRanges(*module), contradictory);
     ranges = host::findRandomRanges(given, program.manifest, random);
   }
   if (!json)
-    for (auto [name, range] : ranges)
-      llvm::outs() << name << ": random integers from " << range.low << " to "
-                   << range.high << "\n";
+    for (const auto &[name, columns] : ranges) {
+      llvm::outs() << name << ": random integers ";
+      for (const auto &[column, range] : llvm::enumerate(columns))
+        llvm::outs() << (column == 0 ? "from " : ", ") << range.low << " to "
+                     << range.high;
+      if (columns.size() > 1)
+        llvm::outs() << " by column";
+      if (contradictory.count(name))
+        llvm::outs() << ", as none is in range of all that it indexes";
+      llvm::outs() << "\n";
+    }
   return host::readInputs(given, program.manifest, random);
 }
 
@@ -472,8 +490,9 @@ static bool run() {
   host::RandomInputs random;
   if (randomInputs != "off")
     random.rest = host::parseSeed(randomInputs);
-  host::Program program = prepareProgram(compiler, random);
-  host::Inputs values = readValues(compiler, program, random);
+  std::set<std::string> contradictory;
+  host::Program program = prepareProgram(compiler, random, contradictory);
+  host::Inputs values = readValues(compiler, program, random, contradictory);
   // What results are compared with is read before any file is written, so that
   // it is no output.
   std::optional<Reference> single;

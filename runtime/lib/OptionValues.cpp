@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 using namespace dist;
 
@@ -205,10 +206,28 @@ static bool makeConstant(const std::string &option, const std::string &value,
   return true;
 }
 
-static IntegerRange findRange(const RandomInputs &random,
-                              const TensorDesc &desc) {
+static IntegerRanges findRanges(const RandomInputs &random,
+                                const TensorDesc &desc) {
   auto found = random.ranges.find(desc.name);
-  return found == random.ranges.end() ? IntegerRange() : found->second;
+  return found == random.ranges.end() ? IntegerRanges(1) : found->second;
+}
+
+Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
+                        const IntegerRanges &ranges) {
+  int64_t columns = ranges.size();
+  if (columns == 1 || shape.empty() || shape.back() != columns)
+    return randomTensor(dtype, shape, seed, ranges.at(0));
+  Tensor tensor = Tensor::zeros(dtype, shape);
+  int64_t rows = tensor.count() / columns, bytes = dtypeBytes(dtype);
+  for (int64_t column = 0; column < columns; ++column) {
+    Tensor part =
+        randomTensor(dtype, {rows}, seed + column * 0x9e3779b9, ranges[column]);
+    for (int64_t row = 0; row < rows; ++row)
+      std::memcpy(static_cast<char *>(tensor.data) +
+                      (row * columns + column) * bytes,
+                  static_cast<char *>(part.data) + row * bytes, bytes);
+  }
+  return tensor;
 }
 
 static Tensor readInput(const std::string &option, const std::string &value,
@@ -219,8 +238,8 @@ static Tensor readInput(const std::string &option, const std::string &value,
     return tensor;
   if (parseRandom(value, form))
     return form.hasRange ? makeInRange(option, desc, form)
-                         : randomTensor(desc.dtype, desc.globalShape, form.seed,
-                                        findRange(random, desc));
+                         : makeRandom(desc.dtype, desc.globalShape, form.seed,
+                                      findRanges(random, desc));
   if (makeConstant(option, value, desc, tensor))
     return tensor;
   throw Error(malformed(option));
@@ -251,20 +270,20 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
     return inputs;
   for (const TensorDesc &desc : manifest.arguments)
     if (desc.kind == TensorDesc::Input && !inputs.count(desc.name))
-      inputs[desc.name] = randomTensor(desc.dtype, desc.globalShape,
-                                       seedOf(desc.name, *random.rest),
-                                       findRange(random, desc));
+      inputs[desc.name] =
+          makeRandom(desc.dtype, desc.globalShape,
+                     seedOf(desc.name, *random.rest), findRanges(random, desc));
   return inputs;
 }
 
-std::map<std::string, IntegerRange>
+std::map<std::string, IntegerRanges>
 dist::findRandomRanges(const std::vector<std::string> &options,
                        const Manifest &manifest, const RandomInputs &random) {
   std::map<std::string, std::string> given;
   std::vector<std::string> names = namesOfInputs(manifest);
   for (const std::string &option : options)
     given.insert(splitNamed(option, names));
-  std::map<std::string, IntegerRange> ranges;
+  std::map<std::string, IntegerRanges> ranges;
   for (const TensorDesc &desc : manifest.arguments) {
     if (desc.kind != TensorDesc::Input || isFloat(desc.dtype) ||
         desc.dtype == DIST_I1)
@@ -274,7 +293,7 @@ dist::findRandomRanges(const std::vector<std::string> &options,
     if (found == given.end()
             ? random.rest.has_value()
             : parseRandom(found->second, form) && !form.hasRange)
-      ranges[desc.name] = findRange(random, desc);
+      ranges[desc.name] = findRanges(random, desc);
   }
   return ranges;
 }

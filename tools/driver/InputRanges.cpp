@@ -12,6 +12,7 @@
 #include "passes/sizes/BindSizes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -52,6 +53,40 @@ struct Interval {
   }
 };
 
+/// What is asked of a value.
+struct Wanted {
+  /// Values that reach something, which is worth doing.
+  Interval worth;
+  /// Values beyond which the program fails; those that a clamp, a remainder or
+  /// a selection takes care of do not.
+  Interval legal;
+  /// The place along the innermost dimension that this is asked of, and that
+  /// dimension's size; 0 of 0 for all places.
+  int64_t column = 0, columns = 0;
+
+  Wanted with(Interval newWorth, Interval newLegal) const {
+    return {newWorth, newLegal, column, columns};
+  }
+  Wanted ofAll() const { return {worth, legal}; }
+  auto key() const {
+    return std::make_tuple(worth.low, worth.high, legal.low, legal.high, column,
+                           columns);
+  }
+};
+
+/// What was found of an argument.
+struct Found {
+  Interval worth{1, 0}, legal;
+  void add(const Wanted &wanted) {
+    worth = worth | wanted.worth;
+    legal = legal & wanted.legal;
+  }
+};
+struct FoundColumns {
+  Found all;
+  std::map<int64_t, Found> columns;
+};
+
 /// Follows indices back to the arguments that they come from.
 class IndexTracer {
 public:
@@ -64,24 +99,23 @@ public:
   void visit(Operation *op);
 
   /// Of the arguments of the entry function what `visit` has found.
-  const llvm::DenseMap<Value, Interval> &getFound() const { return found; }
+  const llvm::DenseMap<Value, FoundColumns> &getFound() const { return found; }
 
 private:
-  void trace(Value value, Interval wanted);
-  void traceIndex(Value value, int64_t size) {
-    if (!ShapedType::isDynamic(size) && size > 0)
-      trace(value, {0, size - 1});
-  }
+  void trace(Value value, const Wanted &wanted);
+  void traceIndex(Value value, int64_t size, int64_t column = 0,
+                  int64_t columns = 0);
   void traceTuples(Value indices, ArrayRef<int64_t> sizes);
-  void traceArgument(BlockArgument argument, Interval wanted);
-  void traceOp(OpResult result, Interval wanted);
-  bool traceSelect(arith::SelectOp op, Interval wanted);
-  void note(Value argument, Interval wanted);
+  void traceArgument(BlockArgument argument, const Wanted &wanted);
+  void traceOp(OpResult result, const Wanted &wanted);
+  bool traceSelect(arith::SelectOp op, const Wanted &wanted);
 
   ModuleOp module;
   llvm::StringMap<SmallVector<func::CallOp>> calls;
-  llvm::DenseMap<Value, Interval> found;
-  llvm::DenseSet<std::pair<Value, std::pair<int64_t, int64_t>>> visited;
+  llvm::DenseMap<Value, FoundColumns> found;
+  std::map<void *, std::set<decltype(Wanted().key())>> visited;
+  /// What loops carry and is being traced: its further turns say nothing more.
+  llvm::DenseSet<Value> active;
 };
 } // namespace
 
@@ -165,15 +199,31 @@ static std::optional<int64_t> findCount(Value value) {
   return std::nullopt;
 }
 
-/// What x must be for `op`, x with a constant, to be in `wanted`, such that it
-/// reaches what it can; nothing for other ops. `x` is set.
-static std::optional<Interval> invert(Operation *op, Interval wanted,
-                                      Value &x) {
+/// The integers of a signless type that is read as signed, or as unsigned.
+static Interval getHeld(Type type, bool isUnsigned) {
+  type = getElementTypeOrSelf(type);
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (isUnsigned)
+    return {0, width < 64 ? int64_t(llvm::maxUIntN(width)) : INT64_MAX};
+  return width < 64 ? Interval{llvm::minIntN(width), llvm::maxIntN(width)}
+                    : Interval();
+}
+
+/// What x must be for `op`, x with a constant, to be what is wanted; nothing
+/// for other ops. `x` is set.
+static std::optional<Wanted> invert(Operation *op, const Wanted &wanted,
+                                    Value &x) {
   if (op->getNumOperands() == 1) {
     x = op->getOperand(0);
-    if (skipCasts(op->getResult(0)) != op->getResult(0))
-      return wanted;
-    return std::nullopt;
+    if (skipCasts(op->getResult(0)) == op->getResult(0))
+      return std::nullopt;
+    // A truncation keeps what fits.
+    Interval held =
+        isa<arith::TruncIOp>(op)
+            ? getHeld(op->getResult(0).getType(), /*isUnsigned=*/false)
+            : getHeld(x.getType(),
+                      isa<arith::ExtUIOp, arith::IndexCastUIOp>(op));
+    return wanted.with(wanted.worth & held, wanted.legal & held);
   }
   if (op->getNumOperands() != 2)
     return std::nullopt;
@@ -186,54 +236,75 @@ static std::optional<Interval> invert(Operation *op, Interval wanted,
   }
   if (!c)
     return std::nullopt;
-  auto scale = [&](int64_t bound, int64_t by) {
-    int64_t product;
-    if (bound == INT64_MIN || bound == INT64_MAX ||
-        llvm::MulOverflow(bound, by, product))
-      return bound < 0 ? INT64_MIN : INT64_MAX;
-    return product;
+  auto both = [&](auto invertOne) {
+    return wanted.with(invertOne(wanted.worth), invertOne(wanted.legal));
   };
   if (isa<arith::AddIOp>(op))
-    return wanted.minus(*c);
+    return both([&](Interval of) { return of.minus(*c); });
   if (isa<arith::SubIOp>(op))
-    return isLeft ? wanted.minus(*c).negated() : wanted.minus(-*c);
+    return both([&](Interval of) {
+      return isLeft ? of.minus(*c).negated() : of.minus(-*c);
+    });
   if (isa<arith::MulIOp>(op) && *c > 0)
-    return Interval{
-        wanted.low == INT64_MIN ? INT64_MIN
-                                : llvm::divideCeilSigned(wanted.low, *c),
-        wanted.high == INT64_MAX ? INT64_MAX
-                                 : llvm::divideFloorSigned(wanted.high, *c)};
+    return both([&](Interval of) {
+      return Interval{
+          of.low == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(of.low, *c),
+          of.high == INT64_MAX ? INT64_MAX
+                               : llvm::divideFloorSigned(of.high, *c)};
+    });
+  const Interval &worth = wanted.worth, &legal = wanted.legal;
+  // Beyond a legal constant any number does.
   if (isa<arith::MaxSIOp, arith::MaxUIOp>(op))
-    return wanted & Interval{*c, INT64_MAX};
+    return wanted.with(worth & Interval{*c, INT64_MAX},
+                       {*c >= legal.low ? INT64_MIN : legal.low, legal.high});
   if (isa<arith::MinSIOp, arith::MinUIOp>(op))
-    return wanted & Interval{INT64_MIN, *c};
+    return wanted.with(worth & Interval{INT64_MIN, *c},
+                       {legal.low, *c <= legal.high ? INT64_MAX : legal.high});
   if (isLeft || *c <= 0)
     return std::nullopt;
   // Dividends of at least 0 reach every quotient and remainder that there is.
-  Interval natural = wanted & Interval{0, INT64_MAX};
-  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
-    return natural & Interval{0, *c - 1};
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op)) {
-    int64_t high = scale(natural.high, *c);
-    return Interval{scale(natural.low, *c),
-                    high == INT64_MAX ? high : high + (*c - 1)};
+  Interval natural{0, INT64_MAX};
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
+    Interval every{0, *c - 1};
+    bool isEvery = legal.low <= 0 && legal.high >= every.high;
+    return wanted.with(worth & every, isEvery ? natural : legal & every);
   }
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    return both([&](Interval of) {
+      auto scale = [&](int64_t bound, int64_t offset) {
+        int64_t product;
+        if (bound == INT64_MAX || llvm::MulOverflow(bound, *c, product) ||
+            llvm::AddOverflow(product, offset, product))
+          return INT64_MAX;
+        return product;
+      };
+      of = of & natural;
+      return Interval{scale(of.low, 0), scale(of.high, *c - 1)};
+    });
   return std::nullopt;
+}
+
+/// Whether places along the innermost dimension stay what they are between an
+/// operand of a linalg op and its results.
+static bool keepsColumns(linalg::LinalgOp op, OpOperand *operand) {
+  auto getLast = [&](AffineMap map) {
+    return map.getNumResults() == 0 ? AffineExpr()
+                                    : map.getResult(map.getNumResults() - 1);
+  };
+  AffineExpr last = getLast(op.getMatchingIndexingMap(operand));
+  return isa_and_nonnull<AffineDimExpr>(last) &&
+         llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+           return getLast(op.getMatchingIndexingMap(&init)) == last;
+         });
 }
 
 //===----------------------------------------------------------------------===//
 // Tracing
 //===----------------------------------------------------------------------===//
 
-void IndexTracer::note(Value argument, Interval wanted) {
-  auto [known, isNew] = found.try_emplace(argument, wanted);
-  if (!isNew)
-    known->second = known->second & wanted;
-}
-
-void IndexTracer::trace(Value value, Interval wanted) {
+void IndexTracer::trace(Value value, const Wanted &wanted) {
   if (!getElementTypeOrSelf(value).isIntOrIndex() ||
-      !visited.insert({value, {wanted.low, wanted.high}}).second)
+      !visited[value.getAsOpaquePointer()].insert(wanted.key()).second)
     return;
   if (auto argument = dyn_cast<BlockArgument>(value))
     traceArgument(argument, wanted);
@@ -241,27 +312,49 @@ void IndexTracer::trace(Value value, Interval wanted) {
     traceOp(cast<OpResult>(value), wanted);
 }
 
-void IndexTracer::traceArgument(BlockArgument argument, Interval wanted) {
+void IndexTracer::traceIndex(Value value, int64_t size, int64_t column,
+                             int64_t columns) {
+  if (ShapedType::isDynamic(size) || size <= 0)
+    return;
+  // What indexes is signed, also where files hold it as unsigned.
+  Interval inside =
+      Interval{0, size - 1} & getHeld(value.getType(), /*isUnsigned=*/false);
+  trace(value, {inside, inside, column, columns});
+}
+
+void IndexTracer::traceArgument(BlockArgument argument, const Wanted &wanted) {
   unsigned number = argument.getArgNumber();
   Operation *parent = argument.getOwner()->getParentOp();
-  if (OpOperand *elements = findElements(argument))
-    return trace(elements->get(), wanted);
+  if (OpOperand *elements = findElements(argument)) {
+    auto op = cast<linalg::LinalgOp>(parent);
+    return trace(elements->get(),
+                 keepsColumns(op, elements) ? wanted : wanted.ofAll());
+  }
   if (auto function = dyn_cast<func::FuncOp>(parent)) {
-    if (function == getEntryFunction(module))
-      return note(argument, wanted);
+    if (function == getEntryFunction(module)) {
+      FoundColumns &known = found[argument];
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      bool hasColumns = wanted.columns > 0 && type && type.getRank() > 0 &&
+                        type.getShape().back() == wanted.columns;
+      return (hasColumns ? known.columns[wanted.column] : known.all)
+          .add(wanted);
+    }
     for (func::CallOp call : calls[function.getName()])
       trace(call.getOperand(number), wanted);
   } else if (auto loop = dyn_cast<LoopLikeOpInterface>(parent)) {
     if (OpOperand *init = loop.getTiedLoopInit(argument)) {
+      if (!active.insert(argument).second)
+        return;
       trace(init->get(), wanted);
       if (OpOperand *next = loop.getTiedLoopYieldedValue(argument))
         trace(next->get(), wanted);
+      active.erase(argument);
     }
   }
 }
 
 /// x < C ? f(x) : g(x), with the condition on x that each side stands under.
-bool IndexTracer::traceSelect(arith::SelectOp op, Interval wanted) {
+bool IndexTracer::traceSelect(arith::SelectOp op, const Wanted &wanted) {
   auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
   std::optional<int64_t> c =
       compare ? findConstant(compare.getRhs()) : std::nullopt;
@@ -287,38 +380,52 @@ bool IndexTracer::traceSelect(arith::SelectOp op, Interval wanted) {
   default:
     return false;
   }
-  auto find = [&](Value side, Interval condition) -> std::optional<Interval> {
-    Interval inside = wanted;
-    while (skipCasts(side) != x) {
-      Operation *step = side.getDefiningOp();
-      std::optional<Interval> next =
-          step ? invert(step, inside, side) : std::nullopt;
-      if (!next)
-        return std::nullopt;
+  const Interval none{1, 0};
+  // Of x, under the condition that selects the side. What another value is
+  // selected for is asked of that value, wherever it is read.
+  bool isOfX = false;
+  auto find = [&](Value side, Interval condition) -> Wanted {
+    if (auto number = findConstant(side)) {
+      Interval same{*number, *number};
+      return wanted.with(none,
+                         (same & wanted.legal).isEmpty() ? none : condition);
+    }
+    Wanted inside = wanted;
+    for (Value at = side; skipCasts(at) != x;) {
+      Operation *step = at.getDefiningOp();
+      std::optional<Wanted> next =
+          step ? invert(step, inside, at) : std::nullopt;
+      if (!next) {
+        trace(side, wanted.with(wanted.worth, Interval()));
+        return wanted.with(none, condition);
+      }
       inside = *next;
     }
-    return inside & condition;
+    isOfX = true;
+    return inside.with(inside.worth & condition, inside.legal & condition);
   };
-  std::optional<Interval> first = find(op.getTrueValue(), whenTrue);
-  std::optional<Interval> second = find(op.getFalseValue(), whenFalse);
-  if (!first && !second)
-    return false;
-  Interval none{1, 0};
-  Interval all = first.value_or(none) | second.value_or(none);
-  Interval natural = all & Interval{0, INT64_MAX};
-  trace(x, natural.isEmpty() ? all : natural);
+  Wanted first = find(op.getTrueValue(), whenTrue);
+  Wanted second = find(op.getFalseValue(), whenFalse);
+  if (!isOfX)
+    return true;
+  // Of negative places that are counted from the end the others reach as much.
+  Interval worth = first.worth | second.worth;
+  Interval natural = worth & Interval{0, INT64_MAX};
+  trace(x, wanted.with(natural.isEmpty() ? worth : natural,
+                       first.legal | second.legal));
   return true;
 }
 
-void IndexTracer::traceOp(OpResult result, Interval wanted) {
+void IndexTracer::traceOp(OpResult result, const Wanted &wanted) {
   Operation *op = result.getOwner();
   unsigned number = result.getResultNumber();
   Value x;
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (traceSelect(select, wanted))
       return;
-    trace(select.getTrueValue(), wanted);
-    trace(select.getFalseValue(), wanted);
+    // Which is read hangs on more than its value.
+    trace(select.getTrueValue(), wanted.with(wanted.worth, Interval()));
+    trace(select.getFalseValue(), wanted.with(wanted.worth, Interval()));
   } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
     trace(structured.getBlock()->getTerminator()->getOperand(number), wanted);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -334,12 +441,14 @@ void IndexTracer::traceOp(OpResult result, Interval wanted) {
       function.walk(
           [&](func::ReturnOp end) { trace(end.getOperand(number), wanted); });
   } else if (movesElements(op)) {
+    bool isReshape =
+        isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op);
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()) &&
           getElementTypeOrSelf(operand) == getElementTypeOrSelf(result))
-        trace(operand, wanted);
+        trace(operand, isReshape ? wanted : wanted.ofAll());
   } else if (op->getNumResults() == 1) {
-    if (std::optional<Interval> inside = invert(op, wanted, x))
+    if (std::optional<Wanted> inside = invert(op, wanted, x))
       trace(x, *inside);
   }
 }
@@ -354,9 +463,9 @@ void IndexTracer::traceTuples(Value indices, ArrayRef<int64_t> sizes) {
       traceIndex(input, size);
     return;
   }
-  // Which is which is not known: what is in range for all.
-  if (!llvm::any_of(sizes, ShapedType::isDynamic) && !sizes.empty())
-    traceIndex(indices, *llvm::min_element(sizes));
+  if (!llvm::any_of(sizes, ShapedType::isDynamic))
+    for (auto [column, size] : llvm::enumerate(sizes))
+      traceIndex(indices, size, column, sizes.size());
 }
 
 void IndexTracer::visit(Operation *op) {
@@ -397,37 +506,57 @@ void IndexTracer::visit(Operation *op) {
         compare.getPredicate() != arith::CmpIPredicate::ne)
       return;
     if (auto count = findCount(compare.getRhs()))
-      traceIndex(compare.getLhs(), *count);
+      trace(compare.getLhs(), {{0, *count - 1}, Interval()});
     if (auto count = findCount(compare.getLhs()))
-      traceIndex(compare.getRhs(), *count);
+      trace(compare.getRhs(), {{0, *count - 1}, Interval()});
   }
 }
 
-std::map<std::string, ::dist::IntegerRange>
-mlir::dist::findIndexRanges(ModuleOp module) {
-  std::map<std::string, ::dist::IntegerRange> ranges;
+IndexRanges mlir::dist::findIndexRanges(ModuleOp module) {
+  IndexRanges out;
   auto entry = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
   if (!entry)
-    return ranges;
+    return out;
   IndexTracer tracer(module);
   module.walk([&](Operation *op) { tracer.visit(op); });
   for (auto [number, argument] : llvm::enumerate(entry.getArguments())) {
     auto known = tracer.getFound().find(argument);
-    Type type = getElementTypeOrSelf(argument);
-    if (known == tracer.getFound().end() || !type.isIntOrIndex())
+    if (known == tracer.getFound().end() ||
+        !getElementTypeOrSelf(argument).isIntOrIndex())
       continue;
-    unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    bool isUnsigned = entry.getArgAttr(number, kUnsignedAttr) != nullptr;
-    Interval held{isUnsigned ? 0 : llvm::minIntN(width),
-                  isUnsigned && width < 64 ? int64_t(llvm::maxUIntN(width))
-                                           : llvm::maxIntN(width)};
-    Interval range = known->second & held;
-    Interval natural = range & Interval{0, INT64_MAX};
-    if (!natural.isEmpty())
-      range = natural;
-    bool isBounded = known->second.low != INT64_MIN || range.low == 0;
-    if (!range.isEmpty() && isBounded && known->second.high != INT64_MAX)
-      ranges[getArgumentName(entry, number)] = {range.low, range.high};
+    Interval held = getHeld(argument.getType(),
+                            entry.getArgAttr(number, kUnsignedAttr) != nullptr);
+    std::string name = getArgumentName(entry, number);
+    std::vector<::dist::IntegerRange> ranges;
+    // Whether the range has two ends.
+    auto add = [&](const Found &of) {
+      Interval legal = of.legal & held, range = of.worth & legal;
+      Interval natural = range & Interval{0, INT64_MAX};
+      if (!natural.isEmpty())
+        range = natural;
+      if (range.isEmpty() && !of.worth.isEmpty())
+        out.contradictory.push_back(name);
+      ranges.push_back({range.low, range.high});
+      return !range.isEmpty() && range.low != INT64_MIN &&
+             range.high != INT64_MAX;
+    };
+    bool isBounded = true;
+    const auto &[all, columns] = known->second;
+    if (columns.empty())
+      isBounded = add(all);
+    else
+      for (int64_t column = 0,
+                   end = cast<ShapedType>(argument.getType()).getShape().back();
+           column < end && isBounded; ++column) {
+        Found of = all;
+        if (auto own = columns.find(column); own != columns.end()) {
+          of.worth = of.worth | own->second.worth;
+          of.legal = of.legal & own->second.legal;
+        }
+        isBounded = add(of);
+      }
+    if (isBounded)
+      out.ranges[name] = std::move(ranges);
   }
-  return ranges;
+  return out;
 }

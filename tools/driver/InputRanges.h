@@ -12,16 +12,27 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <string>
+#include <vector>
 
 namespace mlir::dist {
+
+struct IndexRanges {
+  /// By input, as RandomInputs has them.
+  std::map<std::string, std::vector<::dist::IntegerRange>> ranges;
+  /// Inputs of which no value is in range of all that it indexes.
+  std::vector<std::string> contradictory;
+};
 
 /// The values, by name, with which those integer inputs that serve as indices
 /// reach every place they can name: token ids from 0 to the vocabulary's end.
 /// An index is followed back through casts, arithmetic with constants, clamps,
-/// selections, and ops that move elements. Inputs whose values index nothing,
-/// or through other operations, are not there. Negative values that a program
-/// counts from the end are left out where the others reach as much.
-std::map<std::string, ::dist::IntegerRange> findIndexRanges(ModuleOp module);
+/// selections, and ops that move elements. A range is all that is worth
+/// reaching by any of the uses, as far as every use takes it; clamps,
+/// remainders and selections take all. An input of index tuples has a range for
+/// each of its columns. Inputs whose values index nothing, or through other
+/// operations, are not there. Negative values that a program counts from the
+/// end are left out where the others reach as much.
+IndexRanges findIndexRanges(ModuleOp module);
 
 } // namespace mlir::dist
 

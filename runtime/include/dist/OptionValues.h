@@ -12,14 +12,18 @@
 
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace dist {
+
+/// One for all elements, or one for each place along the innermost dimension.
+using IntegerRanges = std::vector<IntegerRange>;
 
 /// What the options leave open about random values.
 struct RandomInputs {
   /// Of integer inputs by name: 0 to 15 for those that are not here. i1 is
   /// always from {0, 1}.
-  std::map<std::string, IntegerRange> ranges;
+  std::map<std::string, IntegerRanges> ranges;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.
   std::optional<uint64_t> rest;
@@ -47,9 +51,13 @@ uint64_t parseSeed(const std::string &text);
 Inputs readInputs(const std::vector<std::string> &options,
                   const Manifest &manifest, const RandomInputs &random = {});
 
+/// Random values, integers in the ranges that are given.
+Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
+                  const IntegerRanges &ranges);
+
 /// The integer ranges that random inputs have, by name: of those that options
 /// and `random` make so, without those that say their range themselves.
-std::map<std::string, IntegerRange>
+std::map<std::string, IntegerRanges>
 findRandomRanges(const std::vector<std::string> &options,
                  const Manifest &manifest, const RandomInputs &random);
 

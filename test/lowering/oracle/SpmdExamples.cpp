@@ -3,6 +3,7 @@
 #include "test/lowering/oracle/SpmdExamples.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Npy.h"
+#include "dist/OptionValues.h"
 #include "dist/Safetensors.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -44,7 +45,7 @@ std::vector<Example> mlir::dist::test::findExamples() {
 static std::vector<Tensor>
 makeArguments(func::FuncOp entry, const host::Safetensors &weights,
               const std::string &folder,
-              const std::map<std::string, host::IntegerRange> &ranges,
+              const std::map<std::string, host::IntegerRanges> &ranges,
               uint64_t seed) {
   std::vector<Tensor> out;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
@@ -62,11 +63,11 @@ makeArguments(func::FuncOp entry, const host::Safetensors &weights,
     auto range = ranges.find(name);
     bool isRandom = range != ranges.end() || isa<FloatType>(element);
     out.push_back(fromHost(
-        isRandom ? host::randomTensor(recorded.dtype, recorded.shape, seed + i,
-                                      isRandom && range != ranges.end()
-                                          ? range->second
-                                          : host::IntegerRange())
-                 : recorded,
+        isRandom
+            ? host::makeRandom(recorded.dtype, recorded.shape, seed + i,
+                               range != ranges.end() ? range->second
+                                                     : host::IntegerRanges(1))
+            : recorded,
         element));
   }
   return out;
@@ -109,7 +110,7 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
     return fail("spmd", diagnostics.message);
 
   host::Safetensors weights((folder + "/model.safetensors").str());
-  auto ranges = findIndexRanges(*module);
+  auto ranges = findIndexRanges(*module).ranges;
   auto entry = cast<func::FuncOp>(getEntryFunction(*module));
   SpmdSubject subject;
   subject.reference = *module;
