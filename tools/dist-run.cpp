@@ -142,9 +142,10 @@ struct Compiler {
   }
 
   /// Compiles into a temporary bundle and loads it; weights are found beside
-  /// `file`. Throws host::Error.
-  host::Program compile(ModuleOp module, StringRef file,
-                        Form form = Form::Fast) {
+  /// `file`. `ranks` has the program that this one is compared with, if it is.
+  /// Throws host::Error.
+  host::Program compile(ModuleOp module, StringRef file, Form form = Form::Fast,
+                        int64_t ranks = 0) {
     std::string weightsFile = weightsPath(module, file, common.weights);
     if (!weightsFile.empty())
       weightsFile = std::filesystem::absolute(weightsFile).string();
@@ -166,6 +167,7 @@ struct Compiler {
       throw host::Error("--backend " + backend + " needs that target");
     options.codegen.cpu = common.cpu;
     options.plain = form != Form::Fast;
+    options.ranks = ranks;
     options.perturb = form == Form::Perturbed;
     // Vectorizers are one thing less that both sides share, and most of the
     // time that plain loops take to compile.
@@ -244,7 +246,7 @@ static std::vector<SizeBinding> findSizes(ModuleOp module) {
 }
 
 /// The program to compare with, on one rank.
-static Reference compileReference(Compiler &compiler) {
+static Reference compileReference(Compiler &compiler, int64_t ranks) {
   std::string file = reference.empty() ? input : reference;
   if (isBundle(file))
     throw host::Error("--verify of a bundle needs the level-0 program: "
@@ -257,9 +259,9 @@ static Reference compileReference(Compiler &compiler) {
   Reference result;
   if (!hasTolerance()) {
     OwningOpRef<ModuleOp> copy = module->clone();
-    result.perturbed = compiler.compile(*copy, file, Form::Perturbed);
+    result.perturbed = compiler.compile(*copy, file, Form::Perturbed, ranks);
   }
-  result.plain = compiler.compile(*module, file, Form::Plain);
+  result.plain = compiler.compile(*module, file, Form::Plain, ranks);
   return result;
 }
 
@@ -342,7 +344,11 @@ check(const host::Program &program, const host::RunResult::Output &actual,
   }
   if (!found.equal)
     llvm::errs() << "dist-run: error: result '" << desc.name << "' "
-                 << host::describe(found, against) << "\n";
+                 << host::describe(found, against)
+                 << (!found.undecided ? "\n"
+                     : inF64() ? "; --rtol and --atol compare by tolerances\n"
+                               : "; --verify=f64 tells mistakes from "
+                                 "rounding\n");
   else if (!json)
     llvm::outs() << desc.name << ": " << host::describe(found, against) << "\n";
   return found;
@@ -355,7 +361,11 @@ static void checkReference(const host::Program &program,
                            const host::Expected &single, Checks &checks) {
   const host::RunResult &expected = single.results;
   std::vector<bool> used(expected.outputs.size());
-  int64_t compared = 0;
+  if (single.failedRuns > 0 && !json)
+    llvm::outs() << "rounding decides whether the program ends well: "
+                 << single.failedRuns << " of " << single.runs
+                 << " perturbed runs are left out (" << single.failure << ")\n";
+  int64_t elements = 0;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const std::string &name = result.outputs[i].name;
     size_t other = 0;
@@ -370,14 +380,14 @@ static void checkReference(const host::Program &program,
         check(program, result.outputs[i], program.manifest.results[i],
               expected.outputs[other].tensor, "the program on one rank",
               single.spreads.empty() ? nullptr : &single.spreads[other]));
-    compared += checks[i].back().compared;
+    elements += checks[i].back().elements;
   }
   for (size_t i = 0; i < used.size(); ++i)
     if (!used[i])
       throw host::Error("the program has no result '" +
                         expected.outputs[i].name +
                         "', which the program to compare with has");
-  if (compared == 0)
+  if (elements == 0)
     throw host::Error("nothing to compare: the program has no results, or "
                       "none with elements");
 }
@@ -423,7 +433,7 @@ static void checkRecorded(const host::Program &program,
 
 static void reportJson(const host::Program &program,
                        const host::RunResult &result, const Checks &checks,
-                       bool ok) {
+                       bool ok, int64_t leftOut) {
   llvm::json::Array outputs;
   for (auto [one, found] : llvm::zip_equal(result.outputs, checks)) {
     llvm::json::Object object{{"name", one.name}};
@@ -434,12 +444,13 @@ static void reportJson(const host::Program &program,
   llvm::json::Array seconds;
   for (double value : result.seconds)
     seconds.push_back(value);
-  llvm::outs() << llvm::json::Value(llvm::json::Object{
-                      {"ok", ok},
-                      {"ranks", program.manifest.mesh.size()},
-                      {"outputs", std::move(outputs)},
-                      {"seconds", std::move(seconds)}})
-               << "\n";
+  llvm::json::Object object{{"ok", ok},
+                            {"ranks", program.manifest.mesh.size()},
+                            {"outputs", std::move(outputs)},
+                            {"seconds", std::move(seconds)}};
+  if (leftOut > 0)
+    object["perturbed_runs_left_out"] = leftOut;
+  llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
 }
 
 /// Throws Error for options that would do nothing.
@@ -497,7 +508,7 @@ static bool run() {
   // it is no output.
   std::optional<Reference> single;
   if (verifying())
-    single = compileReference(compiler);
+    single = compileReference(compiler, program.manifest.mesh.size());
   std::vector<Recorded> recorded = readRecorded(program.manifest);
   stages.begin("run", "running");
   host::RunResult result = host::launch(program, values, options);
@@ -506,16 +517,16 @@ static bool run() {
   host::writeOutputs(output, trace, result);
 
   Checks checks(result.outputs.size());
+  int64_t leftOut = 0;
   if (single) {
     stages.begin("reference", "running on one rank, to compare");
     host::RunOptions once;
     once.weights = common.weights;
-    checkReference(
-        program, result,
-        host::runExpected(single->plain,
-                          single->perturbed ? &*single->perturbed : nullptr,
-                          values, once, perturbedRuns),
-        checks);
+    host::Expected expected = host::runExpected(
+        single->plain, single->perturbed ? &*single->perturbed : nullptr,
+        values, once, perturbedRuns);
+    leftOut = expected.failedRuns;
+    checkReference(program, result, expected, checks);
   }
   checkRecorded(program, result, recorded, checks);
   bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {
@@ -523,7 +534,7 @@ static bool run() {
   });
 
   if (json) {
-    reportJson(program, result, checks, ok);
+    reportJson(program, result, checks, ok, leftOut);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)

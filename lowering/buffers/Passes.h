@@ -35,6 +35,17 @@ inline constexpr llvm::StringLiteral kPerturbationCounter =
     "dist_perturbation_counter";
 inline constexpr llvm::StringLiteral kPerturbationAmplitude =
     "dist_perturbation_amplitude";
+/// Two more (int64_t) of a program with loops that are not counted: how often
+/// one of them turned at most (0 counts that; else what was counted before),
+/// and whether one did not end although its perturbation no longer changed.
+inline constexpr llvm::StringLiteral kPerturbationTurns =
+    "dist_perturbation_turns";
+inline constexpr llvm::StringLiteral kPerturbationStopped =
+    "dist_perturbation_stopped";
+
+/// Of the addition of a sum that ranks each have a part of, in bf16: the number
+/// of its terms.
+inline constexpr llvm::StringLiteral kPartialSumsAttr = "rt.partial_sums";
 
 } // namespace mlir::dist
 

@@ -125,12 +125,20 @@ def DistPerturbRounding : Pass<"dist-perturb-rounding", "::mlir::ModuleOp"> {
     rounded. Comparisons, selections, minima, negation and other exact operations
     stay as they are, and so do sums and products that need no rounding; but a step of
     a reduction moves also where it is exact by chance, for in another order it is
-    not: unless it changes nothing, or its value has few digits, as counts have.
+    not: unless it changes nothing, or its value has few digits, as counts have. Where
+    its terms cancel it moves as far as they are large. Functions whose result is
+    exact in all likelihood (whole numbers of whole numbers, powers of two) stay.
 
     The random numbers come of the loops' positions and of a counter of calls. The
     program has two further symbols, `dist_perturbation_counter` (i64, the seed) and
     `dist_perturbation_amplitude` (f64): with 0, the value that it has first, results
     are those without this pass, bit by bit; with 1 they are perturbed.
+
+    With loops that are not counted there are two more: `dist_perturbation_turns` (i64)
+    is how often one of them turned at most while the amplitude was 0. Beyond that, a
+    perturbed loop draws the same numbers in every turn, and one that has not ended
+    after four times as many turns and 64 is left; then `dist_perturbation_stopped`
+    (i64) is 1.
 
     ```mlir
     %y = arith.addf %a, %b : f32             // before

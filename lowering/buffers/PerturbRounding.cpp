@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::dist {
@@ -58,6 +59,14 @@ Kind classify(Operation *op) {
              : Kind::None;
 }
 
+/// Whether two indices are the same: upstream's loops compute each anew.
+bool isSameIndex(Value a, Value b) {
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  return a == b || (first && second && isPure(first) &&
+                    OperationEquivalence::isEquivalentTo(
+                        first, second, OperationEquivalence::IgnoreLocations));
+}
+
 /// Whether `op` adds to, or multiplies, what it then replaces in memory: a step
 /// of a reduction, whose steps other programs do in another order.
 bool isAccumulation(Operation *op) {
@@ -68,7 +77,7 @@ bool isAccumulation(Operation *op) {
     for (Value operand : op->getOperands()) {
       auto load = operand.getDefiningOp<memref::LoadOp>();
       if (store && load && load.getMemRef() == store.getMemRef() &&
-          llvm::equal(load.getIndices(), store.getIndices()))
+          llvm::equal(load.getIndices(), store.getIndices(), isSameIndex))
         return true;
     }
   }
@@ -118,9 +127,18 @@ private:
   Value truncate(Value value, FloatType type) {
     return arith::TruncFOp::create(b, type, value);
   }
-  Value makeFactor(Value number, unsigned site, FloatType type, FloatType of);
+  /// Uniformly distributed, from -1/2 to 1/2.
+  Value makeUniform(Value number, uint64_t site);
+  Value makeFactor(Value number, uint64_t site, FloatType type, FloatType of,
+                   double epsilons = kEpsilons);
+  Value move(Operation *op, Value value, Value number, unsigned site);
+  Value moveParts(int64_t steps, Value value, Value number, unsigned site);
+  Value isWhole(Value value);
+  Value isExactFunction(Operation *op, Value result);
   Value isInexact(Operation *op, Value result);
   Value isExactByChance(Operation *op, Value result);
+  Value findCancelled(Operation *op, Value result);
+  Value isCancelled(Operation *op, Value large, Value result);
 
   ImplicitLocOpBuilder &b;
   Value call, amplitude;
@@ -129,6 +147,13 @@ private:
 /// SplitMix64's constants (Steele, Lea and Flood, 2014), and others for ops.
 constexpr int64_t kGamma = 0x9e3779b97f4a7c15;
 constexpr int64_t kMix = 0xbf58476d1ce4e5b9;
+
+/// Between the sites of one op's several numbers: more than a program has.
+constexpr uint64_t kOfParts = 1ull << 40;
+
+/// A loop that perturbations keep from ending ends after this many turns beyond
+/// four times those that it has without.
+constexpr int64_t kMoreTurns = 64;
 
 Value Perturber::makeNumber(Block *block) {
   Value sum = arith::MulIOp::create(b, call, constant(kGamma));
@@ -155,10 +180,7 @@ Value Perturber::makeNumber(Block *block) {
   return arith::XOrIOp::create(b, sum, shift(sum, 29));
 }
 
-/// 1 + x, x uniformly distributed within kEpsilons of the type `of`; 1 for an
-/// amplitude of 0.
-Value Perturber::makeFactor(Value number, unsigned site, FloatType type,
-                            FloatType of) {
+Value Perturber::makeUniform(Value number, uint64_t site) {
   uint64_t salt = (site + 1) * static_cast<uint64_t>(kGamma);
   number = arith::XOrIOp::create(b, number, constant(salt));
   number = arith::MulIOp::create(b, number, constant((salt ^ kMix) | 1));
@@ -166,10 +188,18 @@ Value Perturber::makeFactor(Value number, unsigned site, FloatType type,
   Value bits =
       arith::OrIOp::create(b, shift(number, 12), constant(0x3ff0000000000000));
   Type f64 = b.getF64Type();
-  Value uniform = arith::SubFOp::create(
-      b, arith::BitcastOp::create(b, f64, bits), constant(f64, 1.5));
+  return arith::SubFOp::create(b, arith::BitcastOp::create(b, f64, bits),
+                               constant(f64, 1.5));
+}
+
+/// 1 + x, x uniformly distributed within so many epsilons of the type `of`; 1
+/// for an amplitude of 0.
+Value Perturber::makeFactor(Value number, uint64_t site, FloatType type,
+                            FloatType of, double epsilons) {
+  Value uniform = makeUniform(number, site);
+  Type f64 = b.getF64Type();
   Value width = arith::MulFOp::create(
-      b, amplitude, constant(f64, 2 * kEpsilons * getEpsilon(of)));
+      b, amplitude, constant(f64, 2 * epsilons * getEpsilon(of)));
   Value factor = arith::AddFOp::create(
       b, arith::MulFOp::create(b, uniform, width), constant(f64, 1));
   return type.isF64() ? factor : truncate(factor, type);
@@ -218,7 +248,109 @@ Value Perturber::isExactByChance(Operation *op, Value result) {
     found = arith::AndIOp::create(
         b, found,
         arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, result, operand));
+  if (Value large = findCancelled(op, result))
+    found = arith::OrIOp::create(b, found, isCancelled(op, large, result));
   return found;
+}
+
+/// Of a step of a sum the operand of the larger magnitude, in the type of
+/// `result`; null for other ops.
+Value Perturber::findCancelled(Operation *op, Value result) {
+  if (!isa<arith::AddFOp>(op) || !isAccumulation(op))
+    return {};
+  auto type = cast<FloatType>(result.getType());
+  Value x = extend(op->getOperand(0), type),
+        y = extend(op->getOperand(1), type);
+  Value isLarger = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                         math::AbsFOp::create(b, x),
+                                         math::AbsFOp::create(b, y));
+  return arith::SelectOp::create(b, isLarger, x, y);
+}
+
+/// Whether most digits of a sum cancel, so that what it was before had no place
+/// for terms that in another order come between: 2^25 - 2^25 + 1. Whole numbers
+/// that the type holds all have a place, as counts that go up and down.
+Value Perturber::isCancelled(Operation *op, Value large, Value result) {
+  auto type = cast<FloatType>(op->getResult(0).getType()),
+       wide = cast<FloatType>(result.getType());
+  int digits = type.getFPMantissaWidth();
+  Value magnitude = math::AbsFOp::create(b, large);
+  Value rest =
+      arith::MulFOp::create(b, math::AbsFOp::create(b, result),
+                            constant(wide, std::ldexp(1.0, digits / 2)));
+  auto isLess = [&](Value x, Value y) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
+  };
+  Value counts = arith::AndIOp::create(
+      b, isLess(magnitude, constant(wide, std::ldexp(1.0, digits))),
+      arith::AndIOp::create(b, isWhole(large), isWhole(result)));
+  Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  return arith::AndIOp::create(b, isLess(rest, magnitude),
+                               arith::XOrIOp::create(b, counts, yes));
+}
+
+Value Perturber::isWhole(Value value) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, value,
+                               math::FloorOp::create(b, value));
+}
+
+/// Whether a function's result is exact in all likelihood: whole numbers of
+/// whole numbers, few enough digits for a fraction to be seen; and powers of
+/// two. (exp(0), log(1), 10^3.)
+Value Perturber::isExactFunction(Operation *op, Value result) {
+  auto type = cast<FloatType>(result.getType());
+  FloatType wide =
+      type.getWidth() < 32 ? cast<FloatType>(b.getF32Type()) : type;
+  Value exact;
+  if (!isa<math::Exp2Op>(op)) {
+    Value number = extend(result, wide);
+    Value limit =
+        constant(wide, std::ldexp(1.0, type.getFPMantissaWidth() - 2));
+    exact = arith::AndIOp::create(
+        b, isWhole(number),
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                              math::AbsFOp::create(b, number), limit));
+  }
+  for (Value operand : op->getOperands()) {
+    if (!isa<FloatType>(operand.getType()))
+      continue;
+    Value whole = isWhole(extend(operand, wide));
+    exact = exact ? Value(arith::AndIOp::create(b, exact, whole)) : whole;
+  }
+  return exact;
+}
+
+/// The result of `op`, which is `value` exactly or nearly, moved at random.
+Value Perturber::move(Operation *op, Value value, Value number, unsigned site) {
+  auto type = cast<FloatType>(op->getResult(0).getType());
+  auto wide = cast<FloatType>(value.getType());
+  Value factor = makeFactor(number, site, wide, type);
+  Value moved = arith::MulFOp::create(b, value, factor);
+  // Of a sum that cancels, its terms.
+  if (Value large = findCancelled(op, value)) {
+    Value part = arith::SubFOp::create(b, factor, constant(wide, 1));
+    moved = arith::SelectOp::create(
+        b, isCancelled(op, large, value),
+        arith::AddFOp::create(b, value, arith::MulFOp::create(b, large, part)),
+        moved);
+  }
+  return moved;
+}
+
+/// A sum that ranks each have a part of is rounded to bf16 a few times in
+/// between: here after four of its steps, at random, as far as two roundings
+/// go. `value` where that is not this step.
+Value Perturber::moveParts(int64_t steps, Value value, Value number,
+                           unsigned site) {
+  auto wide = cast<FloatType>(value.getType());
+  Value factor =
+      makeFactor(number, site + kOfParts, wide, b.getBF16Type(), kEpsilons / 2);
+  Value isChosen = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OLT,
+      math::AbsFOp::create(b, makeUniform(number, site + 2 * kOfParts)),
+      constant(b.getF64Type(), 2.0 / steps));
+  return arith::SelectOp::create(
+      b, isChosen, arith::MulFOp::create(b, value, factor), value);
 }
 
 void Perturber::perturb(Operation *op, Value number, unsigned site) {
@@ -235,29 +367,29 @@ void Perturber::perturb(Operation *op, Value number, unsigned site) {
   };
   if (kind == Kind::Transcendental ||
       (kind == Kind::Algebraic && type.isF64())) {
-    Value factor = makeFactor(number, site, type, type);
-    Operation *first = op->getNextNode();
+    Operation *end = op->getNextNode();
     Value moved, condition;
     if (kind == Kind::Transcendental) {
+      Value factor = makeFactor(number, site, type, type);
       // Many are bounded by 1: from there they move inward.
       Value one = constant(type, 1);
       condition = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
                                         math::AbsFOp::create(b, result), one);
       factor = arith::SelectOp::create(
           b, condition, arith::MinimumFOp::create(b, factor, one), factor);
-      moved = arith::MulFOp::create(b, result, factor);
+      moved = arith::SelectOp::create(b, isExactFunction(op, result), result,
+                                      arith::MulFOp::create(b, result, factor));
     } else {
       condition = isInexact(op, result);
       if (isAccumulation(op))
         condition =
             arith::OrIOp::create(b, condition, isExactByChance(op, result));
-      moved = arith::SelectOp::create(
-          b, condition, arith::MulFOp::create(b, result, factor), result);
+      moved = arith::SelectOp::create(b, condition,
+                                      move(op, result, number, site), result);
     }
-    for (Operation *made = first; made != moved.getDefiningOp();
+    for (Operation *made = op->getNextNode(); made != end;
          made = made->getNextNode())
       own.insert(made);
-    own.insert(moved.getDefiningOp());
     replace(moved);
     return;
   }
@@ -283,15 +415,20 @@ void Perturber::perturb(Operation *op, Value number, unsigned site) {
   if (isAccumulation(op))
     isMoved = arith::OrIOp::create(b, isMoved, isExactByChance(op, near));
   Value moved =
-      arith::MulFOp::create(b, exact, makeFactor(number, site, wide, type));
-  result.replaceAllUsesWith(
-      truncate(arith::SelectOp::create(b, isMoved, moved, exact), type));
+      arith::SelectOp::create(b, isMoved, move(op, exact, number, site), exact);
+  if (auto steps = op->getAttrOfType<IntegerAttr>(kPartialSumsAttr))
+    moved = moveParts(steps.getInt(), moved, number, site);
+  result.replaceAllUsesWith(truncate(moved, type));
   op->erase();
 }
 
 struct PerturbRounding : dist::impl::DistPerturbRoundingBase<PerturbRounding> {
   void runOnOperation() override;
   void runOnFunction(func::FuncOp function);
+  void boundLoops(func::FuncOp function);
+
+  /// Variables of the program, with their first values.
+  llvm::MapVector<StringAttr, TypedAttr> globals;
 };
 
 void PerturbRounding::runOnFunction(func::FuncOp function) {
@@ -333,23 +470,104 @@ void PerturbRounding::runOnFunction(func::FuncOp function) {
   }
 }
 
+/// Loops that are not counted may turn until nothing changes. Beyond the turns
+/// that they have without perturbations, these stay the same from turn to turn,
+/// so that a fixed point exists; and a loop that does not end then is left.
+void PerturbRounding::boundLoops(func::FuncOp function) {
+  ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
+  auto define = [&](const Twine &name, TypedAttr value) {
+    auto key = b.getStringAttr(name);
+    globals[key] = value;
+    return key;
+  };
+  Type i64 = b.getI64Type(), f64 = b.getF64Type();
+  auto variable = [&](StringRef name, Type type) -> Value {
+    return memref::GetGlobalOp::create(b, MemRefType::get({}, type), name);
+  };
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  function.walk([&](scf::WhileOp loop) {
+    TypedAttr zero = b.getI64IntegerAttr(0);
+    std::string number = std::to_string(globals.size());
+    StringAttr turn = define("dist_perturbation_turn_" + number, zero);
+    StringAttr kept = define("dist_perturbation_kept_" + number, zero);
+    define(kPerturbationTurns, zero);
+    define(kPerturbationStopped, zero);
+
+    b.setInsertionPoint(loop);
+    b.setLoc(loop.getLoc());
+    memref::StoreOp::create(b, constant(0), variable(turn, i64));
+    memref::StoreOp::create(
+        b, memref::LoadOp::create(b, variable(kPerturbationCounter, i64)),
+        variable(kept, i64));
+
+    b.setInsertionPointToStart(loop.getBeforeBody());
+    Value turns = memref::LoadOp::create(b, variable(turn, i64));
+    Value next = arith::AddIOp::create(b, turns, constant(1));
+    memref::StoreOp::create(b, next, variable(turn, i64));
+    Value amplitude =
+        memref::LoadOp::create(b, variable(kPerturbationAmplitude, f64));
+    Value isOn = arith::CmpFOp::create(
+        b, arith::CmpFPredicate::UNE, amplitude,
+        arith::ConstantOp::create(b, b.getF64FloatAttr(0)));
+    Value most = memref::LoadOp::create(b, variable(kPerturbationTurns, i64));
+    memref::StoreOp::create(
+        b,
+        arith::SelectOp::create(b, isOn, most,
+                                arith::MaxSIOp::create(b, most, next)),
+        variable(kPerturbationTurns, i64));
+    // The seed of this turn: a new one, or that of the last that had one.
+    Value counter = variable(kPerturbationCounter, i64);
+    Value seed = arith::SelectOp::create(
+        b,
+        arith::AndIOp::create(
+            b, isOn,
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, next, most)),
+        memref::LoadOp::create(b, variable(kept, i64)),
+        memref::LoadOp::create(b, counter));
+    memref::StoreOp::create(b, seed, counter);
+    memref::StoreOp::create(b, seed, variable(kept, i64));
+
+    scf::ConditionOp end = loop.getConditionOp();
+    b.setInsertionPoint(end);
+    Value limit = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, most, constant(4)), constant(kMoreTurns));
+    Value isBeyond = arith::AndIOp::create(
+        b, isOn,
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, next, limit));
+    Value isStopped = arith::AndIOp::create(b, isBeyond, end.getCondition());
+    Value stopped = variable(kPerturbationStopped, i64);
+    memref::StoreOp::create(
+        b,
+        arith::OrIOp::create(b, memref::LoadOp::create(b, stopped),
+                             arith::ExtUIOp::create(b, i64, isStopped)),
+        stopped);
+    end.getConditionMutable().assign(
+        arith::XOrIOp::create(b, end.getCondition(), isStopped));
+  });
+}
+
 void PerturbRounding::runOnOperation() {
   ModuleOp module = getOperation();
+  globals.clear();
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal())
+    if (!function.isExternal()) {
       runOnFunction(function);
+      boundLoops(function);
+    }
   ImplicitLocOpBuilder b(module.getLoc(), &getContext());
+  globals[b.getStringAttr(kPerturbationCounter)] = b.getI64IntegerAttr(0);
+  globals[b.getStringAttr(kPerturbationAmplitude)] = b.getF64FloatAttr(0);
   b.setInsertionPointToStart(module.getBody());
-  auto define = [&](StringRef name, TypedAttr value) {
+  for (auto &[name, value] : globals) {
     auto type = RankedTensorType::get({}, value.getType());
     memref::GlobalOp::create(
         b, name, /*sym_visibility=*/StringAttr(),
         MemRefType::get({}, value.getType()),
         DenseElementsAttr::get(type, static_cast<Attribute>(value)),
         /*constant=*/false, /*alignment=*/IntegerAttr());
-  };
-  define(kPerturbationCounter, b.getI64IntegerAttr(0));
-  define(kPerturbationAmplitude, b.getF64FloatAttr(0));
+  }
 }
 
 } // namespace

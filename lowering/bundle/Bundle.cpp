@@ -449,6 +449,7 @@ LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
     return failure();
   LowerOptions lowering;
   lowering.plain = options.plain;
+  lowering.ranks = options.ranks;
   lowering.perturb = options.perturb;
   buildLowerPipeline(passes, *options.target, lowering);
   NamedTensors constants;

@@ -18,6 +18,8 @@ struct BundleOptions {
   CodegenOptions codegen;
   /// Lowers plainly, for a program to compare with (LowerOptions, Pipeline.h).
   bool plain = false;
+  /// With plain: of the program that this one is compared with (likewise).
+  int64_t ranks = 0;
   /// With rounding errors that can be switched on (LowerOptions, likewise).
   bool perturb = false;
 };

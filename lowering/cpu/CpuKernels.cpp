@@ -18,6 +18,7 @@
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUFORMKERNELS
 #define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
+#define GEN_PASS_DEF_DISTCPUWIDENCONTRACTIONS
 #include "lowering/cpu/Passes.h.inc"
 } // namespace mlir::dist
 
@@ -35,10 +36,10 @@ static bool isSupported(Type in, Type out) {
 
 /// Whether a call pays: a product of matrices, not of a matrix and a vector,
 /// which reads everything once and does well as a loop.
-static bool isWorthwhile(const LoopNest &nest, ArrayRef<LoopKind> kinds,
+static bool isWorthwhile(ArrayRef<int64_t> sizes, ArrayRef<LoopKind> kinds,
                          const Machine &machine) {
   int64_t work = 1, m = 1, n = 1;
-  for (auto [size, kind] : llvm::zip_equal(nest.sizes, kinds)) {
+  for (auto [size, kind] : llvm::zip_equal(sizes, kinds)) {
     work *= size;
     if (kind == LoopKind::M)
       m *= size;
@@ -71,9 +72,9 @@ struct CpuKernels : KernelTarget {
                          cast<func::FuncOp>(kernel.getOperation()), operands);
   }
 
-  bool isContractionCall(Type in, Type out, const LoopNest &nest,
+  bool isContractionCall(Type in, Type out, ArrayRef<int64_t> sizes,
                          ArrayRef<LoopKind> kinds) const override {
-    return isSupported(in, out) && isWorthwhile(nest, kinds, machine);
+    return isSupported(in, out) && isWorthwhile(sizes, kinds, machine);
   }
 
 private:
@@ -85,6 +86,15 @@ struct SelectContractions
   void runOnOperation() override {
     if (failed(selectContractions(getOperation(), CpuKernels())))
       return signalPassFailure();
+  }
+};
+
+struct WidenContractions
+    : dist::impl::DistCpuWidenContractionsBase<WidenContractions> {
+  using Base = dist::impl::DistCpuWidenContractionsBase<WidenContractions>;
+  using Base::Base;
+  void runOnOperation() override {
+    widenContractions(getOperation(), CpuKernels(), ranks);
   }
 };
 

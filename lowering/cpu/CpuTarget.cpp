@@ -41,7 +41,9 @@ struct CpuTarget final : Target {
     passes.addPass(createDistCpuFormKernels());
   }
 
-  void addPlainLoops(OpPassManager &passes) const override {
+  void addPlainLoops(OpPassManager &passes, int64_t ranks) const override {
+    if (ranks > 0)
+      passes.addPass(createDistCpuWidenContractions({ranks}));
     passes.addPass(createDistCpuPlainLoops());
   }
 

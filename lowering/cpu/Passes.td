@@ -33,6 +33,21 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
+def DistCpuWidenContractions : Pass<"dist-cpu-widen-contractions", "::mlir::ModuleOp"> {
+  let summary = "bf16 contractions are summed in f32, as the library does";
+  let description = [{
+    For a program on one rank that programs on several are compared with. Where each
+    rank's part of a contraction is one that `--dist-cpu-select-contractions` makes a
+    call, it is summed in f32 here too, and rounded once; loops round after each
+    step. The addition notes how many terms there are (`rt.partial_sums`), as
+    ranks also round their part of the sum (`--dist-perturb-rounding`).
+  }];
+  let options = [Option<"ranks", "ranks", "int64_t", "1",
+                        "Ranks of the programs that are compared">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def DistCpuPlainLoops : Pass<"dist-cpu-plain-loops", "::mlir::ModuleOp"> {
   let summary = "Every linalg op becomes a function of plain loops";
   let description = [{

@@ -51,8 +51,8 @@ public:
                         ValueRange operands) const = 0;
 
   /// Whether the target's library does this contraction, and better than a
-  /// kernel of loops. `kinds` is the kind of each loop of `nest`.
-  virtual bool isContractionCall(Type in, Type out, const LoopNest &nest,
+  /// kernel of loops: of each loop the size and the kind.
+  virtual bool isContractionCall(Type in, Type out, ArrayRef<int64_t> sizes,
                                  ArrayRef<LoopKind> kinds) const = 0;
 };
 
@@ -63,6 +63,12 @@ LogicalResult formKernels(ModuleOp module, const KernelTarget &target);
 /// Contractions that the target's library does become `rt.contract`.
 LogicalResult selectContractions(func::FuncOp function,
                                  const KernelTarget &target);
+
+/// For a program on one rank that others are compared with, that run on so many
+/// ranks: contractions of bf16 are summed in f32 where those programs' are,
+/// because each part of a contraction is one that the target's library does.
+void widenContractions(ModuleOp module, const KernelTarget &target,
+                       int64_t ranks);
 
 } // namespace mlir::dist
 

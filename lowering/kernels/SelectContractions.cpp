@@ -73,7 +73,7 @@ LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
   FailureOr<LoopNest> nest = buildLoopNest(op, aliases);
   if (failed(nest))
     return failure();
-  if (!target.isContractionCall(in, out, *nest, kinds))
+  if (!target.isContractionCall(in, out, nest->sizes, kinds))
     return success();
 
   SmallVector<Attribute> loops;

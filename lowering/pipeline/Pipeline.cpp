@@ -20,10 +20,11 @@ static void addKernels(OpPassManager &passes, const Target &target) {
 }
 
 /// Each op alone, on buffers that are its own.
-static void addPlainLoops(OpPassManager &passes, const Target &target) {
+static void addPlainLoops(OpPassManager &passes, const Target &target,
+                          int64_t ranks) {
   passes.addPass(createDistBufferizePlainly());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
-  target.addPlainLoops(passes);
+  target.addPlainLoops(passes, ranks);
 }
 
 void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
@@ -40,7 +41,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createCSEPass());
   // Buffers.
   if (options.plain)
-    addPlainLoops(passes, target);
+    addPlainLoops(passes, target, options.ranks);
   else
     addKernels(passes, target);
   DistPlanMemoryOptions memory;

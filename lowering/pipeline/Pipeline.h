@@ -18,6 +18,12 @@ struct LowerOptions : PassPipelineOptions<LowerOptions> {
       llvm::cl::desc("For a program to compare with: no fusion, nothing in "
                      "place, no memory used twice, plain loops"),
       llvm::cl::init(false)};
+  PassOptions::Option<int64_t> ranks{
+      *this, "ranks",
+      llvm::cl::desc("With plain: of the program that this one is compared "
+                     "with, whose sums have wider types where the target's "
+                     "library does them; 0 for sums as the ops say"),
+      llvm::cl::init(0)};
   PassOptions::Option<bool> perturb{
       *this, "perturb",
       llvm::cl::desc("With random rounding errors, once they are switched on "

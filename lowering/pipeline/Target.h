@@ -49,8 +49,9 @@ public:
   virtual void addKernels(OpPassManager &passes) const = 0;
 
   /// In place of addKernels, for a program to compare with: each op alone, as
-  /// plainly as the target can.
-  virtual void addPlainLoops(OpPassManager &passes) const = 0;
+  /// plainly as the target can. Sums have the types that addKernels gives them
+  /// in a program on `ranks` ranks; 0 for those that the ops say.
+  virtual void addPlainLoops(OpPassManager &passes, int64_t ranks) const = 0;
 
   /// Loops, scalars and calls of the runtime become the LLVM dialect, with
   /// dist_main (runtime.h) as the entry point.

@@ -34,7 +34,7 @@ static std::pair<double, double> describeType(dist_dtype dtype) {
 double Spread::allowed(int64_t position, double expected) const {
   double distance = distances[position];
   if (!isFloat(dtype))
-    return distance == 0 ? 0 : infinity;
+    return kSafety * distance;
   auto [epsilon, smallest] = describeType(dtype);
   return kSafety * distance +
          kEpsilons * epsilon * std::max(std::abs(expected), smallest);
@@ -42,8 +42,8 @@ double Spread::allowed(int64_t position, double expected) const {
 
 bool Spread::isUndetermined(int64_t position, double expected) const {
   double distance = distances[position];
-  return distance != 0 && (!isFloat(dtype) ||
-                           !(allowed(position, expected) < std::abs(expected)));
+  return distance != 0 &&
+         !(allowed(position, expected) < std::abs(expected));
 }
 
 template <class T>
@@ -70,13 +70,114 @@ static void widen(std::vector<double> &distances, const Tensor &expected,
   }
 }
 
-/// Where the program's symbol lies. Throws Error if it has none.
+/// The amplitude of the large perturbations: as far as the allowance goes, so
+/// that what they do not change of a decision, nothing that is allowed does.
+static constexpr double kLarge = kSafety;
+
+/// Whether a large perturbation moved an element much further than it would had
+/// it moved as the small ones do: something was decided otherwise.
+static bool isJump(double distance, double large, double epsilons) {
+  return large > 4 * kLarge * (distance + epsilons);
+}
+
+/// Adds to the distances those of elements that large perturbations make jump:
+/// such an element may be as far off again.
+static void addJumps(Spread &spread, const std::vector<double> &large,
+                     const Tensor &expected) {
+  std::vector<double> values(large.size());
+  bool isFloating = isFloat(spread.dtype);
+  if (isFloating)
+    convert(expected.dtype, expected.data, DIST_F64, values.data(),
+            values.size());
+  for (size_t i = 0; i < large.size(); ++i) {
+    double &distance = spread.distances[i];
+    auto [epsilon, smallest] = describeType(spread.dtype);
+    double own = isFloating ? kEpsilons * epsilon *
+                                  std::max(std::abs(values[i]), smallest)
+                            : 0;
+    if (!isFloating)
+      distance = std::max(distance, large[i]);
+    else if (isJump(distance, large[i], own))
+      distance = std::max(distance, 2 * large[i] / kSafety);
+  }
+}
+
+/// Where the program's symbol lies; null if it has none.
+template <class T>
+static T *lookUp(const Program &program, llvm::StringRef name) {
+  return static_cast<T *>(dlsym(program.code.get(), name.str().c_str()));
+}
+
+/// Throws Error if the program has no such symbol.
 template <class T>
 static T *findSymbol(const Program &program, llvm::StringRef name) {
-  void *address = dlsym(program.code.get(), name.str().c_str());
+  T *address = lookUp<T>(program, name);
   if (!address)
     throw Error("the program to compare with was not compiled to be perturbed");
-  return static_cast<T *>(address);
+  return address;
+}
+
+namespace {
+/// Runs a program with random rounding errors.
+class PerturbedRuns {
+public:
+  PerturbedRuns(const Program &program, const Inputs &inputs,
+                const RunOptions &options, Expected &expected);
+  ~PerturbedRuns() { *amplitude = 0; }
+
+  /// Widens the distances, one vector for each result. The same `seed` draws
+  /// the same numbers, and of the opposite amplitude the opposite ones.
+  void run(int64_t seed, double newAmplitude,
+           llvm::ArrayRef<std::vector<double> *> distances);
+
+private:
+  const Program &program;
+  const Inputs &inputs;
+  const RunOptions &options;
+  Expected &expected;
+  int64_t *counter, *turns, *stopped;
+  double *amplitude;
+};
+} // namespace
+
+PerturbedRuns::PerturbedRuns(const Program &program, const Inputs &inputs,
+                             const RunOptions &options, Expected &expected)
+    : program(program), inputs(inputs), options(options), expected(expected) {
+  using namespace mlir::dist;
+  counter = findSymbol<int64_t>(program, kPerturbationCounter);
+  amplitude = findSymbol<double>(program, kPerturbationAmplitude);
+  turns = lookUp<int64_t>(program, kPerturbationTurns);
+  stopped = lookUp<int64_t>(program, kPerturbationStopped);
+  *amplitude = 0;
+  if (!turns)
+    return;
+  // How often loops turn that are not counted, when nothing is perturbed.
+  *turns = 0;
+  launch(program, inputs, options);
+}
+
+void PerturbedRuns::run(int64_t seed, double newAmplitude,
+                        llvm::ArrayRef<std::vector<double> *> distances) {
+  // Far from what other runs count to.
+  *counter = seed << 40;
+  *amplitude = newAmplitude;
+  if (stopped)
+    *stopped = 0;
+  ++expected.runs;
+  try {
+    RunResult moved = launch(program, inputs, options);
+    if (stopped && *stopped)
+      throw Error("a loop does not end");
+    for (size_t i = 0; i < moved.outputs.size(); ++i) {
+      const Tensor &own = expected.results.outputs[i].tensor;
+      (isFloat(own.dtype)
+           ? widen<double>
+           : widen<int64_t>)(*distances[i], own, moved.outputs[i].tensor);
+    }
+  } catch (const Error &error) {
+    ++expected.failedRuns;
+    expected.failure = error.what();
+  }
 }
 
 Expected dist::runExpected(const Program &program, const Program *perturbed,
@@ -86,25 +187,29 @@ Expected dist::runExpected(const Program &program, const Program *perturbed,
   expected.results = launch(program, inputs, options);
   if (!perturbed)
     return expected;
-  auto *counter =
-      findSymbol<int64_t>(*perturbed, mlir::dist::kPerturbationCounter);
-  auto *amplitude =
-      findSymbol<double>(*perturbed, mlir::dist::kPerturbationAmplitude);
-  for (const RunResult::Output &output : expected.results.outputs)
-    expected.spreads.push_back(
-        {output.tensor.dtype, std::vector<double>(output.tensor.count())});
-  *amplitude = 1;
-  for (int64_t run = 0; run < runs; ++run) {
-    // Far from what other runs count to.
-    *counter = (run + 1) << 40;
-    RunResult moved = launch(*perturbed, inputs, options);
-    for (size_t i = 0; i < moved.outputs.size(); ++i) {
-      const Tensor &own = expected.results.outputs[i].tensor;
-      (isFloat(own.dtype) ? widen<double>
-                          : widen<int64_t>)(expected.spreads[i].distances, own,
-                                            moved.outputs[i].tensor);
-    }
+  std::vector<std::vector<double>> large;
+  for (const RunResult::Output &output : expected.results.outputs) {
+    large.emplace_back(output.tensor.count());
+    expected.spreads.push_back({output.tensor.dtype, large.back()});
   }
-  *amplitude = 0;
+  std::vector<std::vector<double> *> small, jumps;
+  for (size_t i = 0; i < large.size(); ++i) {
+    small.push_back(&expected.spreads[i].distances);
+    jumps.push_back(&large[i]);
+  }
+  PerturbedRuns runner(*perturbed, inputs, options, expected);
+  for (int64_t run = 0; run < runs; ++run)
+    runner.run(run + 1, 1, small);
+  if (expected.failedRuns == runs)
+    throw Error(
+        "rounding decides whether the program to compare with ends "
+        "well: without perturbations it does, with them never (" +
+        expected.failure +
+        "); --rtol and --atol compare without, --verify=f64 moves less");
+  // In both directions, of which one decides what is all but level otherwise.
+  for (double sign : {1, -1})
+    runner.run(runs + 1, sign * kLarge, jumps);
+  for (size_t i = 0; i < large.size(); ++i)
+    addJumps(expected.spreads[i], large[i], expected.results.outputs[i].tensor);
   return expected;
 }

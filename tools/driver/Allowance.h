@@ -28,8 +28,8 @@ struct Spread {
   /// expected one; infinite where either is not finite.
   std::vector<double> distances;
 
-  /// What a value may differ by; for integers 0, or anything where the
-  /// perturbed runs differ themselves.
+  /// What a value may differ by; for integers 0 where the perturbed runs do not
+  /// differ.
   double allowed(int64_t position, double expected) const;
   /// Whether rounding alone decides the element: no digit of it is certain.
   bool isUndetermined(int64_t position, double expected) const;
@@ -39,12 +39,17 @@ struct Spread {
 struct Expected {
   RunResult results;
   std::vector<Spread> spreads; // of each result; empty without perturbed runs
+  /// Perturbed runs that ended with an error, or that did not end, of how many:
+  /// these are left out. And why, of the last.
+  int64_t failedRuns = 0, runs = 0;
+  std::string failure;
 };
 
 /// Runs a program of one rank as it is; and where it is there, `perturbed`, the
 /// same program compiled to be perturbed (LowerOptions), `runs` times with
-/// random rounding errors. These are the same on every call. The two may be
-/// one. Throws Error.
+/// random rounding errors, and twice more with large ones, for what jumps.
+/// These are the same on every call. The two may be one. Throws Error, also if
+/// no perturbed run ends well.
 Expected runExpected(const Program &program, const Program *perturbed,
                      const Inputs &inputs, const RunOptions &options,
                      int64_t runs);

@@ -52,7 +52,9 @@ template <class T> struct Judge {
   Difference &result;
 
   void judge(int64_t rank, int64_t position, T actual, T expected) {
-    ++result.compared;
+    bool isUndetermined = tolerance.spread && isFinite(expected) &&
+                          tolerance.spread->isUndetermined(position, expected);
+    result.compared += !isUndetermined;
     if (!isFinite(actual))
       note(result.actualNonfinite, actual, position, shape);
     double error = 0, allowed = 0, used = 0;
@@ -75,7 +77,8 @@ template <class T> struct Judge {
       if (!same)
         error = used = infinity;
     }
-    if (error == 0)
+    // What rounding decides says nothing, unless it is beyond all bounds.
+    if (error == 0 || (isUndetermined && used <= 1))
       return;
     double scale = std::max(std::abs(static_cast<double>(expected)), allowed);
     result.maxAbsolute = std::max(result.maxAbsolute, error);
@@ -85,6 +88,7 @@ template <class T> struct Judge {
     if (used > 1) {
       ++result.wrong;
       result.equal = false;
+      result.compared += isUndetermined;
     }
     if (result.hasWorst && used <= result.maxUsed &&
         !(used == result.maxUsed && error > worstError))
@@ -149,6 +153,10 @@ Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
     compareAs<uint64_t>(mesh, desc, parts, expected, tolerance, result);
   else
     compareAs<int64_t>(mesh, desc, parts, expected, tolerance, result);
+  if (result.undetermined > kUndeterminedShare * result.elements) {
+    result.undecided = true;
+    result.equal = false;
+  }
   // What cannot be compared is no equality, even where both sides have it.
   if (!tolerance.allowNonfinite &&
       (result.actualNonfinite.any() || result.expectedNonfinite.any()))
@@ -193,6 +201,9 @@ std::string dist::describe(const Difference &found,
               number(found.maxUsed) + " of what is allowed";
     return text + further + ")";
   }
+  if (found.wrong == 0 && found.undecided)
+    return "is not told from " + against + further +
+           ", more than can be left out";
   if (found.wrong == 0)
     return "is not compared with " + against + further +
            " (--allow-nonfinite compares them by their places)";

@@ -30,10 +30,17 @@ struct Nonfinite {
   int64_t any() const { return nans + infinities; }
 };
 
+/// Of a result's elements the share that rounding may decide: more are compared
+/// than left out, so that a mistake in one rank's part shows in that part.
+inline constexpr double kUndeterminedShare = 0.5;
+
 struct Difference {
   bool equal = true;
-  /// Elements compared, each as often as ranks hold it, and those beyond what
-  /// is allowed.
+  /// Whether rounding decides more than that share; then the result is not
+  /// equal, though none of its elements may be wrong.
+  bool undecided = false;
+  /// Elements compared, each as often as ranks hold it, without those that
+  /// rounding decides; and all beyond what is allowed.
   int64_t compared = 0, wrong = 0;
   /// Elements of the whole that rounding alone decides, of how many.
   int64_t undetermined = 0, elements = 0;
