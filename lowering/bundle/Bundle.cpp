@@ -111,6 +111,14 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
         IntegerType::get(function.getContext(), element.getIntOrFloatBitWidth(),
                          IntegerType::Unsigned);
   desc.dtype = static_cast<dist_dtype>(*rt::getDtype(element));
+  if (auto part = attrs ? attrs.getAs<PartAttr>(kPartAttr) : PartAttr()) {
+    desc.partOf.assign(part.getShape().begin(), part.getShape().end());
+    desc.partAt.assign(part.getOffsets().begin(), part.getOffsets().end());
+    if (desc.kind != host::TensorDesc::Parameter)
+      return function.emitError()
+             << what << " has '" << kPartAttr << "' but no '" << kParameterAttr
+             << "' that it is a part of";
+  }
   auto global = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttr) : TypeAttr();
   if (failed(describeSlices(
           function, mesh, tensor,
@@ -137,9 +145,10 @@ static LogicalResult checkNames(func::FuncOp function,
              << ", with a zero byte, which options and files cannot have";
     auto [known, isNew] = seen.try_emplace(desc.name, number);
     // Parameters of one name are one tensor of the weights file.
-    auto isSame = [&](const host::TensorDesc &other) {
+    auto isSame = [&desc = desc](const host::TensorDesc &other) {
       return desc.kind == host::TensorDesc::Parameter &&
-             other.kind == desc.kind && other.globalShape == desc.globalShape &&
+             other.kind == desc.kind &&
+             other.sourceShape() == desc.sourceShape() &&
              other.dtype == desc.dtype;
     };
     if (!isNew && !isSame(descs[known->second]))

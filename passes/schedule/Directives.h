@@ -11,6 +11,7 @@ namespace mlir {
 class MLIRContext;
 namespace dist {
 
+void attachModuleDirectives(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);
 

@@ -141,8 +141,49 @@ static std::optional<std::string> translateRegex(StringRef regex,
   return posix;
 }
 
-std::optional<NamePattern> NamePattern::parse(StringRef text,
+/// `glob` with the numbers of ranges written out: `{2..4}` is `{2,3,4}`. Sets
+/// `error` for a range that is empty or endless.
+static std::string expandRanges(StringRef glob, std::string &error) {
+  constexpr int64_t kMostNumbers = 1 << 16;
+  std::string expanded;
+  while (true) {
+    auto [before, rest] = glob.split('{');
+    expanded += before;
+    if (before.size() == glob.size())
+      return expanded;
+    StringRef inside = rest.take_until([](char c) { return c == '}'; });
+    glob = rest.drop_front(inside.size());
+    auto [low, high] = inside.split("..");
+    uint64_t first, last;
+    expanded += "{";
+    if (low.getAsInteger(10, first) || high.getAsInteger(10, last)) {
+      // Braces within it are looked at by themselves.
+      glob = rest;
+      continue;
+    }
+    if (first > last || last - first >= kMostNumbers) {
+      error = "the range {" + inside.str() + "} is " +
+              (first > last ? "empty" : "too long");
+      return expanded;
+    }
+    for (uint64_t number = first; number <= last; ++number)
+      expanded += (number == first ? "" : ",") + std::to_string(number);
+  }
+}
+
+/// Whether the pattern is a regular expression between slashes.
+static bool isRegexPattern(StringRef pattern) {
+  return pattern.size() >= 2 && pattern.front() == '/' && pattern.back() == '/';
+}
+
+std::optional<NamePattern> NamePattern::parse(StringRef given,
                                               std::string &error) {
+  error.clear();
+  std::string expanded =
+      isRegexPattern(given) ? given.str() : expandRanges(given, error);
+  if (!error.empty())
+    return std::nullopt;
+  StringRef text = expanded;
   constexpr int kMostNested = 64;
   int depth = 0;
   for (char c : text) {
@@ -155,7 +196,7 @@ std::optional<NamePattern> NamePattern::parse(StringRef text,
   }
   NamePattern pattern;
   std::string regex;
-  if (text.size() >= 2 && text.front() == '/' && text.back() == '/') {
+  if (isRegexPattern(text)) {
     std::optional<std::string> translated =
         translateRegex(text.drop_front().drop_back(), error);
     if (!translated)
@@ -292,11 +333,11 @@ void AlternativeFinder::find(StringRef pattern, size_t begin, size_t end) {
 
 std::vector<NamePattern::Alternative>
 NamePattern::findAlternatives(StringRef pattern) {
-  bool isRegex =
-      pattern.size() >= 2 && pattern.starts_with("/") && pattern.ends_with("/");
+  bool isRegex = isRegexPattern(pattern);
   AlternativeFinder finder(isRegex);
   if (!isRegex) {
-    finder.find(pattern, 0, pattern.size());
+    std::string error, expanded = expandRanges(pattern, error);
+    finder.find(expanded, 0, expanded.size());
     return std::move(finder.found);
   }
   // The whole may have alternatives, too.
@@ -368,8 +409,7 @@ static std::string sampleName(StringRef regex) {
 StringRef mlir::dist::findNearMiss(StringRef pattern,
                                    ArrayRef<StringRef> names) {
   std::string error, sample;
-  if (pattern.size() >= 2 && pattern.starts_with("/") &&
-      pattern.ends_with("/")) {
+  if (isRegexPattern(pattern)) {
     sample = sampleName(pattern.drop_front().drop_back());
     pattern = sample;
   }

@@ -21,6 +21,7 @@ namespace mlir::dist {
 ///   `**`     is any run of characters; `**.` may also be nothing,
 ///   `?`      is one character but a dot,
 ///   `{a,b}`  is either, each a glob itself,
+///   `{2..5}` is any of these numbers,
 /// or, between slashes, a regular expression: POSIX's extended ones with `\d`,
 /// `\w`, `\s`, `(?:…)` and lazy repetitions of Perl's and Python's. A pattern
 /// matches whole names only.

@@ -11,6 +11,10 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/FeatureBlocks.h"
+#include "passes/schedule/FeatureSharding.h"
+#include "passes/schedule/Include.h"
+#include "passes/schedule/NamePattern.h"
 #include "passes/schedule/Plan.h"
 #include "passes/schedule/ScheduleApplication.h"
 #include "llvm/ADT/StringExtras.h"
@@ -110,15 +114,8 @@ FailureOr<ScheduleOp> mlir::dist::loadPlan(ModuleOp module, StringRef file) {
   return planned->schedule;
 }
 
-FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
-                                               StringRef name) {
-  MLIRContext *context = module.getContext();
-  if (file.ends_with(".json")) {
-    if (!name.empty())
-      return emitError(UnknownLoc::get(context))
-             << file << " is a plan, which has no schedule @" << name;
-    return loadPlan(module, file);
-  }
+FailureOr<OwningOpRef<ModuleOp>>
+mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
   auto text = readText(context, "schedule", file);
   if (failed(text))
     return failure();
@@ -134,10 +131,47 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
       parseSourceFile<ModuleOp>(sources, ParserConfig(context));
   if (!parsed)
     return failure();
-  FailureOr<ScheduleOp> schedule = findSchedule(*parsed, name);
-  if (failed(schedule) || failed(moveIn(*schedule, *parsed, module)))
+  return parsed;
+}
+
+FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
+                                               StringRef name) {
+  MLIRContext *context = module.getContext();
+  if (file.ends_with(".json")) {
+    if (!name.empty())
+      return emitError(UnknownLoc::get(context))
+             << file << " is a plan, which has no schedule @" << name;
+    return loadPlan(module, file);
+  }
+  FailureOr<OwningOpRef<ModuleOp>> parsed = parseScheduleFile(context, file);
+  if (failed(parsed))
+    return failure();
+  FailureOr<ScheduleOp> schedule = findSchedule(**parsed, name);
+  if (failed(schedule) || failed(moveIn(*schedule, **parsed, module)))
     return failure();
   return *schedule;
+}
+
+/// Takes fused projections apart for the directives that shard them block by
+/// block. What these name is looked for again when they are applied.
+static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule) {
+  std::optional<ScopeIndex> scopes;
+  Origins origins;
+  FeatureBlocks blocks(origins);
+  for (auto directive : schedule.getBody().getOps<ShardOp>()) {
+    if (!directive.getBlocks() && directive.getKind() != ShardTarget::Heads)
+      continue;
+    if (!scopes)
+      scopes.emplace(module);
+    std::string error;
+    auto pattern = NamePattern::parse(directive.getTarget(), error);
+    if (pattern &&
+        failed(splitFusedProjections(
+            directive, *scopes, scopes->match(TargetKind::Module, *pattern),
+            origins, blocks)))
+      return failure();
+  }
+  return blocks.finish();
 }
 
 LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
@@ -147,6 +181,9 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
   if (!mesh)
     return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
+  if (failed(expandIncludes(schedule)) ||
+      failed(splitProjections(module, schedule)))
+    return failure();
   ScheduleApplication application(module, mesh, allowUnmatched);
   for (auto directive :
        schedule.getBody().getOps<ScheduleDirectiveOpInterface>()) {
@@ -164,6 +201,7 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
 
 void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DistDialect *) {
+    attachModuleDirectives(*context);
     attachShardDirective(*context);
     attachSyncDirective(*context);
   });

@@ -194,10 +194,11 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   auto orUnit = [&](Attribute attr) {
     return attr ? attr : UnitAttr::get(application.getContext());
   };
-  Attribute use = ArrayAttr::get(
-      application.getContext(),
-      {directive.getKindAttr(), directive.getAxesAttr(),
-       orUnit(directive.getDimAttr()), orUnit(directive.getToDimAttr())});
+  Attribute use =
+      ArrayAttr::get(application.getContext(),
+                     {directive.getModeAttr(), directive.getKindAttr(),
+                      directive.getAxesAttr(), orUnit(directive.getDimAttr()),
+                      orUnit(directive.getToDimAttr())});
   ModuleBorder::Reads inputs = module.findInputs();
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
@@ -289,11 +290,8 @@ struct SyncDirective
   FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
                             ArrayRef<unsigned> targets) const {
     auto directive = cast<SyncOp>(op);
-    if (directive.getMode() == SyncMode::BwdPost)
-      return emitError(op->getLoc())
-             << "'bwd_post' speaks about gradients, but this program has no "
-             << "backward pass; gradients are not supported yet";
-    bool isInput = directive.getMode() == SyncMode::FwdPre;
+    // The gradient that a module's backward ends with is its input's.
+    bool isInput = directive.getMode() != SyncMode::FwdPost;
     Syncs syncs(directive, application);
     unsigned places = 0;
     for (unsigned scope : targets) {

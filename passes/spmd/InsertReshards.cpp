@@ -273,6 +273,7 @@ namespace {
 struct InsertReshardsPass
     : mlir::dist::impl::InsertReshardsPassBase<InsertReshardsPass> {
   void runOnOperation() override {
+    eraseBackwardSyncs(getOperation());
     auto &analysis = getAnalysis<PlacementAnalysis>();
     if (failed(analysis.getStatus()))
       return signalPassFailure();

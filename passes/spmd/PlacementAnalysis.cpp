@@ -19,6 +19,15 @@ static bool asksForPlacement(ModuleOp module) {
       .wasInterrupted();
 }
 
+void mlir::dist::eraseBackwardSyncs(Operation *module) {
+  module->walk([](SyncOp sync) {
+    if (!sync.getOperand() || sync.getMode() != SyncMode::BwdPost)
+      return;
+    sync.getResult().replaceAllUsesWith(sync.getOperand());
+    sync.erase();
+  });
+}
+
 LogicalResult PlacementAnalysis::build(Operation *root) {
   auto module = cast<ModuleOp>(root);
   if (getLevel(module) == 3) {

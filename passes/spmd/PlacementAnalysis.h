@@ -14,6 +14,10 @@
 
 namespace mlir::dist {
 
+/// Erases what only gradients need, syncs of the backward pass, from a program
+/// that is about to be placed. Before the analysis, which does not change it.
+void eraseBackwardSyncs(Operation *module);
+
 class PlacementAnalysis {
 public:
   explicit PlacementAnalysis(Operation *module) : status(build(module)) {}

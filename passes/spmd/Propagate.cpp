@@ -39,6 +39,7 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
   }
 
   void runOnOperation() override {
+    eraseBackwardSyncs(getOperation());
     auto &analysis = getAnalysis<PlacementAnalysis>();
     if (failed(analysis.getStatus()))
       return signalPassFailure();

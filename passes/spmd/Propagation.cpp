@@ -256,6 +256,8 @@ void Propagation::visitSync(unsigned index,
   case SyncKind::AllReduce:
     break;
   }
+  if (sync.getMode() == SyncMode::BwdPost) // nothing happens to the value
+    operandHas = resultHas = std::nullopt;
   auto propose = [&](unsigned value, int64_t dim, DimShardingAttr wanted,
                      unsigned cause) {
     const DimState &state = placements.getDims(value)[dim];

@@ -143,13 +143,6 @@ LogicalResult mlir::dist::seedPlacements(Operation *module,
     if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
       if (failed(seeder.seedConstraint(constraint)))
         return WalkResult::interrupt();
-    if (auto sync = dyn_cast<SyncOp>(op);
-        sync && sync.getOperand() && sync.getMode() == SyncMode::BwdPost) {
-      sync.emitOpError() << "'bwd_post' speaks about gradients, but this "
-                         << "program has no backward pass; gradients are not "
-                         << "supported yet";
-      return WalkResult::interrupt();
-    }
     return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });
@@ -170,7 +163,8 @@ void mlir::dist::seedSyncs(const PlacementGraph &graph,
                   stringifySyncKind(sync.getKind()).str());
     std::optional<int64_t> dim =
         sync.getKind() == SyncKind::AllToAll ? sync.getToDim() : sync.getDim();
-    if (!dim || sync.getKind() == SyncKind::AllGather)
+    if (!dim || sync.getKind() == SyncKind::AllGather ||
+        sync.getMode() == SyncMode::BwdPost)
       continue;
     Piece piece{graph.getType(to).getDimSize(*dim), {}};
     for (AxisRefAttr axis : getAxisRefs(sync.getAxes()))

@@ -24,9 +24,9 @@ static std::string weightsPath(const Program &program,
 
 static void checkFits(const std::string &from, const TensorDesc &desc,
                       const Tensor &tensor) {
-  if (tensor.shape != desc.globalShape)
+  if (tensor.shape != desc.sourceShape())
     throw Error(from + " has shape " + toString(tensor.shape) +
-                ", but the program wants " + toString(desc.globalShape));
+                ", but the program wants " + toString(desc.sourceShape()));
   if (!convertsExactly(tensor.dtype, desc.dtype))
     throw Error(from + " is " + dtypeName(tensor.dtype) +
                 ", which does not convert to the program's " +
@@ -68,7 +68,7 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
       source = weightsFile ? weightsFile->find(desc.name) : nullptr;
       if (!source)
         missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
-                          toString(desc.globalShape);
+                          toString(desc.sourceShape());
       else
         checkFits("parameter '" + desc.name + "' in " + weightsFile->path(),
                   desc, *source);

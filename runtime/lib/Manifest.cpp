@@ -145,14 +145,31 @@ static TensorDesc::Kind readKind(const std::string &kind) {
               "output");
 }
 
+/// The block of a parameter that an argument is.
+static void readPart(const Json &json, TensorDesc &desc) {
+  checkKeys(json, {"of", "at"});
+  desc.partOf = readShape(json.at("of"));
+  desc.partAt = integersOf(json.at("at"));
+  size_t dims = desc.globalShape.size();
+  bool fits = desc.kind == TensorDesc::Parameter && dims > 0 &&
+              desc.partOf.size() == dims && desc.partAt.size() == dims;
+  for (size_t d = 0; fits && d < dims; ++d)
+    fits = desc.partAt[d] >= 0 && desc.globalShape[d] <= desc.partOf[d] &&
+           desc.partAt[d] <= desc.partOf[d] - desc.globalShape[d];
+  if (!fits)
+    throw Error("the block of " + toString(desc.globalShape) + " at " +
+                toString(desc.partAt) + " is no part of a parameter of " +
+                toString(desc.partOf));
+}
+
 static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                              bool isResult) {
   TensorDesc desc;
   std::vector<AxisRef> seen;
   desc.name = readName(json.at("name"));
   try {
-    checkKeys(json,
-              {"name", "kind", "dtype", "global_shape", "local_shape", "dims"});
+    checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
+                     "dims", "part"});
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
     if ((desc.kind == TensorDesc::Output) != isResult)
@@ -183,6 +200,8 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                     " do not make dimension " + std::to_string(d) + " of " +
                     toString(desc.globalShape));
     }
+    if (json.contains("part"))
+      readPart(json.at("part"), desc);
     Shape expected = localShapeOf(desc);
     if (desc.localShape != expected)
       throw Error("local shape " + toString(desc.localShape) +
@@ -380,12 +399,15 @@ static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
           {{"size", sub.size}, {"axes", writeAxisRefs(mesh, sub.axes)}});
     dims.push_back(std::move(subDims));
   }
-  return {{"name", desc.name},
-          {"kind", kinds[desc.kind]},
-          {"dtype", dtypeName(desc.dtype)},
-          {"global_shape", desc.globalShape},
-          {"local_shape", desc.localShape},
-          {"dims", std::move(dims)}};
+  Json json = {{"name", desc.name},
+               {"kind", kinds[desc.kind]},
+               {"dtype", dtypeName(desc.dtype)},
+               {"global_shape", desc.globalShape},
+               {"local_shape", desc.localShape},
+               {"dims", std::move(dims)}};
+  if (!desc.partOf.empty())
+    json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
+  return json;
 }
 
 static Json writeCollective(const CollectiveDesc &desc) {

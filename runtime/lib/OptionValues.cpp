@@ -167,7 +167,7 @@ static Tensor makeInRange(const std::string &option, const TensorDesc &desc,
                   "which is not less");
   };
   if (isFloat(desc.dtype)) {
-    double low, high;
+    double low = 0, high = 0;
     check(parseNumber(form.low, low) && parseNumber(form.high, high) &&
           std::isfinite(low) && std::isfinite(high) && low <= high);
     checkHolds(option, desc, form.low, low);

@@ -64,13 +64,15 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
     part.localStrides[d] = local;
     part.globalStrides[d] = global;
     local *= desc.localShape[d];
-    global *= desc.globalShape[d];
+    global *= desc.sourceShape()[d];
   }
   for (size_t d = 0; d < dims; ++d) {
     part.runs.push_back(runsOf(mesh, desc.dims[d], rank));
     int64_t valid = 0;
-    for (const Run &run : part.runs[d])
+    for (Run &run : part.runs[d]) {
       valid += run.length;
+      run.global += desc.partAt.empty() ? 0 : desc.partAt[d];
+    }
     part.padded |= valid != desc.localShape[d];
   }
   part.wholeFrom = dims;
@@ -78,7 +80,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
     const std::vector<Run> &runs = part.runs[part.wholeFrom - 1];
     if (runs.size() != 1 ||
         runs[0].length != desc.localShape[part.wholeFrom - 1] ||
-        runs[0].length != desc.globalShape[part.wholeFrom - 1])
+        runs[0].length != desc.sourceShape()[part.wholeFrom - 1])
       break;
     --part.wholeFrom;
   }

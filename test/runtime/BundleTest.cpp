@@ -64,6 +64,15 @@ TEST(Bundle, MalformedOnesGiveErrors) {
                        "m.json: 'w1': unknown key 'king'"));
   EXPECT_TRUE(
       contains(parse("\"w1\"", "\"w\\u00001\""), "'w\\0…' has a zero byte"));
+  EXPECT_TRUE(contains(
+      parse("\"kind\"", "\"part\": {\"of\": [2, 8], \"at\": [1, 0]}, \"kind\""),
+      "is no part of a parameter of [2, 8]"));
+  EXPECT_TRUE(contains(parse("\"kind\"", "\"part\": {\"of\": [64, 8], \"at\": "
+                                         "[9223372036854775807, 0]}, \"kind\""),
+                       "is no part of a parameter"));
+  EXPECT_TRUE(contains(
+      parse("\"kind\"", "\"part\": {\"of\": [64], \"at\": [0]}, \"kind\""),
+      "is no part of a parameter of [64]"));
   std::string deep = "\"version\": " + std::string(1000000, '[');
   EXPECT_TRUE(contains(parse("\"version\": 2", deep.c_str()),
                        "m.json: nested more than 64 deep"));
@@ -106,7 +115,9 @@ TEST(Bundle, ManifestSurvivesWritingAndReading) {
   manifest.mesh.axes[1].size = 6;
   manifest.communicators.push_back({{1, 2, 3, 1}, {0, 1, 2, 1}});
   manifest.communicators[0] = {manifest.mesh.whole(1)};
-  manifest.arguments.clear();
+  manifest.arguments.resize(1);
+  manifest.arguments[0].partOf = {100, 200};
+  manifest.arguments[0].partAt = {50, 0};
   manifest.constants = "constants.safetensors";
   manifest.programChecksum = {7, 0xfedcba9876543210};
   manifest.constantsChecksum = Checksum{1, 2};

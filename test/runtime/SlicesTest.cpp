@@ -141,4 +141,26 @@ TEST(Slices, ConvertWhileReading) {
   EXPECT_EQ(local[1], 2.5);
 }
 
+TEST(Slices, PartsOfAParameter) {
+  // Rows 2 to 5 and columns 1 to 4 of 6 x 5, columns cut in two.
+  TensorDesc desc = makeDesc({{{4, {}}}, {{4, {a}}}});
+  desc.partOf = {6, 5};
+  desc.partAt = {2, 1};
+  Tensor whole = counted({6, 5});
+  std::vector<int32_t> local(8);
+  readSlice(mesh, desc, 6, whole, local.data());
+  EXPECT_EQ(local, (V{14, 15, 19, 20, 24, 25, 29, 30}));
+  EXPECT_EQ(contiguousSlice(mesh, desc, 6, whole), nullptr);
+  // Whole rows are one piece, some columns are not.
+  desc = makeDesc({{{4, {a}}}, {{5, {}}}});
+  desc.partOf = {6, 5};
+  desc.partAt = {1, 0};
+  EXPECT_EQ(contiguousSlice(mesh, desc, 6, whole),
+            static_cast<char *>(whole.data) + 15 * 4);
+  desc = makeDesc({{{2, {}}}, {{3, {}}}});
+  desc.partOf = {6, 5};
+  desc.partAt = {0, 2};
+  EXPECT_EQ(contiguousSlice(mesh, desc, 0, whole), nullptr);
+}
+
 } // namespace

@@ -31,6 +31,10 @@ namespace mlir::dist {
 /// Names of the dialect's discardable attributes.
 inline constexpr llvm::StringLiteral kWeightsAttr = "dist.weights";
 inline constexpr llvm::StringLiteral kParameterAttr = "dist.parameter";
+/// On a parameter: the block of it that the argument is (#dist.part).
+inline constexpr llvm::StringLiteral kPartAttr = "dist.part";
+/// On an op: the module whose ops are computed again for backward.
+inline constexpr llvm::StringLiteral kCheckpointAttr = "dist.checkpoint";
 inline constexpr llvm::StringLiteral kInputAttr = "dist.input";
 inline constexpr llvm::StringLiteral kOutputAttr = "dist.output";
 inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";

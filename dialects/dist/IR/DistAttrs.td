@@ -67,13 +67,15 @@ def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names"
       I32EnumAttrCase<"Input", 3, "input">,
       I32EnumAttrCase<"Output", 4, "output">,
       I32EnumAttrCase<"ModuleInput", 5, "module_input">,
-      I32EnumAttrCase<"ModuleOutput", 6, "module_output">]> {
+      I32EnumAttrCase<"ModuleOutput", 6, "module_output">,
+      I32EnumAttrCase<"Heads", 7, "heads">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }
 def Dist_ShardTargetAttr
     : EnumAttr<Dist_Dialect, Dist_ShardTarget, "shard_target"> {
-  let summary = "A contraction's features, a named tensor, or an activation";
+  let summary = "A contraction's features, attention heads, a named tensor, or "
+                "an activation";
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -198,6 +200,32 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     SmallVector<int64_t> getLocalShape(ArrayRef<int64_t> shape,
                                        ArrayRef<MeshAxisAttr> axes) const;
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+def Dist_PartAttr : Dist_Attr<"Part", "part"> {
+  let summary = "A block of a tensor of the model";
+  let description = [{
+    Of an argument (`dist.part`, beside `dist.parameter`): it is not the whole
+    parameter of that name, but as much of it as the argument's type has, from
+    `offsets` on; the parameter itself has `shape`. Projections to blocks of
+    different sizes that are fused in one weight (q, k and v of grouped-query
+    attention) are sharded block by block so.
+
+    ```mlir
+    // The k of q|k|v with 64, 16 and 16 rows.
+    %k: tensor<16x64xf32> {dist.parameter = "qkv_proj.weight",
+                           dist.part = #dist.part<[64, 0] of [96, 64]>}
+    ```
+
+    Constraints: offsets are at least 0, and the block lies within `shape`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$offsets,
+                        ArrayRefParameter<"int64_t">:$shape);
+  let assemblyFormat = "`<` `[` $offsets `]` `of` ` ` `[` $shape `]` `>`";
 }
 
 #endif // DIST_IR_DISTATTRS_TD

@@ -27,7 +27,8 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"
       >();
-  declarePromisedInterfaces<ScheduleDirectiveOpInterface, ShardOp, SyncOp>();
+  declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
+                            CheckpointOp, ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -117,6 +118,26 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << " must be a ranked tensor type, but is " << attr.getValue();
     return success();
   }
+  if (name == kPartAttr) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto part = dyn_cast<PartAttr>(attr.getValue());
+    if (!tensor || !part)
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be a #dist.part of a ranked tensor, but is "
+             << attr.getValue() << " of type " << type;
+    size_t rank = tensor.getRank();
+    if (part.getOffsets().size() != rank || part.getShape().size() != rank)
+      return op->emitOpError() << "'" << name << "' of " << what << ", " << part
+                               << ", does not have the dimensions of " << type;
+    for (auto [offset, whole, size] :
+         llvm::zip_equal(part.getOffsets(), part.getShape(), tensor.getShape()))
+      if (offset < 0 || whole < 0 || ShapedType::isDynamic(size) ||
+          size > whole - offset)
+        return op->emitOpError() << "'" << name << "' of " << what << ": "
+                                 << type << " is not within " << part;
+    return success();
+  }
   if (name == kUnsignedAttr) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!isa<UnitAttr>(attr.getValue()) || !tensor ||
@@ -157,7 +178,7 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
-  if (name == kWeightsAttr || name == kScopeAttr) {
+  if (name == kWeightsAttr || name == kScopeAttr || name == kCheckpointAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text)
       return op->emitOpError()

@@ -7,6 +7,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -137,7 +138,7 @@ static bool isDirective(Operation &op) {
 
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : *getBody().begin())
-    if (!isDirective(op))
+    if (!isDirective(op) && !isa<IncludeOp>(op))
       return op.emitOpError() << "is no directive of a schedule";
   return success();
 }
@@ -238,6 +239,30 @@ static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
   return success();
 }
 
+/// Whether features of contractions are meant, and axes follow.
+static bool isFeatureTarget(ShardTarget kind) {
+  return kind == ShardTarget::Column || kind == ShardTarget::Row ||
+         kind == ShardTarget::Heads;
+}
+
+/// `3`, or `[64, 16, 16]`.
+static ParseResult parseGroups(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  int64_t number;
+  OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+  if (hasNumber.has_value()) {
+    result.addAttribute("groups", builder.getI64IntegerAttr(number));
+    return *hasNumber;
+  }
+  SmallVector<int64_t> blocks;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(blocks.emplace_back());
+      }))
+    return failure();
+  result.addAttribute("blocks", builder.getDenseI64ArrayAttr(blocks));
+  return success();
+}
+
 ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
   MLIRContext *context = parser.getContext();
   std::string target;
@@ -270,22 +295,17 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
         return failure();
     } else {
       std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
-      if (!parsed ||
-          (*parsed != ShardTarget::Column && *parsed != ShardTarget::Row))
+      if (!parsed || !isFeatureTarget(*parsed))
         return parser.emitError(loc)
                << "'" << word
-               << "' must be 'column', 'row', 'input' or 'output'";
+               << "' must be 'column', 'row', 'heads', 'input' or 'output'";
       kind = *parsed;
       if (parser.parseKeyword("over") || parseAxisList(parser, axes))
         return failure();
       result.addAttribute("axes", axes);
-      if (succeeded(parser.parseOptionalKeyword("groups"))) {
-        int64_t groups;
-        if (parser.parseInteger(groups))
-          return failure();
-        result.addAttribute("groups",
-                            parser.getBuilder().getI64IntegerAttr(groups));
-      }
+      if (succeeded(parser.parseOptionalKeyword("groups")) &&
+          parseGroups(parser, result))
+        return failure();
     }
   }
   result.addAttribute("target", StringAttr::get(context, target));
@@ -299,8 +319,7 @@ void ShardOp::print(OpAsmPrinter &printer) {
   printer << " ";
   bool isActivation = getKind() == ShardTarget::ModuleInput ||
                       getKind() == ShardTarget::ModuleOutput;
-  bool hasAxes =
-      getKind() == ShardTarget::Column || getKind() == ShardTarget::Row;
+  bool hasAxes = isFeatureTarget(getKind());
   if (!isActivation && !hasAxes)
     printer << stringifyShardTarget(getKind()) << " ";
   printer.printAttribute(getTargetAttr());
@@ -315,6 +334,8 @@ void ShardOp::print(OpAsmPrinter &printer) {
       printAxisList(printer, *this, *getAxes());
     if (getGroups() != 1)
       printer << " groups " << getGroups();
+    if (getBlocks())
+      printer << " groups [" << llvm::interleaved(*getBlocks()) << "]";
   } else if (getReplicate()) {
     printer << " replicate";
   } else if (getDims()) {
@@ -329,14 +350,13 @@ void ShardOp::print(OpAsmPrinter &printer) {
   }
   printCount(printer, *this);
   printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "kind", "axes", "groups", "number",
-                                 "dims", "dimNumbers", "replicate", "optional",
-                                 "expect"});
+                                {"target", "kind", "axes", "groups", "blocks",
+                                 "number", "dims", "dimNumbers", "replicate",
+                                 "optional", "expect"});
 }
 
 LogicalResult ShardOp::verify() {
-  bool isFeature =
-      getKind() == ShardTarget::Column || getKind() == ShardTarget::Row;
+  bool isFeature = isFeatureTarget(getKind());
   if (isFeature != (getAxes().has_value() && !getAxes()->empty()) ||
       isFeature == (getDims().has_value() || getReplicate()) ||
       (getDims() && getReplicate()))
@@ -361,9 +381,20 @@ LogicalResult ShardOp::verify() {
     return failure();
   if (getGroups() < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";
-  if (!isFeature && getGroups() != 1)
+  if ((!isFeature || getKind() == ShardTarget::Heads) && getGroups() != 1)
     return emitOpError() << "groups belong to 'column' and 'row', not to '"
                          << stringifyShardTarget(getKind()) << "'";
+  if (std::optional<ArrayRef<int64_t>> blocks = getBlocks()) {
+    if (getKind() != ShardTarget::Column)
+      return emitOpError() << "a list of groups belongs to 'column', not to '"
+                           << stringifyShardTarget(getKind()) << "'";
+    if (getGroups() != 1 || blocks->size() < 2 ||
+        llvm::any_of(*blocks, [](int64_t size) {
+          return size < 1 || size > int64_t(1) << 40;
+        }))
+      return emitOpError() << "groups [" << llvm::interleaved(*blocks)
+                           << "] must be at least 2 sizes of at least 1";
+  }
   SmallVector<AxisRefAttr> axes;
   if (isFeature)
     axes = getAxisRefs(*getAxes());
@@ -371,6 +402,132 @@ LogicalResult ShardOp::verify() {
     for (Attribute dim : getDimsAttr())
       llvm::append_range(axes, cast<DimShardingAttr>(dim).getAllAxes());
   return verifyDirectiveAxes(*this, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Directives about modules
+//===----------------------------------------------------------------------===//
+
+ParseResult AnnotateOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  NamedAttrList annotations;
+  if (parser.parseString(&target) ||
+      parser.parseOptionalAttrDict(annotations) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  result.addAttribute("annotations",
+                      annotations.getDictionary(parser.getContext()));
+  return success();
+}
+
+void AnnotateOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " ";
+  printer.printAttributeWithoutType(getAnnotations());
+  printCount(printer, *this);
+}
+
+LogicalResult AnnotateOp::verify() {
+  if (getAnnotations().empty())
+    return emitOpError() << "gives no attribute";
+  for (NamedAttribute attr : getAnnotations()) {
+    auto [dialect, name] = attr.getName().getValue().split('.');
+    if (dialect.empty() || name.empty() ||
+        dialect == DistDialect::getDialectNamespace())
+      return emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must have the prefix of a dialect that is not "
+                           << "'" << DistDialect::getDialectNamespace()
+                           << "', as in 'my.tag'";
+  }
+  return verifyCount(*this);
+}
+
+ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  if (parser.parseString(&target) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void CheckpointOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "optional", "expect"});
+}
+
+LogicalResult CheckpointOp::verify() { return verifyCount(*this); }
+
+/// `{"tp" = "model", layers = "{0..11}"}`: names to texts.
+static ParseResult parseTexts(OpAsmParser &parser, DictionaryAttr &texts) {
+  NamedAttrList list;
+  auto parseOne = [&]() -> ParseResult {
+    std::string name, text;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseString(&text))
+      return failure();
+    if (name.empty() || list.get(name))
+      return parser.emitError(loc) << "name \"" << name << "\" is "
+                                   << (name.empty() ? "empty" : "given twice");
+    list.append(name, parser.getBuilder().getStringAttr(text));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseOne))
+    return failure();
+  texts = list.getDictionary(parser.getContext());
+  return success();
+}
+
+static void printTexts(OpAsmPrinter &printer, DictionaryAttr texts) {
+  printer << "{";
+  llvm::interleaveComma(texts, printer, [&](NamedAttribute one) {
+    printer.printString(one.getName());
+    printer << " = ";
+    printer.printAttribute(one.getValue());
+  });
+  printer << "}";
+}
+
+ParseResult IncludeOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string file;
+  if (parser.parseString(&file))
+    return failure();
+  result.addAttribute("file", parser.getBuilder().getStringAttr(file));
+  FlatSymbolRefAttr schedule;
+  OptionalParseResult hasName =
+      parser.parseOptionalAttribute(schedule, "schedule", result.attributes);
+  if (hasName.has_value() && failed(*hasName))
+    return failure();
+  for (StringRef name : {"axes", "where"}) {
+    DictionaryAttr texts;
+    if (failed(parser.parseOptionalKeyword(name)))
+      continue;
+    if (parseTexts(parser, texts))
+      return failure();
+    result.addAttribute(name, texts);
+  }
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void IncludeOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getFileAttr());
+  if (getScheduleAttr())
+    printer << " " << getScheduleAttr();
+  if (getAxesAttr()) {
+    printer << " axes ";
+    printTexts(printer, getAxesAttr());
+  }
+  if (getWhereAttr()) {
+    printer << " where ";
+    printTexts(printer, getWhereAttr());
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"file", "schedule", "axes", "where"});
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,7 +72,8 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
     }
     ```
 
-    Constraint: all ops in it are directives: `dist.shard` or `dist.sync`.
+    Constraint: all ops in it are directives: `dist.shard`, `dist.sync`,
+    `dist.annotate`, `dist.checkpoint`, `dist.include`, or those of your dialect.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
   let regions = (region SizedRegion<1>:$body);
@@ -86,7 +87,13 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     `column` and `row` shard the output and the input features of the
     contraction in the scope that `target` names, found through its factors,
     whatever layout its weight is stored in (Megatron-LM, Shoeybi et al. 2019).
-    `groups n` splits each of n equal blocks of those features. `parameter`,
+    `groups n` splits each of n equal blocks of those features, `groups [64, 16, 16]`
+    each of blocks whose sizes are in this proportion: the contraction and its
+    weight are then taken apart into one for each block. `heads` does so for
+    all projections of the attention in a scope: those that queries, keys and values
+    come from by their output features, those that the result goes to by their
+    input features, over as much of the axes as divides the number of heads of each
+    (keys and values of grouped-query attention may have fewer). `parameter`,
     `input` and `output` before the target place the tensors of the program whose
     names match. `input k` and `output k` after it place what a module reads and
     what it makes for others, in program order (JAX's `with_sharding_constraint`);
@@ -98,6 +105,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
     dist.shard "h.*.attn.c_attn" column over "tp" groups 3
+    dist.shard "layers.*.self_attn.qkv_proj" column over "tp" groups [64, 16, 16]
+    dist.shard "layers.*.self_attn" heads over "tp"
     dist.shard parameter "wte.weight" [{"tp"}, {} ] optional
     dist.shard input "input_ids" [{"dp"}, {} ]
     dist.shard "h.*.mlp" output 0 [{"dp"}, {"tp"}, {} ] expect 12
@@ -105,9 +114,10 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     ```
 
     Constraints:
-    - (C1) `column` and `row` have axes and no dimensions; the others the reverse,
-      or `replicate`.
-    - (C2) `groups` is at least 1, and only `column` and `row` have it.
+    - (C1) `column`, `row` and `heads` have axes and no dimensions; the others the
+      reverse, or `replicate`.
+    - (C2) `groups` is at least 1, and only `column` and `row` have it; a list of
+      them, of at least 2 numbers, only `column`.
     - (C3) axes are in the schedule's mesh, where its file defines it, and no
       axis occurs twice.
     - (C4) only `input` and `output` of modules have a number, of at least 0.
@@ -118,6 +128,7 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
   let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
                        DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<DenseI64ArrayAttr>:$blocks,
                        OptionalAttr<I64Attr>:$number,
                        OptionalAttr<Dist_DimShardingArrayAttr>:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$dimNumbers,
@@ -150,6 +161,10 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     | `scatter dim d` | not sharded over the axes | sharded over them on d |
     | `all_to_all dim d to e` | sharded over the axes on d | sharded over them on e |
 
+    `fwd_pre` communicates what a module takes, `fwd_post` what it gives. `bwd_post`
+    speaks of the gradient of what the module takes, after its backward: it is
+    recorded, for differentiation; a forward program is the same without it.
+
     A sync that the placements contradict is an error.
 
     Constraints:
@@ -174,6 +189,68 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def Dist_AnnotateOp : Dist_Op<"annotate", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: gives the ops of modules attributes";
+  let description = [{
+    Sets attributes on all ops of the modules whose path matches `target`, for
+    passes to come: a dialect of yours, or a pipeline of another tool.
+
+    ```mlir
+    dist.annotate "h.*.mlp" {my.precision = "bf16", my.profile}
+    ```
+
+    Constraints:
+    - (C1) at least one attribute; their names have the prefix of a dialect that is
+      not `dist`.
+    - (C2) `expect` is at least 1, and not `optional`.
+  }];
+  let arguments = (ins StrAttr:$target, DictionaryAttr:$annotations,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_CheckpointOp : Dist_Op<"checkpoint", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: what modules compute is computed again for backward";
+  let description = [{
+    Of a module that `target` matches only the inputs are kept for the backward
+    pass (Chen et al. 2016). It is recorded on the module's ops (`dist.checkpoint`,
+    the module's path) for differentiation, and changes nothing of the forward pass.
+
+    ```mlir
+    dist.checkpoint "h.*" expect 12
+    ```
+
+    Constraint: `expect` is at least 1, and not `optional`.
+  }];
+  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_IncludeOp : Dist_Op<"include", [HasParent<"ScheduleOp">]> {
+  let summary = "In a schedule: the directives of another one";
+  let description = [{
+    The directives of the schedule in `file`, a path from the including file's
+    folder on; where it has several, `schedule` says which. Its own mesh does not
+    matter: its axes are those of the including schedule's mesh, under the names that
+    `axes` gives them. In its targets `$(name)` stands for the text that `where`
+    gives, which must all be used.
+
+    ```mlir
+    dist.include "blocks.mlir" @tp axes {"tp" = "model"} where {layers = "{0..11}"}
+    // where blocks.mlir has dist.shard "h.$(layers).mlp.c_fc" column over "tp"
+    ```
+
+    It may include others itself, but not a file that includes it.
+  }];
+  let arguments = (ins StrAttr:$file, OptionalAttr<FlatSymbolRefAttr>:$schedule,
+                       OptionalAttr<DictionaryAttr>:$axes,
+                       OptionalAttr<DictionaryAttr>:$where);
+  let hasCustomAssemblyFormat = 1;
 }
 
 //===----------------------------------------------------------------------===//

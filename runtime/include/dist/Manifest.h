@@ -47,6 +47,14 @@ struct TensorDesc {
   Shape localShape;
   /// Per dimension its sub-dimensions, major to minor; never empty.
   std::vector<std::vector<SubDim>> dims;
+  /// Of a parameter that is a block of a tensor in the weights file: the shape
+  /// of that, and where in it the block begins. Else both are empty.
+  Shape partOf, partAt;
+
+  /// The shape of the tensor that the argument's data come from.
+  const Shape &sourceShape() const {
+    return partOf.empty() ? globalShape : partOf;
+  }
 
   int64_t localBytes() const {
     return numElements(localShape) * dtypeBytes(dtype);

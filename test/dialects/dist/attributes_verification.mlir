@@ -163,3 +163,24 @@ func.func @f(%x: tensor<8xf32>) {
   %0 = math.exp %x {dist.shardings = [#dist.sharding<@m, [{}, {}]>]} : tensor<8xf32>
   return
 }
+
+// -----
+
+// dist.part
+// expected-error@below {{'dist.part' of argument 0: 'tensor<4x8xf32>' is not within #dist.part<[9, 0] of [12, 8]>}}
+func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = #dist.part<[9, 0] of [12, 8]>})
+
+// -----
+
+// expected-error@below {{'dist.part' of argument 0: 'tensor<4x8xf32>' is not within #dist.part<[-1, 0] of [12, 8]>}}
+func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = #dist.part<[-1, 0] of [12, 8]>})
+
+// -----
+
+// expected-error@below {{'dist.part' of argument 0, #dist.part<[1] of [12]>, does not have the dimensions of 'tensor<4x8xf32>'}}
+func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = #dist.part<[1] of [12]>})
+
+// -----
+
+// expected-error@below {{'dist.part' of argument 0 must be a #dist.part of a ranked tensor}}
+func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = 3})

@@ -10,6 +10,18 @@ dist.schedule @all on @m {
   dist.shard "h.*.fc" column over "tp"
   // CHECK-NEXT:{{^}}    dist.shard "h.*.attn" column over "dp", "tp"(1)2 groups 3{{$}}
   dist.shard "h.*.attn" column over "dp", "tp"(1)2 groups 3
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.attn" column over "tp" groups [64, 16, 16] expect 2{{$}}
+  dist.shard "h.*.attn" column over "tp" groups [64, 16, 16] expect 2
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.attn" heads over "dp", "tp" optional{{$}}
+  dist.shard "h.*.attn" heads over "dp", "tp" optional
+  // CHECK-NEXT:{{^}}    dist.annotate "h.*" {my.flag, my.tag = 3 : i32} optional{{$}}
+  dist.annotate "h.*" {my.tag = 3 : i32, my.flag} optional
+  // CHECK-NEXT:{{^}}    dist.checkpoint "h.*" expect 12{{$}}
+  dist.checkpoint "h.*" expect 12
+  // CHECK-NEXT:{{^}}    dist.include "a b.mlir"{{$}}
+  dist.include "a b.mlir"
+  // CHECK-NEXT:{{^}}    dist.include "a.mlir" @s axes {"dp" = "data", "tp" = "model"} where {"layers" = "\22{0..3}\22"}{{$}}
+  dist.include "a.mlir" @s axes {"tp" = "model", dp = "data"} where {layers = "\22{0..3}\22"}
   // CHECK-NEXT:{{^}}    dist.shard "/h\\.[0-9]+/" row over "tp" optional{{$}}
   dist.shard "/h\\.[0-9]+/" row over "tp" optional
   // CHECK-NEXT:{{^}}    dist.shard parameter "wte.weight" [{"tp"}, {?}] optional{{$}}

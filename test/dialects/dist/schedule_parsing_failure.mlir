@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --split-input-file --verify-diagnostics
 
 dist.schedule @s on @m {
-  // expected-error@below {{'kolumn' must be 'column', 'row', 'input' or 'output'}}
+  // expected-error@below {{'kolumn' must be 'column', 'row', 'heads', 'input' or 'output'}}
   dist.shard "fc" kolumn over "tp"
 }
 
@@ -32,4 +32,11 @@ dist.schedule @s on @m {
 dist.schedule @s on @m {
   // expected-error@below {{either each entry names its dimension or none does}}
   dist.shard parameter "w" [{"tp"}, 1 = {}]
+}
+
+// -----
+
+dist.schedule @s on @m {
+  // expected-error@below {{name "a" is given twice}}
+  dist.include "f.mlir" where {a = "1", a = "2"}
 }

@@ -217,3 +217,69 @@ dist.schedule @s on @m {
   // expected-error@below {{number -1 names no input or output of a module}}
   dist.shard "fc" output -1 replicate
 }
+
+// -----
+
+// Lists of groups.
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups [4] must be at least 2 sizes of at least 1}}
+  dist.shard "fc" column over "tp" groups [4]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups [4, 0] must be at least 2 sizes of at least 1}}
+  dist.shard "fc" column over "tp" groups [4, 0]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{a list of groups belongs to 'column', not to 'row'}}
+  dist.shard "fc" row over "tp" groups [4, 1]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups belong to 'column' and 'row', not to 'heads'}}
+  dist.shard "attn" heads over "tp" groups 3
+}
+
+// -----
+
+// dist.annotate
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{gives no attribute}}
+  dist.annotate "fc"
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{attribute 'tag' must have the prefix of a dialect that is not 'dist', as in 'my.tag'}}
+  dist.annotate "fc" {tag}
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{attribute 'dist.scope' must have the prefix}}
+  dist.annotate "fc" {dist.scope = "other"}
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{expect 0 must be at least 1}}
+  dist.checkpoint "fc" expect 0
+}

@@ -185,18 +185,6 @@ func.func @main(%x: tensor<8x32xf32>)
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{'bwd_post' speaks about gradients, but this program has no backward pass}}
-  dist.sync "fc" bwd_post all_reduce over "tp"
-}
-func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = math.exp %x {dist.scope = "fc"} : tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
-dist.mesh @m ["tp" = 4]
-dist.schedule @s on @m {
   // expected-error@below {{dimension 1 is out of range for 'tensor<8xf32>' of rank 1}}
   dist.sync "fc" fwd_pre all_gather dim 1 over "tp"
 }
@@ -307,4 +295,139 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
   %1 = math.exp %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// Groups of a list.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{groups [3, 1, 1] are 5 in all, which do not divide the 16 output features}}
+  dist.shard "fc" column over "tp" groups [3, 1, 1]
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight"}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<4x16xf32>
+  // expected-note@below {{at this contraction}}
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-note@below {{by this}}
+  dist.shard "fc" column over "tp" groups [3, 1]
+  // expected-error@below {{takes the 16 output features apart as [8, 8], but they are taken apart as [12, 4] already}}
+  dist.shard "fc" column over "tp" groups [1, 1]
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight"}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<4x16xf32>
+  // expected-note@below {{at this contraction}}
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{takes parameters of @f apart, which is called}}
+  dist.shard "fc" column over "tp" groups [3, 1]
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight"}) -> tensor<4x16xf32> {
+  %0 = func.call @f(%x, %w) : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+func.func private @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight"}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<4x16xf32>
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{parameter "fc.weight" has a sharding already, so that it cannot be taken apart}}
+  dist.shard "fc" column over "tp" groups [3, 1]
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight", dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<4x16xf32>
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+// Heads.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{module "fc" has no attention: no contraction of what its projections make; 'column' and 'row' shard projections by themselves}}
+  dist.shard "fc" heads over "tp"
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.weight"}) -> tensor<4x16xf32> {
+  %e = tensor.empty() : tensor<4x16xf32>
+  %0 = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{the 3 heads of module "a" cannot be divided among 2 devices evenly}}
+  dist.shard "a" heads over "tp"
+}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32> {dist.parameter = "a.weight"}) -> tensor<3x4x4xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  // expected-note@below {{the projection to them}}
+  %0 = linalg.matmul {dist.scope = "a"} ins(%x, %w : tensor<4x8xf32>, tensor<8x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [4, 3, 2] {dist.scope = "a"} : tensor<4x6xf32> into tensor<4x3x2xf32>
+  %es = tensor.empty() : tensor<3x4x4xf32>
+  %2 = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (i, h, d)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      {dist.scope = "a"} ins(%1, %1 : tensor<4x3x2xf32>, tensor<4x3x2xf32>) outs(%es : tensor<3x4x4xf32>) -> tensor<3x4x4xf32>
+  return %2 : tensor<3x4x4xf32>
+}
+
+// -----
+
+// Annotations.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.annotate "a" {my.tag = 1}
+  // expected-error@below {{sets 'my.tag' to 2 : i64, but an op of "a" has 1 : i64 already}}
+  dist.annotate "a" {my.tag = 2}
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-note@below {{this op}}
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Ranges of numbers.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{the range {3..1} is empty}}
+  dist.annotate "h.{3..1}" {my.tag}
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{the range {0..99999999} is too long}}
+  dist.annotate "h.{0..99999999}" {my.tag}
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
 }

@@ -31,15 +31,6 @@ func.func @twice(%x: tensor<2x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"
 // -----
 
 dist.mesh @m ["tp" = 4]
-func.func @gradients(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error @below {{'bwd_post' speaks about gradients, but this program has no backward pass; gradients are not supported yet}}
-  %0 = dist.sync %x bwd_post scatter dim 0 over "tp" : tensor<8x16xf32>
-  return %0 : tensor<8x16xf32>
-}
-
-// -----
-
-dist.mesh @m ["tp" = 4]
 // expected-error @below {{pending reductions arise from ops}}
 func.func @pending_result(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}], partial = sum {"tp"}>}) {
   return %x : tensor<8x16xf32>

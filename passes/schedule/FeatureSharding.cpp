@@ -1,0 +1,417 @@
+//===- FeatureSharding.cpp - column, row and heads ------------------------===//
+//
+// Through the factors of contractions, whatever layout a weight is stored in.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/FeatureSharding.h"
+#include "passes/schedule/FeatureBlocks.h"
+#include "passes/schedule/Heads.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static SmallVector<int64_t> getSizes(const ShardingRule &rule,
+                                     ArrayRef<unsigned> factors) {
+  return llvm::map_to_vector(
+      factors, [&](unsigned factor) { return rule.factors[factor].size; });
+}
+
+/// Placement of a tensor in which `factor` is sharded like `sharding` and all
+/// else is open; null where the factors of a dimension are not divided evenly.
+static ShardingAttr placeFactor(const MeshLayout &layout,
+                                const ShardingRule &rule,
+                                const TensorRule &tensor, unsigned factor,
+                                DimShardingAttr sharding) {
+  MLIRContext *context = layout.getContext();
+  auto open = DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(), true);
+  SmallVector<DimShardingAttr> dims;
+  for (ArrayRef<unsigned> factors : tensor.dims) {
+    if (!llvm::is_contained(factors, factor)) {
+      dims.push_back(open);
+      continue;
+    }
+    SmallVector<DimShardingAttr> parts(factors.size(), layout.none());
+    parts[llvm::find(factors, factor) - factors.begin()] = sharding;
+    dims.push_back(layout.join(parts, getSizes(rule, factors)));
+    if (!dims.back())
+      return {};
+  }
+  return ShardingAttr::get(context, layout.getName(), dims, ReductionKind::Sum,
+                           {});
+}
+
+namespace {
+/// Shards features of contractions.
+class FeatureSharding {
+public:
+  FeatureSharding(ShardOp directive, ScheduleApplication &application,
+                  bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups)
+      : directive(directive), application(application),
+        layout(application.getLayout()), isColumn(isColumn), axes(axes),
+        groups(groups) {}
+
+  LogicalResult shardContraction(const FeatureContraction &contraction);
+
+private:
+  FailureOr<DimShardingAttr> shardFactor(const FeatureContraction &contraction,
+                                         ArrayRef<unsigned> features,
+                                         unsigned &factor);
+  LogicalResult placeParameter(const FeatureContraction &contraction,
+                               unsigned factor, DimShardingAttr sharding);
+
+  ShardOp directive;
+  ScheduleApplication &application;
+  const MeshLayout &layout;
+  bool isColumn;
+  ArrayRef<AxisRefAttr> axes;
+  int64_t groups;
+};
+} // namespace
+
+/// Chooses, of the factors that the features are a product of, the one to
+/// shard, and how: the major one, once the groups are taken off.
+FailureOr<DimShardingAttr>
+FeatureSharding::shardFactor(const FeatureContraction &contraction,
+                             ArrayRef<unsigned> features, unsigned &factor) {
+  SmallVector<int64_t> sizes = getSizes(contraction.rule, features);
+  int64_t all = 1;
+  for (int64_t size : sizes)
+    all *= size;
+  auto fail = [&]() -> InFlightDiagnostic {
+    InFlightDiagnostic diagnostic = emitError(directive.getLoc());
+    diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
+    return diagnostic;
+  };
+  if (all % groups != 0)
+    return fail() << "groups " << groups << " do not divide the " << all << " "
+                  << (isColumn ? "output" : "input") << " features";
+  int64_t groupsLeft = groups;
+  for (auto [number, size] : llvm::zip_equal(features, sizes)) {
+    bool isLast = number == features.back();
+    if (groupsLeft % size == 0 && !isLast) { // the factor counts groups only
+      groupsLeft /= size;
+      continue;
+    }
+    if (size % groupsLeft != 0)
+      return fail() << "groups " << groups
+                    << " do not divide the features, which "
+                    << "are in factors of " << sizes;
+    factor = number;
+    if (groupsLeft == 1)
+      return DimShardingAttr::get(layout.getContext(), axes);
+    if (size / groupsLeft % layout.size(axes) != 0)
+      return fail() << "a group of " << size / groupsLeft
+                    << " features cannot be split among " << layout.size(axes)
+                    << " devices evenly, as interleaved dimensions must be; "
+                    << "the size of the axis has to divide it";
+    MLIRContext *context = layout.getContext();
+    SmallVector<SubDimAttr> subDims{SubDimAttr::get(context, groupsLeft, {}),
+                                    SubDimAttr::get(context, 0, axes)};
+    return DimShardingAttr::get(context, subDims, false);
+  }
+  return fail() << "no features are left to shard after groups " << groups;
+}
+
+LogicalResult
+FeatureSharding::placeParameter(const FeatureContraction &contraction,
+                                unsigned factor, DimShardingAttr sharding) {
+  Value read = contraction.parameter->get();
+  NamedTensor parameter = *application.getOrigins().findParameter(read);
+  ShardingAttr placed = placeFactor(
+      layout, contraction.rule,
+      contraction.rule.operands[contraction.parameter->getOperandNumber()],
+      factor, sharding);
+
+  // Back through the ops between the parameter and the contraction.
+  Operation *at = contraction.op;
+  for (OpOperand *step : Origins::getChain(read)) {
+    if (!placed)
+      break;
+    at = step->getOwner();
+    ShardingRule rule = getShardingRule(at);
+    SmallVector<DimShardingAttr> factors(rule.factors.size(), layout.none());
+    bool fits = true;
+    for (auto [dim, dimFactors] :
+         llvm::zip_equal(placed.getDims(), rule.results[0].dims)) {
+      if (dim.isReplicated())
+        continue;
+      SmallVector<DimShardingAttr> parts;
+      fits &= !dimFactors.empty() &&
+              layout.split(dim, getSizes(rule, dimFactors), parts);
+      if (!fits)
+        break;
+      for (auto [number, part] : llvm::zip_equal(dimFactors, parts)) {
+        factors[number] = part;
+        fits &= part == layout.none() ||
+                rule.factors[number].kind == FactorKind::Parallel;
+      }
+    }
+    const TensorRule &source = rule.operands[step->getOperandNumber()];
+    MLIRContext *context = layout.getContext();
+    auto open = DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(), true);
+    SmallVector<DimShardingAttr> dims;
+    for (ArrayRef<unsigned> dimFactors : source.dims) {
+      SmallVector<DimShardingAttr> parts;
+      for (unsigned number : dimFactors)
+        parts.push_back(factors[number]);
+      DimShardingAttr joined =
+          parts.empty() ? layout.none()
+                        : layout.join(parts, getSizes(rule, dimFactors));
+      fits &= static_cast<bool>(joined);
+      dims.push_back(!joined || joined.isReplicated() ? open : joined);
+    }
+    for (unsigned number = 0; number < factors.size(); ++number)
+      fits &= factors[number] == layout.none() || holdsFactor(source, number);
+    placed = fits ? ShardingAttr::get(context, layout.getName(), dims,
+                                      ReductionKind::Sum, {})
+                  : ShardingAttr();
+  }
+  if (!placed) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive.getLoc())
+        << "parameter \"" << parameter.name
+        << "\" cannot be sharded as its contraction needs: "
+        << "its dimensions are not divided evenly";
+    diagnostic.attachNote(at->getLoc()) << "through this op";
+    return diagnostic;
+  }
+  return application.place(directive, parameter, placed);
+}
+
+LogicalResult
+FeatureSharding::shardContraction(const FeatureContraction &contraction) {
+  const ShardingRule &rule = contraction.rule;
+  const TensorRule &parameter =
+      rule.operands[contraction.parameter->getOperandNumber()];
+  const TensorRule &activation =
+      rule.operands[contraction.activation->getOperandNumber()];
+
+  // Features in the order of the parameter's dimensions.
+  SmallVector<unsigned> features;
+  for (ArrayRef<unsigned> factors : parameter.dims)
+    for (unsigned factor : factors) {
+      FactorKind kind = rule.factors[factor].kind;
+      bool isFeature = isColumn ? kind == FactorKind::Parallel &&
+                                      !holdsFactor(activation, factor) &&
+                                      holdsFactor(rule.results[0], factor)
+                                : kind == FactorKind::Reduction &&
+                                      holdsFactor(activation, factor);
+      if (isFeature)
+        features.push_back(factor);
+    }
+  if (features.empty()) {
+    InFlightDiagnostic diagnostic = emitError(directive.getLoc())
+                                    << "the contraction has no "
+                                    << (isColumn ? "output" : "input")
+                                    << " features to shard";
+    diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
+    return diagnostic;
+  }
+  unsigned factor = 0;
+  FailureOr<DimShardingAttr> sharding =
+      shardFactor(contraction, features, factor);
+  if (failed(sharding) ||
+      failed(placeParameter(contraction, factor, *sharding)))
+    return failure();
+  ShardingAttr placed = placeFactor(
+      layout, rule, isColumn ? rule.results[0] : activation, factor, *sharding);
+  if (!placed) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive.getLoc())
+        << "the " << rule.factors[factor].size
+        << " features are one of several factors of a dimension and not "
+           "divided "
+        << "by " << layout.size(sharding->getAllAxes()) << " devices";
+    diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
+    return diagnostic;
+  }
+  return application.constrain(directive, contraction.op,
+                               isColumn ? nullptr : contraction.activation,
+                               placed);
+}
+
+//===----------------------------------------------------------------------===//
+// column and row
+//===----------------------------------------------------------------------===//
+
+/// An error that says what to write for the parameter of a module without a
+/// contraction.
+static InFlightDiagnostic suggestPlacement(ShardOp directive,
+                                           ScheduleApplication &application,
+                                           unsigned scope,
+                                           const NamedTensor &parameter) {
+  InFlightDiagnostic diagnostic = emitError(directive.getLoc());
+  diagnostic << "module \"" << application.getScopes().getPath(scope)
+             << "\" has no contraction with a parameter, so '"
+             << stringifyShardTarget(directive.getKind())
+             << "' does not apply; to place its parameter write dist.shard "
+             << "parameter \"" << parameter.name << "\" [";
+  auto type = dyn_cast<RankedTensorType>(parameter.getType());
+  for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim) {
+    diagnostic << (dim ? ", {" : "{");
+    if (dim == 0)
+      llvm::interleaveComma(getAxisRefs(*directive.getAxes()), diagnostic);
+    diagnostic << "}";
+  }
+  diagnostic << "]";
+  return diagnostic;
+}
+
+FailureOr<unsigned> mlir::dist::shardFeatures(ShardOp directive,
+                                              ScheduleApplication &application,
+                                              ArrayRef<unsigned> scopes) {
+  SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
+  FeatureSharding sharding(directive, application,
+                           directive.getKind() == ShardTarget::Column, axes,
+                           directive.getGroups());
+  Origins &origins = application.getOrigins();
+  llvm::SmallPtrSet<Operation *, 16> done;
+  for (unsigned scope : scopes) {
+    bool found = false;
+    std::optional<NamedTensor> parameter;
+    Operation *reader = nullptr;
+    for (Operation *op : application.getScopes().getOps(scope)) {
+      if (done.contains(op)) {
+        found = true;
+        continue;
+      }
+      std::optional<FeatureContraction> contraction =
+          origins.findFeatureContraction(op);
+      if (!contraction) {
+        if (!parameter && (parameter = origins.findParameter(op)))
+          reader = op;
+        continue;
+      }
+      found = true;
+      done.insert(op);
+      if (failed(sharding.shardContraction(*contraction)))
+        return failure();
+    }
+    // Modules without parameters, such as activations, may match a glob that is
+    // meant for their neighbours; one with parameters is meant.
+    if (found || !parameter)
+      continue;
+    InFlightDiagnostic diagnostic =
+        suggestPlacement(directive, application, scope, *parameter);
+    diagnostic.attachNote(reader->getLoc()) << "the parameter is read here";
+    return diagnostic;
+  }
+  if (done.empty() && !scopes.empty())
+    return emitError(directive.getLoc())
+           << "\"" << directive.getTarget() << "\" matches " << scopes.size()
+           << (scopes.size() == 1 ? " module" : " modules") << ", the first \""
+           << application.getScopes().getPath(scopes.front())
+           << "\", but no contraction with a parameter";
+  // One that was taken apart is one place.
+  return done.size() /
+         (directive.getBlocks() ? directive.getBlocks()->size() : 1);
+}
+
+//===----------------------------------------------------------------------===//
+// heads
+//===----------------------------------------------------------------------===//
+
+/// As much of the axes, from the major ones on, as divides the heads.
+static SmallVector<AxisRefAttr>
+cutAxes(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes, int64_t heads) {
+  SmallVector<AxisRefAttr> out;
+  for (AxisRefAttr axis : axes) {
+    int64_t common = std::gcd(heads, layout.size(axis));
+    if (common == layout.size(axis)) {
+      out.push_back(axis);
+      heads /= common;
+      continue;
+    }
+    if (common > 1)
+      out.push_back(layout.cut(axis, common).first);
+    break;
+  }
+  return out;
+}
+
+FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
+                                           ScheduleApplication &application,
+                                           ArrayRef<unsigned> scopes) {
+  const MeshLayout &layout = application.getLayout();
+  SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
+  int64_t devices = layout.size(axes);
+  llvm::SmallPtrSet<Operation *, 16> done;
+  for (unsigned scope : scopes) {
+    std::vector<HeadProjection> projections = findHeadProjections(
+        application.getScopes().getOps(scope), application.getOrigins());
+    int64_t most = 0;
+    Operation *queries = nullptr;
+    for (const HeadProjection &projection : projections)
+      for (const FeatureBlock &block : projection.blocks)
+        if (block.heads > most) {
+          most = block.heads;
+          queries = projection.contraction.op;
+        }
+    if (!queries)
+      return emitError(directive.getLoc())
+             << "module \"" << application.getScopes().getPath(scope)
+             << "\" has no attention: no contraction of what its projections "
+                "make; 'column' and 'row' shard projections by themselves";
+    if (most % devices != 0) {
+      InFlightDiagnostic diagnostic =
+          emitError(directive.getLoc())
+          << "the " << most << (most == 1 ? " head" : " heads")
+          << " of module \"" << application.getScopes().getPath(scope)
+          << "\" cannot be divided among " << devices << " devices evenly";
+      diagnostic.attachNote(queries->getLoc()) << "the projection to them";
+      return diagnostic;
+    }
+    for (const HeadProjection &projection : projections) {
+      Operation *op = projection.contraction.op;
+      if (!done.insert(op).second)
+        continue;
+      // Keys and values of fewer heads than devices: each is with all that
+      // share it.
+      SmallVector<AxisRefAttr> own(axes);
+      if (projection.isInput())
+        own = cutAxes(layout, axes, projection.blocks.front().heads);
+      if (own.empty())
+        continue;
+      FeatureSharding sharding(
+          directive, application, projection.isInput(), own,
+          projection.blocks.size() > 1 ? projection.blocks.size() : 1);
+      if (failed(sharding.shardContraction(projection.contraction)))
+        return failure();
+    }
+  }
+  return scopes.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Fused projections
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::dist::splitFusedProjections(ShardOp directive,
+                                                ScopeIndex &scopes,
+                                                ArrayRef<unsigned> targets,
+                                                Origins &origins,
+                                                FeatureBlocks &blocks) {
+  for (unsigned scope : targets) {
+    SmallVector<Operation *> ops = scopes.getOps(scope);
+    if (std::optional<ArrayRef<int64_t>> given = directive.getBlocks())
+      for (Operation *op : ops)
+        if (auto contraction = origins.findFeatureContraction(op))
+          if (failed(blocks.split(directive, *contraction, *given)))
+            return failure();
+    if (directive.getKind() != ShardTarget::Heads)
+      continue;
+    for (const HeadProjection &projection : findHeadProjections(ops, origins)) {
+      if (!projection.isInput() || projection.isEven())
+        continue;
+      SmallVector<int64_t> sizes;
+      for (const FeatureBlock &block : projection.blocks)
+        sizes.push_back(block.size);
+      if (failed(blocks.split(directive, projection.contraction, sizes)))
+        return failure();
+    }
+  }
+  return success();
+}

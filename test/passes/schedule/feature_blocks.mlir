@@ -1,0 +1,53 @@
+// `groups [a, b]` takes a contraction apart by blocks of its output features.
+// RUN: dist-opt %s --split-input-file --dist-apply-schedule=report=false | FileCheck %s
+
+// A weight that is stored transposed, blocks in the proportion 2 to 1, and an activation on the way: parts of the
+// parameter are transposed, and what is cut out within a block is cut out of that block's result.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<3x4xf32>, %[[W0:[a-z0-9]+]]: tensor<8x4xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[0, 0] of [12, 4]>, dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>
+// CHECK-SAME: %[[W1:[a-z0-9]+]]: tensor<4x4xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[8, 0] of [12, 4]>, dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>
+// CHECK: %[[T0:.*]] = linalg.transpose ins(%[[W0]]
+// CHECK: linalg.matmul {{.*}}%[[T0]] : tensor<3x4xf32>, tensor<4x8xf32>)
+// CHECK-NEXT: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"}]>
+// CHECK: %[[A0:.*]] = linalg.exp {{.*}}tensor<3x8xf32>
+// CHECK: %[[A1:.*]] = linalg.exp {{.*}}tensor<3x4xf32>
+// CHECK: %[[CUT:.*]] = tensor.extract_slice %[[A0]][0, 2] [3, 4] [1, 1]
+// CHECK: return %[[CUT]], %[[A1]]
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "fc" column over "tp" groups [2, 1] expect 1
+}
+func.func @transposed(%x: tensor<3x4xf32>, %w: tensor<12x4xf32> {dist.parameter = "fc.weight"}) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %et = tensor.empty() : tensor<4x12xf32>
+  %t = linalg.transpose ins(%w : tensor<12x4xf32>) outs(%et : tensor<4x12xf32>) permutation = [1, 0] {dist.scope = "fc"}
+  %e = tensor.empty() : tensor<3x12xf32>
+  %y = linalg.matmul {dist.scope = "fc"} ins(%x, %t : tensor<3x4xf32>, tensor<4x12xf32>) outs(%e : tensor<3x12xf32>) -> tensor<3x12xf32>
+  %a = linalg.exp ins(%y : tensor<3x12xf32>) outs(%e : tensor<3x12xf32>) -> tensor<3x12xf32>
+  %0 = tensor.extract_slice %a[0, 2] [3, 4] [1, 1] : tensor<3x12xf32> to tensor<3x4xf32>
+  %1 = tensor.extract_slice %a[0, 8] [3, 4] [1, 1] : tensor<3x12xf32> to tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// -----
+
+// What reads all blocks reads them side by side. A parameter that something else reads as well stays whole beside
+// its parts.
+
+// CHECK-LABEL: func.func @whole
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4x6xf32> {dist.parameter = "fc.weight"}
+// CHECK-SAME: tensor<4x4xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[0, 0] of [4, 6]>
+// CHECK: %[[Y:.*]] = tensor.concat dim(1)
+// CHECK: %[[SUM:.*]] = linalg.reduce {{.*}}ins(%[[Y]]
+// CHECK: return %[[SUM]], %[[W]]
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "fc" column over "tp" groups [2, 1]
+}
+func.func @whole(%x: tensor<3x4xf32>, %w: tensor<4x6xf32> {dist.parameter = "fc.weight"}) -> (tensor<3xf32>, tensor<4x6xf32>) {
+  %e = tensor.empty() : tensor<3x6xf32>
+  %y = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<3x4xf32>, tensor<4x6xf32>) outs(%e : tensor<3x6xf32>) -> tensor<3x6xf32>
+  %es = tensor.empty() : tensor<3xf32>
+  %s = linalg.reduce { arith.addf } ins(%y : tensor<3x6xf32>) outs(%es : tensor<3xf32>) dimensions = [1]
+  return %s, %w : tensor<3xf32>, tensor<4x6xf32>
+}
