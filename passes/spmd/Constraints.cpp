@@ -45,6 +45,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   llvm::erase_if(axes,
                  [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
   StringRef kind = stringifySyncKind(sync.getKind());
+  bool needsPartial = sync.getKind() == SyncKind::AllReduce ||
+                      sync.getKind() == SyncKind::ReduceScatter;
   auto contradict = [&](const Twine &wanted) -> LogicalResult {
     InFlightDiagnostic error = sync.emitOpError()
                                << "'" << kind << "' over " << printAxes(axes)
@@ -52,12 +54,18 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                                << ", but here it is " << now;
     if (Operation *source = operand.getDefiningOp())
       error.attachNote(source->getLoc()) << "the value is made here";
+    // What the module takes was cut, and its sums with it.
+    if (needsPartial)
+      for (auto [dim, sharding] : llvm::enumerate(now.getDims()))
+        if (anyOverlap(axes, sharding.getAllAxes()))
+          error.attachNote(sync.getLoc())
+              << "it is computed in parts of dimension " << dim
+              << ", as what the module takes is cut; with 'fwd_pre all_gather "
+              << "dim " << dim << "' of the module it would be whole";
     return error;
   };
   SmallVector<DimShardingAttr, 4> dims(now.getDims());
   SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
-  bool needsPartial = sync.getKind() == SyncKind::AllReduce ||
-                      sync.getKind() == SyncKind::ReduceScatter;
   if (needsPartial) {
     layout.refine(partial, axes);
     SmallVector<AxisRefAttr> atoms(axes);

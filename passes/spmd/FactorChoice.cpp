@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/FactorChoice.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/spmd/MoveReshards.h"
 #include "passes/spmd/PendingReductions.h"
 
 using namespace mlir;
@@ -53,6 +55,8 @@ private:
   const PlacementGraph &graph;
   const Placements &targets;
   const PlacedValues &values;
+  /// What moving an operand costs at most, where it is smallest.
+  SmallVector<int64_t, 4> operandBytes;
   FactorChoice choice;
   SmallVector<DimShardingAttr, 8> &factors;
   SmallVector<unsigned, 8> &causes;
@@ -69,16 +73,14 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
     cost.first += index != kNone && targets.isPinned(index);
     cost.second += moved;
   };
-  for (auto [operand, tensor] :
-       llvm::zip_equal(op->getOperands(), rule.operands)) {
+  for (auto [operand, tensor, bytes] :
+       llvm::zip_equal(op->getOperands(), rule.operands, operandBytes)) {
     ShardingAttr from = values.getTie(operand);
     if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
       continue;
-    add(getMoveCost(layout, getTensorBytes(operand.getType()), from.getDims(),
-                    {}, dims),
-        operand);
+    add(getMoveCost(layout, bytes, from.getDims(), {}, dims), operand);
   }
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule.results)) {
@@ -100,6 +102,20 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   return cost;
 }
 
+/// Whether the slices of a value that is cut are, pending, as much as the
+/// whole: then gathering that once sends less.
+static bool isSlicedUp(Operation *op) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  if (!slice)
+    return false;
+  int64_t left = getTensorBytes(slice.getSourceType());
+  for (Operation *user : slice.getSource().getUsers())
+    if (auto other = dyn_cast<tensor::ExtractSliceOp>(user))
+      if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
+        return true;
+  return false;
+}
+
 void Chooser::run() {
   DimShardingAttr none = layout.none();
   factors.assign(rule.factors.size(), none);
@@ -119,7 +135,9 @@ void Chooser::run() {
         continue;
       for (auto [factor, part] :
            llvm::zip_equal(list, rule.splitDim(layout, list, whole))) {
-        if (part == none || rule.factors[factor].kind == FactorKind::Replicated)
+        FactorKind kind = rule.factors[factor].kind;
+        if (part == none || kind == FactorKind::Replicated ||
+            (kind == FactorKind::Reduction && isSlicedUp(op)))
           continue;
         bool isEvenOnly = rule.factors[factor].evenOnly ||
                           (rule.factors[factor].kind == FactorKind::Reduction &&
@@ -224,6 +242,10 @@ void Chooser::run() {
     isContested |= candidate.isContested;
   if (!isContested)
     return;
+
+  operandBytes.clear();
+  for (Value operand : op->getOperands())
+    operandBytes.push_back(getLeastBytes(operand));
 
   // Try every choice among the contested ones: those that share no axis, no
   // factor, and reduce each result in one way.

@@ -16,11 +16,13 @@ static bool isCheap(Operation *op) {
              arith::SubIOp, arith::MulIOp, arith::ConstantOp>(op);
 }
 
-/// The tensor that `op` only moves to other places, repeats, converts or
+/// The tensor that `op` only moves to other places, repeats, pads, converts or
 /// scales; null for other ops. To do that for more of it costs little more than
 /// to write it.
 static OpOperand *getMoved(Operation *op) {
   constexpr int64_t kMostOps = 4;
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return pad.getConstantPaddingValue() ? &pad.getSourceMutable() : nullptr;
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
       (isCheap(op) && op->getNumOperands() == 1))
     return &op->getOpOperand(0);
@@ -39,6 +41,20 @@ static OpOperand *getMoved(Operation *op) {
                     [](Operation &nested) { return isCheap(&nested); }))
     return nullptr;
   return input;
+}
+
+int64_t mlir::dist::getLeastBytes(Value value) {
+  constexpr int kMostSteps = 16;
+  int64_t least = getTensorBytes(value.getType());
+  for (int step = 0; step < kMostSteps && value.hasOneUse(); ++step) {
+    Operation *op = value.getDefiningOp();
+    OpOperand *moved = op ? getMoved(op) : nullptr;
+    if (!moved || isFreeValue(moved->get()))
+      break;
+    value = moved->get();
+    least = std::min(least, getTensorBytes(value.getType()));
+  }
+  return least;
 }
 
 namespace {

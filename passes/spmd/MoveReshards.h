@@ -15,6 +15,10 @@
 
 namespace mlir::dist {
 
+/// The bytes of a value, or of what it is made of by ops that a reshard moves
+/// to before of, where that is less. Looks at a bounded number of ops.
+int64_t getLeastBytes(Value value);
+
 /// Needs a function in which every op has been visited.
 void moveReshards(FunctionOpInterface function, const MeshLayout &layout,
                   PlacedValues &values, ReshardPlanner &planner);

@@ -1,13 +1,19 @@
 //===- SliceRules.cpp - Slices, joins and pads ----------------------------===//
 //
 // What is cut out, put in or joined are whole blocks of the dimension, so that
-// blocks can be shared out.
+// blocks can be shared out. One row of a dimension is cut out by the device
+// that has it, as a row is looked up: it is a sum, zero elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <numeric>
 
@@ -57,6 +63,12 @@ static void addRange(ShardingRule &rule, const Cut &range,
   part->push_back(inner);
 }
 
+/// Whether one row of several is cut out of numbers, which have a sum.
+static bool isOneRow(const Cut &range, Type element) {
+  return range.size == 1 && range.whole != 1 && range.stride == 1 &&
+         element.isIntOrIndexOrFloat();
+}
+
 static SmallVector<Cut> getRanges(OffsetSizeAndStrideOpInterface op,
                                   Value whole, SizeOrigins &origins) {
   SmallVector<Cut> ranges;
@@ -81,6 +93,12 @@ static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
     unsigned number = unknown;
     unknown += isUnknown;
     if (sharded == layout.none())
+      continue;
+    // Where it is in the device's part is computed (takeLocalRows).
+    if (std::is_same_v<SliceOp, tensor::ExtractSliceOp> &&
+        isOneRow({whole.getDimSize(dim), 0, sizes[dim],
+                  op.getStaticStrides()[dim], false},
+                 whole.getElementType()))
       continue;
     if (isUnknown) {
       // Where it is sharded the rule knew it to be that of the whole.
@@ -116,16 +134,26 @@ struct ExtractSliceModel
                                         SizeOrigins &sizes) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     llvm::SmallBitVector dropped = slice.getDroppedDims();
+    Type element = slice.getType().getElementType();
     ShardingRule rule;
+    rule.masksPadding = true; // no row that is padding is cut out
     rule.operands.resize(op->getNumOperands());
     rule.results.resize(1);
     rule.operands[0].dims.resize(slice.getSourceType().getRank());
     rule.results[0].dims.resize(slice.getType().getRank());
     unsigned resultDim = 0;
     for (auto [dim, range] :
-         llvm::enumerate(getRanges(slice, slice.getSource(), sizes)))
-      addRange(rule, range, rule.operands[0].dims[dim],
-               dropped[dim] ? nullptr : &rule.results[0].dims[resultDim++]);
+         llvm::enumerate(getRanges(slice, slice.getSource(), sizes))) {
+      unsigned place = resultDim;
+      resultDim += !dropped[dim];
+      if (isOneRow(range, element))
+        rule.operands[0].dims[dim].push_back(rule.addFactor(
+            range.whole, FactorKind::Reduction,
+            element.isInteger(1) ? ReductionKind::Or : ReductionKind::Sum));
+      else
+        addRange(rule, range, rule.operands[0].dims[dim],
+                 dropped[dim] ? nullptr : &rule.results[0].dims[place]);
+    }
     return rule;
   }
   PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
@@ -134,10 +162,89 @@ struct ExtractSliceModel
   }
   LogicalResult makeLocal(Operation *op, OpBuilder &b,
                           const LocalView &view) const {
-    setLocalRanges(b, cast<tensor::ExtractSliceOp>(op),
-                   cast<RankedTensorType>(view.operandTypes[0]),
-                   view.operands[0], view.layout);
-    return setLocalResultTypes(op, view);
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    auto whole = cast<RankedTensorType>(view.operandTypes[0]);
+    setLocalRanges(b, slice, whole, view.operands[0], view.layout);
+    Value isHere = takeLocalRows(b, slice, whole, view);
+    if (failed(setLocalResultTypes(op, view)))
+      return failure();
+    if (isHere)
+      zeroUnless(b, slice, isHere);
+    return success();
+  }
+
+private:
+  /// Offsets of single rows in the device's part; whether all of them are
+  /// there, null where no such dimension is sharded.
+  static Value takeLocalRows(OpBuilder &b, tensor::ExtractSliceOp slice,
+                             RankedTensorType whole, const LocalView &view) {
+    Location loc = slice.getLoc();
+    const MeshLayout &layout = view.layout;
+    b.setInsertionPoint(slice);
+    SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
+    Value isHere;
+    for (auto [dim, sharding] : llvm::enumerate(view.operands[0].getDims())) {
+      int64_t size = whole.getDimSize(dim);
+      if (sharding == layout.none() ||
+          !isOneRow({size, 0, slice.getStaticSizes()[dim],
+                     slice.getStaticStrides()[dim], false},
+                    whole.getElementType()))
+        continue;
+      Value localSize;
+      if (ShapedType::isDynamic(size))
+        localSize = tensor::DimOp::create(b, loc, slice.getSource(), dim);
+      Value row = getValueOrCreateConstantIndexOp(b, loc, offsets[dim]);
+      // A row that nobody has is an error, as it is on one device.
+      if (!isa<Attribute>(offsets[dim]) || localSize)
+        cf::AssertOp::create(
+            b, loc,
+            arith::CmpIOp::create(
+                b, loc, arith::CmpIPredicate::ult, row,
+                getWholeSize(b, loc, layout, sharding, size, localSize)),
+            describeOutOfRange("tensor.extract_slice", whole.getShape()));
+      auto [mine, here] =
+          getLocalIndex(b, loc, layout, sharding, size, row, localSize);
+      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+      offsets[dim] =
+          arith::SelectOp::create(b, loc, here, mine, zero).getResult();
+      isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
+                      : here;
+    }
+    if (!isHere)
+      return isHere;
+    SmallVector<int64_t> fixed;
+    SmallVector<Value> computed;
+    dispatchIndexOpFoldResults(offsets, computed, fixed);
+    slice.setStaticOffsets(fixed);
+    slice.getOffsetsMutable().assign(computed);
+    return isHere;
+  }
+
+  static void zeroUnless(OpBuilder &b, tensor::ExtractSliceOp slice,
+                         Value isHere) {
+    Location loc = slice.getLoc();
+    b.setInsertionPointAfter(slice);
+    RankedTensorType type = slice.getType();
+    Type element = type.getElementType();
+    AffineMap map = b.getMultiDimIdentityMap(type.getRank());
+    SmallVector<utils::IteratorType> loops(type.getRank(),
+                                           utils::IteratorType::parallel);
+    Value empty = tensor::EmptyOp::create(
+        b, loc, tensor::getMixedSizes(b, loc, slice.getResult()), element);
+    auto masked = linalg::GenericOp::create(
+        b, loc, type, slice.getResult(), empty, ArrayRef<AffineMap>{map, map},
+        loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+          Value zero =
+              arith::ConstantOp::create(inner, at, inner.getZeroAttr(element));
+          Value kept =
+              arith::SelectOp::create(inner, at, isHere, values[0], zero);
+          linalg::YieldOp::create(inner, at, kept);
+        });
+    slice.getResult().replaceUsesWithIf(
+        masked.getResult(0), [&](OpOperand &use) {
+          return use.getOwner() != masked &&
+                 !isa<tensor::DimOp>(use.getOwner());
+        });
   }
 };
 

@@ -3,6 +3,7 @@
 #include "Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -221,6 +222,10 @@ Value Scalar::compare(Compare predicate, Value a, Value b, bool isUnsigned) {
 
 Value Scalar::select(Value condition, Value a, Value b) {
   return arith::SelectOp::create(builder, loc, condition, a, b);
+}
+
+void Scalar::require(Value holds, const Twine &message) {
+  cf::AssertOp::create(builder, loc, holds, message.str());
 }
 
 Value Scalar::bitAnd(Value a, Value b) {

@@ -76,6 +76,8 @@ public:
 
   Value compare(Compare predicate, Value a, Value b, bool isUnsigned = false);
   Value select(Value condition, Value a, Value b);
+  /// The program ends with `message` where `holds` is false.
+  void require(Value holds, const Twine &message);
   Value bitAnd(Value a, Value b);
   Value bitOr(Value a, Value b);
   Value bitXor(Value a, Value b);

@@ -26,6 +26,7 @@ ConverterTable::ConverterTable() {
   addSamplingConverters(*this);
   addBranchConverters(*this);
   addSequenceConverters(*this);
+  addLossConverters(*this);
 }
 
 void ConverterTable::takeOpenSizes(ArrayRef<StringRef> ops) {

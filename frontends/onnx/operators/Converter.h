@@ -67,6 +67,7 @@ void addQuantizationConverters(ConverterTable &table);
 void addSamplingConverters(ConverterTable &table);
 void addBranchConverters(ConverterTable &table);
 void addSequenceConverters(ConverterTable &table);
+void addLossConverters(ConverterTable &table);
 
 /// Computes a node whose inputs are all known, where it is small and this
 /// knows how; leaves the results unset where not.

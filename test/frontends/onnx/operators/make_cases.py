@@ -571,6 +571,26 @@ def unsigned():
                  kernel_shape=[2, 2], pads=[1, 1, 0, 0])
 
 
+def losses():
+    start("losses")
+    for op in ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"]:
+        for reduction in ["mean", "sum", "none"]:
+            case(op, [f(5, 4), i(5, low=0, high=4)], f"{reduction}", reduction=reduction)
+            case(op, [f(5, 4), i(5, low=0, high=4), f(4, low=0.1)], f"{reduction}_weights", reduction=reduction)
+            case(op, [f(2, 4, 3), i(2, 3, low=0, high=4)], f"{reduction}_3d", reduction=reduction)
+            case(op, [f(2, 4, 3), np.array([[0, -100, 3], [-100, 1, 2]])], f"{reduction}_ignored", reduction=reduction,
+                 ignore_index=-100)
+            case(op, [f(2, 4, 3), np.array([[0, 1, 3], [1, 1, 2]]), f(4, low=0.1)], f"{reduction}_ignored_weights",
+                 reduction=reduction, ignore_index=1)
+        case(op, [f(3, 4), np.array([2, 0, 1], np.int32)], "i32_labels")
+        case(op, [f(3, 4), np.array([2, 0, 1])], "default", opset=13)
+    case("SoftmaxCrossEntropyLoss", [f(3, 4), np.array([2, 0, 1])], "log_probabilities", outputs=2)
+    case("SoftmaxCrossEntropyLoss", [np.array([[1000, -1000, 0], [-1000, 1000, 999]], np.float32), np.array([0, 2])],
+         "large", reduction="none")
+    case("SoftmaxCrossEntropyLoss", [f(2, 4, 2, 3), i(2, 2, 3, low=0, high=4)], "4d", reduction="none")
+    case("SoftmaxCrossEntropyLoss", [f(3, 4, dtype=np.float16), np.array([2, 0, 1])], "f16")
+
+
 def make_model(entry):
     names = [f"in{n}" if value is not None else "" for n, value in enumerate(entry["inputs"])]
     outputs = [f"out{n}" for n in range(entry["outputs"])]
@@ -645,7 +665,7 @@ def attribute_to_json(value):
 
 def main():
     for build in [elementwise, functions, shapes, indexing, reductions, contractions, normalizations, windows, sequences,
-                  attentions, unsigned]:
+                  attentions, unsigned, losses]:
         build()
     FOLDER.mkdir(exist_ok=True)
     agreed = alone = 0
