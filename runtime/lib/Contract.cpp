@@ -129,7 +129,10 @@ private:
                  char *c);
   void product(bool accumulating, const char *a, const char *b, char *c);
   void gemm(bool accumulating, const float *a, const float *b, float *c);
-  void convertedGemm(bool accumulating, const char *a, const char *b, char *c);
+  void addConverted(const char *a, const char *b);
+  void addProducts(size_t depth, const char *a, const char *b);
+  void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
+             char *c);
   void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
 
   LoopNest nest;
@@ -173,9 +176,9 @@ ContractPlan::ContractPlan(const ContractCall &call)
     return;
   if (f32)
     return;
+  // Several sums of a bf16 result are added up in f32 (sumUp).
   if (sumsAround && outDtype == DIST_BF16)
-    throw Error("dist_contract: a bf16 result of several sums would be "
-                "rounded between them; use an f32 result");
+    return;
   if (makePrimitive(/*withBatch=*/false, accumulate, first) && sumsAround &&
       !makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added))
     first.reset();
@@ -331,24 +334,39 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
     unpack(result, stridesC, m, n, c);
 }
 
-void ContractPlan::convertedGemm(bool accumulating, const char *a,
-                                 const char *b, char *c) {
+/// packedC += a * b, in f32.
+void ContractPlan::addConverted(const char *a, const char *b) {
   int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
-  auto in = static_cast<dist_dtype>(inDtype),
-       out = static_cast<dist_dtype>(outDtype);
-  MatrixStrides stridesC{nest.m.c, nest.n.c};
+  auto in = static_cast<dist_dtype>(inDtype);
   convertFrom(in, a, {nest.m.a, nest.k.a}, m, k, packedA);
   convertFrom(in, b, {nest.k.b, nest.n.b}, k, n, packedB);
-  packedC.resize(m * n);
-  if (accumulating)
-    convertFrom(out, c, stridesC, m, n, packedC);
-  dnnl_status_t status =
-      dnnl_sgemm('N', 'N', m, n, k, 1.0f, packedA.data(), k, packedB.data(), n,
-                 accumulating ? 1.0f : 0.0f, packedC.data(), n);
+  dnnl_status_t status = dnnl_sgemm('N', 'N', m, n, k, 1.0f, packedA.data(), k,
+                                    packedB.data(), n, 1.0f, packedC.data(), n);
   if (status != dnnl_success)
     throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
                 " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +
                 std::to_string(n) + " in bf16");
+}
+
+/// The products of the loops from `depth` on, which are all sums.
+void ContractPlan::addProducts(size_t depth, const char *a, const char *b) {
+  if (depth == nest.around.size())
+    return addConverted(a, b);
+  const Loop &loop = nest.around[depth];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    addProducts(depth + 1, a + i * loop.a * inBytes, b + i * loop.b * inBytes);
+}
+
+/// The same, in f32, rounded once.
+void ContractPlan::sumUp(size_t depth, bool accumulating, const char *a,
+                         const char *b, char *c) {
+  int64_t m = nest.m.extent, n = nest.n.extent;
+  auto out = static_cast<dist_dtype>(outDtype);
+  MatrixStrides stridesC{nest.m.c, nest.n.c};
+  packedC.assign(m * n, 0.0f);
+  if (accumulating)
+    convertFrom(out, c, stridesC, m, n, packedC);
+  addProducts(depth, a, b);
   convertTo(out, packedC, stridesC, m, n, c);
 }
 
@@ -357,7 +375,7 @@ void ContractPlan::product(bool accumulating, const char *a, const char *b,
   if (first)
     execute(accumulating && added ? *added : *first, a, b, c);
   else if (inDtype == DIST_BF16)
-    convertedGemm(accumulating, a, b, c);
+    sumUp(nest.around.size(), accumulating, a, b, c);
   else
     gemm(accumulating, reinterpret_cast<const float *>(a),
          reinterpret_cast<const float *>(b), reinterpret_cast<float *>(c));
@@ -368,6 +386,9 @@ void ContractPlan::runAround(size_t depth, bool accumulating, const char *a,
   if (depth == nest.around.size())
     return product(accumulating, a, b, c);
   const Loop &loop = nest.around[depth];
+  // Sums come last.
+  if (loop.kind == DIST_LOOP_K && outDtype == DIST_BF16)
+    return sumUp(depth, accumulating, a, b, c);
   for (int64_t i = 0; i < loop.extent; ++i) {
     bool addsUp = accumulating || (loop.kind == DIST_LOOP_K && i > 0);
     runAround(depth + 1, addsUp, a + i * loop.a * inBytes,

@@ -275,9 +275,20 @@ TEST(Contract, Bf16) {
 }
 
 TEST(Contract, Bf16SumsAround) {
-  check("two sums",
+  for (dist_dtype out : {DIST_F32, DIST_BF16}) {
+    check(
+        "two sums",
         {{M, 5, 30, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 9, 0}, {K, 2, 9, 70, 0}},
-        DIST_BF16, DIST_F32);
+        DIST_BF16, out);
+    // Rounded between them, they would differ.
+    check("many sums of a batch",
+          {{B, 3, 1000, 2000, 45},
+           {M, 5, 200, 0, 9},
+           {N, 9, 0, 1, 1},
+           {K, 7, 1, 9, 0},
+           {K, 16, 10, 70, 0}},
+          DIST_BF16, out);
+  }
 }
 
 TEST(Contract, RefusesOtherTypes) {

@@ -205,7 +205,7 @@ Expected dist::runExpected(const Program &program, const Program *perturbed,
         "rounding decides whether the program to compare with ends "
         "well: without perturbations it does, with them never (" +
         expected.failure +
-        "); --rtol and --atol compare without, --verify=f64 moves less");
+        "); --rtol and --atol compare without");
   // In both directions, of which one decides what is all but level otherwise.
   for (double sign : {1, -1})
     runner.run(runs + 1, sign * kLarge, jumps);
