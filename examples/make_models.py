@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the models in this folder: GPT-2, BERT and LLaMA from the original classes of transformers, and one small case.
+"""Makes the models in this folder: the original classes of transformers in small, and one case of our own.
 
 Two layers each; every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
 two sets of inputs and PyTorch's outputs for them. Running it again writes the same files. What the files are and what
@@ -115,6 +115,21 @@ def llama():
     return cls(config), text_inputs(), ["logits"], {}
 
 
+def opt():
+    """Separate q, k, v; learned positions, counted by the attention mask; norm before; relu; tied head."""
+    config = transformers.OPTConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        ffn_dim=2 * HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        max_position_embeddings=POSITIONS,
+        word_embed_proj_dim=HIDDEN,
+    )
+    cls = export_model.returning(transformers.OPTForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False)
+    return cls(config), text_inputs(), ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -132,7 +147,13 @@ def slapo():
     return TwoLinears(), inputs, ["y"], {}
 
 
-MODELS = {"gpt2": gpt2, "bert": bert, "llama": llama, "slapo": slapo}
+MODELS = {
+    "gpt2": gpt2,
+    "bert": bert,
+    "llama": llama,
+    "opt": opt,
+    "slapo": slapo,
+}
 
 
 def main():
