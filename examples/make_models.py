@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the models in this folder: the original classes of transformers in small, and one case of our own.
+"""Makes the models in this folder: the original classes of transformers in small, and a few modules of our own.
 
 Two layers each; every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
 two sets of inputs and PyTorch's outputs for them. Running it again writes the same files. What the files are and what
@@ -130,6 +130,28 @@ def opt():
     return cls(config), text_inputs(), ["logits"], {}
 
 
+def t5():
+    """Encoder and decoder with cross attention, relative positions, RMS norm; gated MLP and no scaling (1.1).
+
+    transformers 5 ties the head to the embedding in all T5, so that encoder, decoder and head share one weight.
+    """
+    config = transformers.T5Config(
+        vocab_size=VOCABULARY,
+        d_model=HIDDEN,
+        d_kv=8,
+        d_ff=80,
+        num_layers=LAYERS,
+        num_decoder_layers=LAYERS,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False,
+        attn_implementation="eager",  # The dynamo exporter (torch 2.15) fails on a reshape after its sdpa.
+    )
+    signature = ["input_ids", "attention_mask", "decoder_input_ids"]
+    cls = export_model.returning(transformers.T5ForConditionalGeneration, signature, "logits", use_cache=False)
+    return cls(config), text_inputs(decoder_input_ids=(token_ids(6), token_ids(7))), ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -152,6 +174,7 @@ MODELS = {
     "bert": bert,
     "llama": llama,
     "opt": opt,
+    "t5": t5,
     "slapo": slapo,
 }
 

@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
@@ -43,15 +44,23 @@ TRANSFORMER_RUNS = [
 ]
 ULYSSES_RUNS = [("ulysses", 2), ("ulysses", 4)]
 
-# Schedules that complete sums of a layer's activation: operation -> how often.
-SUMS_IN_A_LAYER = {
-    "tp": {"all_reduce": 2},
-    "tp_full": {"all_reduce": 2},
-    "tp_dp": {"all_reduce": 2},
-    "tp_cp_dp": {"all_reduce": 2},
-    "sp": {"reduce_scatter": 2, "all_gather": 2},
-    "slapo": {"reduce_scatter": 1, "all_gather": 1},
+# Schedules that complete sums of a layer's activation: with which operations.
+SUMS = {
+    "tp": ["all_reduce"],
+    "tp_full": ["all_reduce"],
+    "tp_dp": ["all_reduce"],
+    "tp_cp_dp": ["all_reduce"],
+    "sp": ["reduce_scatter", "all_gather"],
+    "slapo": ["reduce_scatter", "all_gather"],
 }
+
+
+class Layer(typing.NamedTuple):
+    """What a layer has: row-parallel projections, attentions, and a sequence from elsewhere that it is the first to take."""
+
+    sums: int = 2
+    attentions: int = 1
+    sequences: int = 0
 
 
 class Model:
@@ -60,31 +69,34 @@ class Model:
     def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=()):
         # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
         self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
-        self.scope = re.compile(scope)  # of the ops of layer N, which group 1 names
+        self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
         self.activation_bytes = math.prod(activation) * 4
-        # What attention cuts into heads: parts of the activation (q, k, v, output).
+        # What an attention cuts into heads: parts of the activation (q, k, v, output).
         self.heads = heads
 
-    def closed_form(self, schedule, mesh, layer, parameters):
+    def closed_form(self, schedule, mesh, name, parameters):
         """What a layer communicates, forward: {operation: [count, bytes a rank sends]}. `parameters`: {name: bytes}."""
-        ranks = math.prod(mesh.values())
+        layer, ranks = self.layers[name], math.prod(mesh.values())
         if schedule == "dp":
             return {}
         if schedule == "fsdp":  # each parameter is gathered once
-            sizes = [size for name, size in parameters.items() if (m := self.scope.match(name)) and m[1] == layer]
+            sizes = [size for path, size in parameters.items() if (m := self.scope.match(path)) and m[1] == name]
             return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
         if schedule == "ulysses":  # each rank sends all but one part of what it holds
             held = sum(int(self.activation_bytes * part) for part in self.heads) // ranks
-            return {"all_to_all": [len(self.heads), held * (ranks - 1) // ranks]}
+            count = layer.attentions * len(self.heads)
+            return {"all_to_all": [count, layer.attentions * held * (ranks - 1) // ranks]}
         found = {}
         if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
             held = sum(int(self.activation_bytes * part) for part in self.heads[1:3]) // ranks
-            found["all_gather"] = [2, held * (mesh["cp"] - 1)]
-        # An all_reduce, or a pair, sends 2(p-1)/p of the activation, of which "dp" and "cp" leave a part.
+            found["all_gather"] = [2 * layer.attentions, layer.attentions * held * (mesh["cp"] - 1)]
+        # A reduce_scatter or an all_gather sends (p-1)/p of the activation, of which "dp" and "cp" leave a part; an
+        # all_reduce is both.
         tensor = mesh.get("tp", 1)
-        activation = self.activation_bytes * tensor // ranks
-        for op, count in SUMS_IN_A_LAYER.get(schedule, {}).items():
-            found[op] = [count, count * activation * (2 if op == "all_reduce" else 1) * (tensor - 1) // tensor]
+        part = self.activation_bytes * tensor // ranks * (tensor - 1) // tensor
+        for op in SUMS.get(schedule, []):
+            count = layer.sums + (layer.sequences if op == "all_gather" else 0)
+            found[op] = [count, count * part * (2 if op == "all_reduce" else 1)]
         return found
 
 
@@ -97,16 +109,26 @@ DECODER_F64_RUNS = [
     ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)),
 ]
 
+TWO_LAYERS = {"0": Layer(), "1": Layer()}
+
 MODELS = {
-    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
-    "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)(?:\.|$)", (2, 16, 64),
-                  heads=(1, 1, 1, 1)),
-    "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
+    "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
+                  (2, 16, 64), heads=(1, 1, 1, 1)),
+    "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                    heads=(1, 0.5, 0.5, 1)),
-    "opt": Model([("tp", 4)], 1e-4, ["0", "1"], r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64), heads=(1, 1, 1, 1),
-                 f64_runs=DECODER_F64_RUNS),
+    "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                 heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
+    # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
+    "t5": Model([("tp", 4)], 1e-4, {
+        "encoder.block.0": Layer(), "encoder.block.1": Layer(),
+        "decoder.block.0": Layer(sums=3, attentions=2, sequences=1), "decoder.block.1": Layer(sums=3, attentions=2),
+    }, r"((?:en|de)coder\.block\.\d+)(?:\.|$)", (2, 16, 64), heads=(0.5, 0.5, 0.5, 0.5), f64_runs=[
+        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
+        ("cp", 4),
+    ]),
     # Chen et al. 2023: the whole model is the layer.
-    "slapo": Model([("slapo", 2)], 1e-5, ["fc"], r"(fc)[12]", (3, 16, 30)),
+    "slapo": Model([("slapo", 2)], 1e-5, {"fc": Layer(sums=1)}, r"(fc)[12]", (3, 16, 30)),
 }
 
 DTYPES = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|b1": "b"}
