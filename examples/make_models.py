@@ -152,6 +152,28 @@ def t5():
     return cls(config), text_inputs(decoder_input_ids=(token_ids(6), token_ids(7))), ["logits"], {}
 
 
+def mixtral():
+    """Grouped-query attention (8 heads on 4 key/value heads), rotary embedding, and for each token 2 of 4 gated MLPs."""
+    config = transformers.MixtralConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        intermediate_size=48,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        max_position_embeddings=POSITIONS,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        bos_token_id=0,
+        eos_token_id=0,
+        experts_implementation="batched_mm",
+    )
+    cls = export_model.returning(
+        transformers.MixtralForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -175,6 +197,7 @@ MODELS = {
     "llama": llama,
     "opt": opt,
     "t5": t5,
+    "mixtral": mixtral,
     "slapo": slapo,
 }
 

@@ -66,42 +66,56 @@ class Layer(typing.NamedTuple):
 class Model:
     """An example: the (schedule, sizes of its mesh) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=()):
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(),
+                 ops_of_its_own=False):
         # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
         self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
         self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
-        self.activation_bytes = math.prod(activation) * 4
+        self.activation = activation  # [batch, sequence, features] between layers
         # What an attention cuts into heads: parts of the activation (q, k, v, output).
         self.heads = heads
+        self.ops_of_its_own = ops_of_its_own  # some are of no module within the model, so their scope is ""
+
+    def activation_bytes(self, sequence_parts):
+        """With the sequence in so many parts, which are of one size: the last one is padded."""
+        batch, sequence, features = self.activation
+        return 4 * batch * -(-sequence // sequence_parts) * sequence_parts * features
 
     def closed_form(self, schedule, mesh, name, parameters):
         """What a layer communicates, forward: {operation: [count, bytes a rank sends]}. `parameters`: {name: bytes}."""
         layer, ranks = self.layers[name], math.prod(mesh.values())
         if schedule == "dp":
             return {}
-        if schedule == "fsdp":  # each parameter is gathered once
-            sizes = [size for path, size in parameters.items() if (m := self.scope.match(path)) and m[1] == name]
-            return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
+        if schedule == "fsdp":
+            return self.gathered_parameters(ranks, name, parameters)
         if schedule == "ulysses":  # each rank sends all but one part of what it holds
-            held = sum(int(self.activation_bytes * part) for part in self.heads) // ranks
+            held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads) // ranks
             count = layer.attentions * len(self.heads)
             return {"all_to_all": [count, layer.attentions * held * (ranks - 1) // ranks]}
         found = {}
         if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
-            held = sum(int(self.activation_bytes * part) for part in self.heads[1:3]) // ranks
+            held = sum(int(self.activation_bytes(mesh["cp"]) * part) for part in self.heads[1:3]) // ranks
             found["all_gather"] = [2 * layer.attentions, layer.attentions * held * (mesh["cp"] - 1)]
         # A reduce_scatter or an all_gather sends (p-1)/p of the activation, of which "dp" and "cp" leave a part; an
         # all_reduce is both.
         tensor = mesh.get("tp", 1)
-        part = self.activation_bytes * tensor // ranks * (tensor - 1) // tensor
+        parts = tensor if schedule in ("sp", "slapo") else mesh.get("cp", 1)
+        part = self.activation_bytes(parts) * tensor // ranks * (tensor - 1) // tensor
         for op in SUMS.get(schedule, []):
             count = layer.sums + (layer.sequences if op == "all_gather" else 0)
             found[op] = [count, count * part * (2 if op == "all_reduce" else 1)]
         return found
 
 
-# Heads that the ranks do not divide are computed by all of them: the result is right, but nothing is promised.
-WITHOUT_CLOSED_FORM = {("tp", 3)}
+    def gathered_parameters(self, ranks, name, parameters):
+        """Each parameter is gathered once."""
+        sizes = [size for path, size in parameters.items() if (m := self.scope.match(path)) and m[1] == name]
+        return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
+
+
+# Right, but more is sent than need be: heads that the ranks do not divide are computed by all of them, and experts of
+# other ranks by zeros, which are added up before the activation.
+WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
 
 # Every schedule of a decoder, each number of ranks once or twice: (sizes in the order of the schedule's mesh).
 DECODER_F64_RUNS = [
@@ -119,6 +133,11 @@ MODELS = {
                    heads=(1, 0.5, 0.5, 1)),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
+    "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                     heads=(1, 0.5, 0.5, 1), f64_runs=[
+        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
+        ("cp", 4), ("ep", 2), ("ep", 4), ("tp_cp_dp", (2, 2, 2)),
+    ]),
     # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
     "t5": Model([("tp", 4)], 1e-4, {
         "encoder.block.0": Layer(), "encoder.block.1": Layer(),
@@ -282,7 +301,7 @@ class ModelTest:
             return
         by_layer = {layer: {} for layer in self.facts.layers}
         for collective in collectives:
-            if not collective["cause"] or not collective["scope"]:
+            if not collective["cause"] or not (collective["scope"] or self.facts.ops_of_its_own):
                 raise Failure(f"a collective without cause or scope: {collective}")
             match = self.facts.scope.match(collective["scope"])
             if match:
