@@ -174,6 +174,26 @@ def mixtral():
     return cls(config), text_inputs(), ["logits"], {}
 
 
+def images():
+    """Two sets of images, [batch, channels, height, width]."""
+    return [torch.randn(BATCH, 3, 32, 32, generator=torch.Generator().manual_seed(seed)) for seed in (8, 9)]
+
+
+def vit():
+    """Images cut into 16 patches by a convolution, one token more for the class: 17, which no number of ranks divides."""
+    config = transformers.ViTConfig(
+        image_size=32,
+        patch_size=8,
+        hidden_size=HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        intermediate_size=2 * HIDDEN,
+        num_labels=12,
+    )
+    cls = export_model.returning(transformers.ViTForImageClassification, ["pixel_values"], "logits")
+    return cls(config), [{"pixel_values": image} for image in images()], ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -198,6 +218,7 @@ MODELS = {
     "opt": opt,
     "t5": t5,
     "mixtral": mixtral,
+    "vit": vit,
     "slapo": slapo,
 }
 

@@ -146,6 +146,11 @@ MODELS = {
         ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
         ("cp", 4),
     ]),
+    # 16 patches and the class token: no number of ranks divides them.
+    "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1), f64_runs=[
+        ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 4),
+    ], ops_of_its_own=True),
     # Chen et al. 2023: the whole model is the layer.
     "slapo": Model([("slapo", 2)], 1e-5, {"fc": Layer(sums=1)}, r"(fc)[12]", (3, 16, 30)),
 }
