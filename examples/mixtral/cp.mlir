@@ -1,6 +1,7 @@
-// Context parallelism for Mixtral (Megatron-LM's all-gather form; Llama Team 2024, section 3.3.2): the sequence is sharded
-// everywhere, and each rank's queries attend to all keys and values. These are gathered where the projections made them,
-// before a head of them is repeated for two of the queries: two all_gather a layer, each of (p-1)/p of half an activation.
+// Context parallelism for Mixtral (Megatron-LM's all-gather form; Llama Team 2024, section 3.3.2): the sequence is
+// sharded everywhere, and each rank's queries attend to all keys and values. These are gathered where the projections
+// made them, before a head of them is repeated for two of the queries: two all_gather a layer, each of (p-1)/p of half
+// an activation.
 
 dist.mesh @m ["cp" = 4]
 

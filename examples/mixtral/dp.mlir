@@ -1,5 +1,5 @@
-// Data parallelism for Mixtral: each rank computes its part of the batch, with all of the parameters. Forward, nothing is
-// sent.
+// Data parallelism for Mixtral: each rank computes its part of the batch, with all of the parameters. Forward, nothing
+// is sent.
 
 dist.mesh @m ["dp" = 2]
 

@@ -1,9 +1,9 @@
 // Megatron sequence parallelism for Mixtral (Korthikanti et al. 2022): tensor parallelism inside attention and experts,
 // and between them the sequence is split.
 //
-// The experts' parameters are named as such, which leaves open how the tokens come to them: unless told, each rank would
-// keep its tokens and gather the weights. `fwd_pre all_gather` says that the module takes all tokens. A layer has two
-// reduce_scatter and two all_gather, which together send what two all_reduce would.
+// The experts' parameters are named as such, which leaves open how the tokens come to them: unless told, each rank
+// would keep its tokens and gather the weights. `fwd_pre all_gather` says that the module takes all tokens. A layer has
+// two reduce_scatter and two all_gather, which together send what two all_reduce would.
 
 dist.mesh @m ["tp" = 4]
 

@@ -1,6 +1,6 @@
-// Three kinds of parallelism for Mixtral at once, on 2 x 2 x 2 ranks: the batch over "dp", the sequence over "cp", heads
-// and every expert's features over "tp". A layer has the two all_reduce of tensor parallelism and the two all_gather of
-// context parallelism, each of the part that the other axes leave of it.
+// Three kinds of parallelism for Mixtral at once, on 2 x 2 x 2 ranks: the batch over "dp", the sequence over "cp",
+// heads and every expert's features over "tp". A layer has the two all_reduce of tensor parallelism and the two
+// all_gather of context parallelism, each of the part that the other axes leave of it.
 
 dist.mesh @m ["dp" = 2, "cp" = 2, "tp" = 2]
 

@@ -1,8 +1,8 @@
 // Tensor parallelism for Mixtral with nothing left to propagation, and the vocabulary split as well.
 //
-// Inside the blocks this is what tp.mlir leads to; the router (mlp.gate) is small and stays whole. Embedding and head are
-// weights of their own. A rank finds only the tokens of its quarter of the vocabulary, and one more all_reduce adds up
-// what the four found; a quarter of the logits is computed on each.
+// Inside the blocks this is what tp.mlir leads to; the router (mlp.gate) is small and stays whole. Embedding and head
+// are weights of their own. A rank finds only the tokens of its quarter of the vocabulary, and one more all_reduce adds
+// up what the four found; a quarter of the logits is computed on each.
 
 dist.mesh @m ["tp" = 4]
 

@@ -1,6 +1,6 @@
-// Ulysses for Mixtral (DeepSpeed, Jacobs et al. 2023): the sequence is sharded everywhere but inside attention, where the
-// heads are. Four all_to_all a layer change between the two, each of (p-1)/p of what a rank holds; k and v have half as
-// many heads as q here. All weights are whole: a rank computes all experts that its tokens take.
+// Ulysses for Mixtral (DeepSpeed, Jacobs et al. 2023): the sequence is sharded everywhere but inside attention, where
+// the heads are. Four all_to_all a layer change between the two, each of (p-1)/p of what a rank holds; k and v have
+// half as many heads as q here. All weights are whole: a rank computes all experts that its tokens take.
 
 dist.mesh @m ["sp" = 4]
 

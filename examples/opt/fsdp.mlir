@@ -1,7 +1,8 @@
 // Fully sharded data parallelism for OPT (ZeRO-3, Rajbhandari et al. 2020; PyTorch's FSDP).
 //
 // Each rank computes its part of the batch. Every parameter lies in parts on all ranks and is gathered before it is
-// used, since its axis also shards the inputs: (p-1)/p of the parameters' bytes, forward. `**` is any run of characters.
+// used, since its axis also shards the inputs: (p-1)/p of the parameters' bytes, forward. `**` is any run of
+// characters.
 //
 //   dist-opt opt.mlir --dist-apply-schedule=file=fsdp.mlir --dist-spmd
 

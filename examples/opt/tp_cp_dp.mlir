@@ -1,5 +1,5 @@
-// Three kinds of parallelism for OPT at once, on 2 x 2 x 2 ranks: the batch over "dp", the sequence over "cp", heads and
-// features over "tp". A rank computes an eighth of every projection. A layer has the two all_reduce of tensor
+// Three kinds of parallelism for OPT at once, on 2 x 2 x 2 ranks: the batch over "dp", the sequence over "cp", heads
+// and features over "tp". A rank computes an eighth of every projection. A layer has the two all_reduce of tensor
 // parallelism and the two all_gather of context parallelism, each of the part that the other axes leave of it.
 
 dist.mesh @m ["dp" = 2, "cp" = 2, "tp" = 2]

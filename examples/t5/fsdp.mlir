@@ -1,8 +1,8 @@
 // Fully sharded data parallelism for T5 (ZeRO-3, Rajbhandari et al. 2020; PyTorch's FSDP).
 //
 // Each rank computes its part of the batch. Every parameter lies in parts on all ranks and is gathered before it is
-// used, since its axis also shards the inputs: (p-1)/p of the parameters' bytes, forward. What encoder, decoder and head
-// share is gathered once. `optional`: the dynamo exporter makes constants of the tables of relative positions.
+// used, since its axis also shards the inputs: (p-1)/p of the parameters' bytes, forward. What encoder, decoder and
+// head share is gathered once. `optional`: the dynamo exporter makes constants of the tables of relative positions.
 
 dist.mesh @m ["dp" = 2]
 

@@ -1,8 +1,8 @@
 // Megatron sequence parallelism for T5 (Korthikanti et al. 2022): tensor parallelism inside attention and MLP, and
 // between them both sequences, the encoder's and the decoder's, are split.
 //
-// A part of a block ends in a reduce_scatter, and begins with an all_gather: two of each in a block of the encoder, three
-// in one of the decoder. What the encoder gives to all of the decoder's cross-attentions is gathered once.
+// A part of a block ends in a reduce_scatter, and begins with an all_gather: two of each in a block of the encoder,
+// three in one of the decoder. What the encoder gives to all of the decoder's cross-attentions is gathered once.
 
 dist.mesh @m ["tp" = 4]
 

@@ -2,8 +2,8 @@
 // decoder, self- and cross-attention.
 //
 // `**` is any run of characters, dots among them. `column` splits a projection's output features: each rank keeps a
-// quarter of the weight and computes a quarter of the features, for q, k and v one of the four heads. What follows from it
-// is propagated: o and wo are split by their input features, the table of relative positions by heads. A sum of four
+// quarter of the weight and computes a quarter of the features, for q, k and v one of the four heads. What follows from
+// it is propagated: o and wo are split by their input features, the table of relative positions by heads. A sum of four
 // parts costs one all_reduce: two in a block of the encoder, three in one of the decoder.
 //
 //   dist-opt t5.mlir --dist-apply-schedule=file=tp.mlir --dist-spmd

@@ -2,7 +2,8 @@
 //
 // Inside the blocks this is what tp.mlir leads to. Encoder, decoder and head share one weight, [vocabulary, hidden].
 // `column` at the head splits its vocabulary. For the head that means a quarter of the logits on each rank; for the two
-// embeddings that a rank finds only the tokens of its quarter, and one more all_reduce each adds up what the four found.
+// embeddings that a rank finds only the tokens of its quarter, and one more all_reduce each adds up what the four
+// found.
 
 dist.mesh @m ["tp" = 4]
 

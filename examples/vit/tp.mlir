@@ -2,8 +2,8 @@
 //
 // `column` splits a projection's output features: each rank keeps a quarter of the weight and computes a quarter of the
 // features, for q, k and v one of the four heads. What follows from it is propagated: the projections that come next
-// (o_proj, fc2) are split by their input features. Their results are sums of four parts, which costs one all_reduce each:
-// two a layer.
+// (o_proj, fc2) are split by their input features. Their results are sums of four parts, which costs one all_reduce
+// each: two a layer.
 //
 //   dist-opt vit.mlir --dist-apply-schedule=file=tp.mlir --dist-spmd
 

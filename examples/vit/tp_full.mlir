@@ -1,8 +1,9 @@
-// Tensor parallelism for ViT with nothing left to propagation, and the patches' convolution and the classes split as well.
+// Tensor parallelism for ViT with nothing left to propagation, and the patches' convolution and the classes split as
+// well.
 //
 // `column` splits a convolution's output channels as it does a projection's features. The sync gathers the embedded
-// patches at once; without it the hidden features would stay split along the residual. Of the logits each rank computes a
-// quarter.
+// patches at once; without it the hidden features would stay split along the residual. Of the logits each rank computes
+// a quarter.
 
 dist.mesh @m ["tp" = 4]
 

@@ -1,6 +1,7 @@
-// Ulysses for ViT (DeepSpeed, Jacobs et al. 2023): the tokens are sharded everywhere but inside attention, where the heads
-// are. They come from an image, of which each rank embeds all; `scatter` leaves each rank its part of the tokens, which
-// sends nothing. Four all_to_all a layer change between the two, each of (p-1)/p of what a rank holds (of 17 tokens 5).
+// Ulysses for ViT (DeepSpeed, Jacobs et al. 2023): the tokens are sharded everywhere but inside attention, where the
+// heads are. They come from an image, of which each rank embeds all; `scatter` leaves each rank its part of the tokens,
+// which sends nothing. Four all_to_all a layer change between the two, each of (p-1)/p of what a rank holds (of 17
+// tokens 5).
 
 dist.mesh @m ["sp" = 4]
 
