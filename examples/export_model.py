@@ -68,7 +68,8 @@ def randomize(module, seed):
     """Draws every parameter apart, from a generator seeded by `seed` and the parameter's name.
 
     Nothing keeps the value that an initialiser likes (bias 0, norm weight 1, running variance 1), so that a bias which
-    is added twice or a norm weight which is dropped changes the outputs. Scales keep activations around 1 through any depth.
+    is added twice or a norm weight which is dropped changes the outputs. Scales keep activations around 1 through any
+    depth.
     """
     norms = {
         f"{name}.weight" if name else "weight"
@@ -99,7 +100,7 @@ def randomize(module, seed):
 
 
 def fan_in(parameter):
-    """How many terms the sums have that a weight is used in: [out, in] of Linear, [out, in, height, width] of Conv2d."""
+    """How many terms a sum with this weight has: [out, in] of Linear, [out, in, height, width] of Conv2d."""
     return parameter[0].numel() if parameter.dim() == 4 else parameter.shape[-1]
 
 

@@ -126,7 +126,9 @@ def opt():
         max_position_embeddings=POSITIONS,
         word_embed_proj_dim=HIDDEN,
     )
-    cls = export_model.returning(transformers.OPTForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False)
+    cls = export_model.returning(
+        transformers.OPTForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
     return cls(config), text_inputs(), ["logits"], {}
 
 
@@ -153,7 +155,7 @@ def t5():
 
 
 def mixtral():
-    """Grouped-query attention (8 heads on 4 key/value heads), rotary embedding, and for each token 2 of 4 gated MLPs."""
+    """Grouped-query attention (8 heads on 4 key/value heads), rotary embedding, 2 of 4 gated MLPs for each token."""
     config = transformers.MixtralConfig(
         vocab_size=VOCABULARY,
         hidden_size=HIDDEN,
@@ -180,7 +182,7 @@ def images():
 
 
 def vit():
-    """Images cut into 16 patches by a convolution, one token more for the class: 17, which no number of ranks divides."""
+    """Images cut into 16 patches by a convolution and one token more for the class: 17, which ranks do not divide."""
     config = transformers.ViTConfig(
         image_size=32,
         patch_size=8,
@@ -192,6 +194,65 @@ def vit():
     )
     cls = export_model.returning(transformers.ViTForImageClassification, ["pixel_values"], "logits")
     return cls(config), [{"pixel_values": image} for image in images()], ["logits"], {}
+
+
+class Bottleneck(torch.nn.Module):
+    """torchvision's block of ResNet-50 and up: 1 x 1 to `width` channels, 3 x 3 (strided), 1 x 1 back; with norms."""
+
+    def __init__(self, channels, width, out, stride):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(channels, width, 1, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(width)
+        self.conv2 = torch.nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = torch.nn.BatchNorm2d(width)
+        self.conv3 = torch.nn.Conv2d(width, out, 1, bias=False)
+        self.bn3 = torch.nn.BatchNorm2d(out)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.downsample = None
+        if stride != 1 or channels != out:
+            self.downsample = torch.nn.Sequential(
+                torch.nn.Conv2d(channels, out, 1, stride, bias=False), torch.nn.BatchNorm2d(out)
+            )
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.relu(self.bn2(self.conv2(out)))
+        return self.relu(self.bn3(self.conv3(out)) + identity)
+
+
+class ResNet(torch.nn.Module):
+    """torchvision's ResNet with bottlenecks of twice the width (wide_resnet50_2), in small: two stages, not four.
+
+    Module names are torchvision's. A block of stage i has 8 * 2**i planes, 16 * 2**i channels inside and 32 * 2**i
+    channels out, as 64 * 2**i, 128 * 2**i and 256 * 2**i there.
+    """
+
+    def __init__(self, blocks, labels):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(3, 16, 7, stride=2, padding=3, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(16)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.maxpool = torch.nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = self.stage(16, 16, 32, blocks, stride=1)
+        self.layer2 = self.stage(32, 32, 64, blocks, stride=2)
+        self.avgpool = torch.nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = torch.nn.Linear(64, labels)
+
+    @staticmethod
+    def stage(channels, width, out, blocks, stride):
+        rest = [Bottleneck(out, width, out, 1) for _ in range(1, blocks)]
+        return torch.nn.Sequential(Bottleneck(channels, width, out, stride), *rest)
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer2(self.layer1(x))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+def wide_resnet():
+    """Convolutions and batch norms, which the exporters fold into the convolutions, residuals, pooling, one Linear."""
+    return ResNet(blocks=LAYERS, labels=12), [{"x": image} for image in images()], ["logits"], {}
 
 
 class TwoLinears(torch.nn.Module):
@@ -219,6 +280,7 @@ MODELS = {
     "t5": t5,
     "mixtral": mixtral,
     "vit": vit,
+    "wide_resnet": wide_resnet,
     "slapo": slapo,
 }
 

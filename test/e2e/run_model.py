@@ -56,7 +56,7 @@ SUMS = {
 
 
 class Layer(typing.NamedTuple):
-    """What a layer has: row-parallel projections, attentions, and a sequence from elsewhere that it is the first to take."""
+    """What a layer has: row-parallel projections, attentions, sequences from elsewhere that it is the first to take."""
 
     sums: int = 2
     attentions: int = 1
@@ -113,6 +113,24 @@ class Model:
         return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
 
 
+class ConvolutionModel(Model):
+    """Blocks of three convolutions: two of `inner` features, one of `outer`, on `area` places."""
+
+    def closed_form(self, schedule, mesh, name, parameters):
+        inner, outer, area = self.layers[name]
+        ranks, tensor = math.prod(mesh.values()), mesh.get("tp", 1)
+        if schedule == "dp":
+            return {}
+        if schedule == "fsdp":
+            return self.gathered_parameters(ranks, name, parameters)
+        # The second convolution's sum is completed; in tp_full the block's result is gathered.
+        bytes_a_feature = 4 * self.activation[0] * area * tensor // ranks
+        found = {"all_reduce": [1, 2 * inner * bytes_a_feature * (tensor - 1) // tensor]}
+        if schedule == "tp_full":
+            found["all_gather"] = [1, outer * bytes_a_feature * (tensor - 1) // tensor]
+        return found
+
+
 # Right, but more is sent than need be: heads that the ranks do not divide are computed by all of them, and experts of
 # other ranks by zeros, which are added up before the activation.
 WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
@@ -147,10 +165,17 @@ MODELS = {
         ("cp", 4),
     ]),
     # 16 patches and the class token: no number of ranks divides them.
-    "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1), f64_runs=[
+    "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1),
+                 f64_runs=[
         ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
         ("ulysses", 2), ("ulysses", 4), ("cp", 4),
     ], ops_of_its_own=True),
+    "wide_resnet": ConvolutionModel([("tp", 4)], 1e-4, {
+        "layer1.0": (16, 32, 8 * 8), "layer1.1": (16, 32, 8 * 8),
+        "layer2.0": (32, 64, 4 * 4), "layer2.1": (32, 64, 4 * 4),
+    }, r"(layer\d\.\d)(?:\.|$)", (2,), f64_runs=[
+        ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+    ]),
     # Chen et al. 2023: the whole model is the layer.
     "slapo": Model([("slapo", 2)], 1e-5, {"fc": Layer(sums=1)}, r"(fc)[12]", (3, 16, 30)),
 }
