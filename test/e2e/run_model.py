@@ -135,6 +135,8 @@ class ConvolutionModel(Model):
 # other ranks by zeros, which are added up before the activation.
 WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
 
+CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
+
 # Every schedule of a decoder, each number of ranks once or twice: (sizes in the order of the schedule's mesh).
 DECODER_F64_RUNS = [
     ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
@@ -144,11 +146,12 @@ DECODER_F64_RUNS = [
 TWO_LAYERS = {"0": Layer(), "1": Layer()}
 
 MODELS = {
-    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
+    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64),
+                  heads=(1, 1, 1, 1), f64_runs=CONTEXT_RUNS),
     "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
-                  (2, 16, 64), heads=(1, 1, 1, 1)),
+                  (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4)]),
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                   heads=(1, 0.5, 0.5, 1)),
+                   heads=(1, 0.5, 0.5, 1), f64_runs=CONTEXT_RUNS),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
