@@ -88,6 +88,12 @@ class Model:
             return {}
         if schedule == "fsdp":
             return self.gathered_parameters(ranks, name, parameters)
+        if schedule == "fsdp_tp":  # of the norms all, of what the columns and rows leave one part
+            parameters = {path: size if "norm" in path else size // mesh["tp"] for path, size in parameters.items()}
+            return {
+                **self.gathered_parameters(mesh["dp"], name, parameters),
+                **self.closed_form("tp_dp", mesh, name, parameters),
+            }
         if schedule == "ulysses":  # each rank sends all but one part of what it holds
             held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads) // ranks
             count = layer.attentions * len(self.heads)
@@ -151,7 +157,7 @@ MODELS = {
     "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
                   (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4)]),
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                   heads=(1, 0.5, 0.5, 1), f64_runs=CONTEXT_RUNS),
+                   heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
