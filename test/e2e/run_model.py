@@ -48,6 +48,7 @@ ULYSSES_RUNS = [("ulysses", 2), ("ulysses", 4)]
 SUMS = {
     "tp": ["all_reduce"],
     "tp_full": ["all_reduce"],
+    "tp_kv": ["all_reduce"],
     "tp_dp": ["all_reduce"],
     "tp_cp_dp": ["all_reduce"],
     "sp": ["reduce_scatter", "all_gather"],
@@ -104,7 +105,7 @@ class Model:
             found["all_gather"] = [2 * layer.attentions, layer.attentions * held * (mesh["cp"] - 1)]
         # A reduce_scatter or an all_gather sends (p-1)/p of the activation, of which "dp" and "cp" leave a part; an
         # all_reduce is both.
-        tensor = mesh.get("tp", 1)
+        tensor = ranks if schedule == "tp_kv" else mesh.get("tp", 1)
         parts = tensor if schedule in ("sp", "slapo") else mesh.get("cp", 1)
         part = self.activation_bytes(parts) * tensor // ranks * (tensor - 1) // tensor
         for op in SUMS.get(schedule, []):
@@ -157,7 +158,7 @@ MODELS = {
     "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
                   (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4)]),
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                   heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2))]),
+                   heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
