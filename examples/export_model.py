@@ -67,26 +67,41 @@ def result_expression(result):
 def randomize(module, seed):
     """Draws every parameter apart, from a generator seeded by `seed` and the parameter's name.
 
-    Nothing keeps the value that an initialiser likes (bias 0, norm weight 1), so that a bias which is added twice or
-    a norm weight which is dropped changes the outputs. Scales keep activations around 1 through any depth.
+    Nothing keeps the value that an initialiser likes (bias 0, norm weight 1, running variance 1), so that a bias which
+    is added twice or a norm weight which is dropped changes the outputs. Scales keep activations around 1 through any
+    depth.
     """
     norms = {
         f"{name}.weight" if name else "weight"
         for name, child in module.named_modules()
         if "norm" in type(child).__name__.lower()
     }
+
+    def draw(name, shape):
+        digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
+        return torch.randn(shape, generator=generator, dtype=torch.float32)
+
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
-            generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
-            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
+            noise = draw(name, parameter.shape)
             if name in norms:
                 value = 1 + 0.1 * noise
             elif parameter.dim() < 2:
                 value = 0.1 * noise
             else:
-                value = noise * parameter.shape[-1] ** -0.5
+                value = noise * fan_in(parameter) ** -0.5
             parameter.copy_(value)
+        for name, buffer in module.named_buffers():
+            if name.endswith("running_mean"):
+                buffer.copy_(0.1 * draw(name, buffer.shape))
+            elif name.endswith("running_var"):
+                buffer.copy_(torch.exp(0.2 * draw(name, buffer.shape)))
+
+
+def fan_in(parameter):
+    """How many terms a sum with this weight has: [out, in] of Linear, [out, in, height, width] of Conv2d."""
+    return parameter[0].numel() if parameter.dim() == 4 else parameter.shape[-1]
 
 
 def export_script(module, inputs, output_names, opset=SCRIPT_OPSET, **options):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the models in this folder: GPT-2, BERT and LLaMA from the original classes of transformers, and one small case.
+"""Makes the models in this folder: the original classes of transformers in small, and a few modules of our own.
 
 Two layers each; every parameter drawn at random with a fixed seed, exported by both of PyTorch's ONNX exporters, with
 two sets of inputs and PyTorch's outputs for them. Running it again writes the same files. What the files are and what
@@ -115,6 +115,146 @@ def llama():
     return cls(config), text_inputs(), ["logits"], {}
 
 
+def opt():
+    """Separate q, k, v; learned positions, counted by the attention mask; norm before; relu; tied head."""
+    config = transformers.OPTConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        ffn_dim=2 * HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        max_position_embeddings=POSITIONS,
+        word_embed_proj_dim=HIDDEN,
+    )
+    cls = export_model.returning(
+        transformers.OPTForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {}
+
+
+def t5():
+    """Encoder and decoder with cross attention, relative positions, RMS norm; gated MLP and no scaling (1.1).
+
+    transformers 5 ties the head to the embedding in all T5, so that encoder, decoder and head share one weight.
+    """
+    config = transformers.T5Config(
+        vocab_size=VOCABULARY,
+        d_model=HIDDEN,
+        d_kv=8,
+        d_ff=80,
+        num_layers=LAYERS,
+        num_decoder_layers=LAYERS,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=False,
+        attn_implementation="eager",  # The dynamo exporter (torch 2.15) fails on a reshape after its sdpa.
+    )
+    signature = ["input_ids", "attention_mask", "decoder_input_ids"]
+    cls = export_model.returning(transformers.T5ForConditionalGeneration, signature, "logits", use_cache=False)
+    return cls(config), text_inputs(decoder_input_ids=(token_ids(6), token_ids(7))), ["logits"], {}
+
+
+def mixtral():
+    """Grouped-query attention (8 heads on 4 key/value heads), rotary embedding, 2 of 4 gated MLPs for each token."""
+    config = transformers.MixtralConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        intermediate_size=48,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        max_position_embeddings=POSITIONS,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        bos_token_id=0,
+        eos_token_id=0,
+        experts_implementation="batched_mm",
+    )
+    cls = export_model.returning(
+        transformers.MixtralForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {}
+
+
+def images():
+    """Two sets of images, [batch, channels, height, width]."""
+    return [torch.randn(BATCH, 3, 32, 32, generator=torch.Generator().manual_seed(seed)) for seed in (8, 9)]
+
+
+def vit():
+    """Images cut into 16 patches by a convolution and one token more for the class: 17, which ranks do not divide."""
+    config = transformers.ViTConfig(
+        image_size=32,
+        patch_size=8,
+        hidden_size=HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        intermediate_size=2 * HIDDEN,
+        num_labels=12,
+    )
+    cls = export_model.returning(transformers.ViTForImageClassification, ["pixel_values"], "logits")
+    return cls(config), [{"pixel_values": image} for image in images()], ["logits"], {}
+
+
+class Bottleneck(torch.nn.Module):
+    """torchvision's block of ResNet-50 and up: 1 x 1 to `width` channels, 3 x 3 (strided), 1 x 1 back; with norms."""
+
+    def __init__(self, channels, width, out, stride):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(channels, width, 1, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(width)
+        self.conv2 = torch.nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = torch.nn.BatchNorm2d(width)
+        self.conv3 = torch.nn.Conv2d(width, out, 1, bias=False)
+        self.bn3 = torch.nn.BatchNorm2d(out)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.downsample = None
+        if stride != 1 or channels != out:
+            self.downsample = torch.nn.Sequential(
+                torch.nn.Conv2d(channels, out, 1, stride, bias=False), torch.nn.BatchNorm2d(out)
+            )
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.relu(self.bn2(self.conv2(out)))
+        return self.relu(self.bn3(self.conv3(out)) + identity)
+
+
+class ResNet(torch.nn.Module):
+    """torchvision's ResNet with bottlenecks of twice the width (wide_resnet50_2), in small: two stages, not four.
+
+    Module names are torchvision's. A block of stage i has 8 * 2**i planes, 16 * 2**i channels inside and 32 * 2**i
+    channels out, as 64 * 2**i, 128 * 2**i and 256 * 2**i there.
+    """
+
+    def __init__(self, blocks, labels):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(3, 16, 7, stride=2, padding=3, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(16)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.maxpool = torch.nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = self.stage(16, 16, 32, blocks, stride=1)
+        self.layer2 = self.stage(32, 32, 64, blocks, stride=2)
+        self.avgpool = torch.nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = torch.nn.Linear(64, labels)
+
+    @staticmethod
+    def stage(channels, width, out, blocks, stride):
+        rest = [Bottleneck(out, width, out, 1) for _ in range(1, blocks)]
+        return torch.nn.Sequential(Bottleneck(channels, width, out, stride), *rest)
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer2(self.layer1(x))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+def wide_resnet():
+    """Convolutions and batch norms, which the exporters fold into the convolutions, residuals, pooling, one Linear."""
+    return ResNet(blocks=LAYERS, labels=12), [{"x": image} for image in images()], ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -132,7 +272,17 @@ def slapo():
     return TwoLinears(), inputs, ["y"], {}
 
 
-MODELS = {"gpt2": gpt2, "bert": bert, "llama": llama, "slapo": slapo}
+MODELS = {
+    "gpt2": gpt2,
+    "bert": bert,
+    "llama": llama,
+    "opt": opt,
+    "t5": t5,
+    "mixtral": mixtral,
+    "vit": vit,
+    "wide_resnet": wide_resnet,
+    "slapo": slapo,
+}
 
 
 def main():

@@ -3,13 +3,16 @@
 
     run_model.py MODEL EXPORTER [REGEX]     only cases whose name matches, and the import
 
-For every schedule and number of ranks, each of these is a test of its own:
+For every schedule and size of its mesh, each of these is a test of its own:
 
 - `outputs`: on every recorded set of inputs the results equal PyTorch's within 1e-4
   (the Slapo case: 1e-5);
 - `verify`: the ranks agree with one device within what rounding changes; with the program converted
   to f64 also within 1e-10;
 - `collectives`: what dist-report counts is what the schedule promises, to the byte.
+
+Where a model has many schedules, most are checked by `f64` in place of the first two: one run in f64, on inputs with
+padding if the model takes any, agrees with one device within 1e-10 and with PyTorch as above.
 
 Programs come from tools/ and models from examples/, below the current folder.
 """
@@ -25,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
@@ -40,48 +44,150 @@ TRANSFORMER_RUNS = [
 ]
 ULYSSES_RUNS = [("ulysses", 2), ("ulysses", 4)]
 
-# Schedules that complete sums of a layer's activation: operation -> how often.
-SUMS_IN_A_LAYER = {
-    "tp": {"all_reduce": 2},
-    "tp_full": {"all_reduce": 2},
-    "sp": {"reduce_scatter": 2, "all_gather": 2},
-    "slapo": {"reduce_scatter": 1, "all_gather": 1},
+# Schedules that complete sums of a layer's activation: with which operations.
+SUMS = {
+    "tp": ["all_reduce"],
+    "tp_full": ["all_reduce"],
+    "tp_kv": ["all_reduce"],
+    "tp_dp": ["all_reduce"],
+    "tp_cp_dp": ["all_reduce"],
+    "sp": ["reduce_scatter", "all_gather"],
+    "slapo": ["reduce_scatter", "all_gather"],
 }
 
 
+class Layer(typing.NamedTuple):
+    """What a layer has: row-parallel projections, attentions, sequences from elsewhere that it is the first to take."""
+
+    sums: int = 2
+    attentions: int = 1
+    sequences: int = 0
+
+
 class Model:
-    """An example: the (schedule, ranks) to run, how near to PyTorch, and what a layer is."""
+    """An example: the (schedule, sizes of its mesh) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation, heads=()):
-        self.runs, self.tolerance, self.layers = runs, tolerance, layers
-        self.scope = re.compile(scope)  # of the ops of layer N, which group 1 names
-        self.activation_bytes = math.prod(activation) * 4
-        # What goes from sequence to heads and back: parts of the activation (q, k, v, output).
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(),
+                 ops_of_its_own=False):
+        # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
+        self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
+        self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
+        self.activation = activation  # [batch, sequence, features] between layers
+        # What an attention cuts into heads: parts of the activation (q, k, v, output).
         self.heads = heads
+        self.ops_of_its_own = ops_of_its_own  # some are of no module within the model, so their scope is ""
 
-    def closed_form(self, schedule, ranks, layer, parameters):
+    def activation_bytes(self, sequence_parts):
+        """With the sequence in so many parts, which are of one size: the last one is padded."""
+        batch, sequence, features = self.activation
+        return 4 * batch * -(-sequence // sequence_parts) * sequence_parts * features
+
+    def closed_form(self, schedule, mesh, name, parameters):
         """What a layer communicates, forward: {operation: [count, bytes a rank sends]}. `parameters`: {name: bytes}."""
-        if schedule == "fsdp":  # each parameter is gathered once
-            sizes = [size for name, size in parameters.items() if (m := self.scope.match(name)) and m[1] == layer]
-            return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
+        layer, ranks = self.layers[name], math.prod(mesh.values())
+        if schedule == "dp":
+            return {}
+        if schedule == "fsdp":
+            return self.gathered_parameters(ranks, name, parameters)
+        if schedule == "fsdp_tp":  # of the norms all, of what the columns and rows leave one part
+            parameters = {path: size if "norm" in path else size // mesh["tp"] for path, size in parameters.items()}
+            return {
+                **self.gathered_parameters(mesh["dp"], name, parameters),
+                **self.closed_form("tp_dp", mesh, name, parameters),
+            }
         if schedule == "ulysses":  # each rank sends all but one part of what it holds
-            held = sum(int(self.activation_bytes * part) for part in self.heads) // ranks
-            return {"all_to_all": [len(self.heads), held * (ranks - 1) // ranks]}
-        # An all_reduce, or a pair, sends 2(p-1)/p of the activation.
-        return {
-            op: [count, count * self.activation_bytes * (2 if op == "all_reduce" else 1) * (ranks - 1) // ranks]
-            for op, count in SUMS_IN_A_LAYER[schedule].items()
-        }
+            held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads) // ranks
+            count = layer.attentions * len(self.heads)
+            return {"all_to_all": [count, layer.attentions * held * (ranks - 1) // ranks]}
+        found = {}
+        if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
+            held = sum(int(self.activation_bytes(mesh["cp"]) * part) for part in self.heads[1:3]) // ranks
+            found["all_gather"] = [2 * layer.attentions, layer.attentions * held * (mesh["cp"] - 1)]
+        # A reduce_scatter or an all_gather sends (p-1)/p of the activation, of which "dp" and "cp" leave a part; an
+        # all_reduce is both.
+        tensor = ranks if schedule == "tp_kv" else mesh.get("tp", 1)
+        parts = tensor if schedule in ("sp", "slapo") else mesh.get("cp", 1)
+        part = self.activation_bytes(parts) * tensor // ranks * (tensor - 1) // tensor
+        for op in SUMS.get(schedule, []):
+            count = layer.sums + (layer.sequences if op == "all_gather" else 0)
+            found[op] = [count, count * part * (2 if op == "all_reduce" else 1)]
+        return found
 
+
+    def gathered_parameters(self, ranks, name, parameters):
+        """Each parameter is gathered once."""
+        sizes = [size for path, size in parameters.items() if (m := self.scope.match(path)) and m[1] == name]
+        return {"all_gather": [len(sizes), sum(sizes) * (ranks - 1) // ranks]}
+
+
+class ConvolutionModel(Model):
+    """Blocks of three convolutions: two of `inner` features, one of `outer`, on `area` places."""
+
+    def closed_form(self, schedule, mesh, name, parameters):
+        inner, outer, area = self.layers[name]
+        ranks, tensor = math.prod(mesh.values()), mesh.get("tp", 1)
+        if schedule == "dp":
+            return {}
+        if schedule == "fsdp":
+            return self.gathered_parameters(ranks, name, parameters)
+        # The second convolution's sum is completed; in tp_full the block's result is gathered.
+        bytes_a_feature = 4 * self.activation[0] * area * tensor // ranks
+        found = {"all_reduce": [1, 2 * inner * bytes_a_feature * (tensor - 1) // tensor]}
+        if schedule == "tp_full":
+            found["all_gather"] = [1, outer * bytes_a_feature * (tensor - 1) // tensor]
+        return found
+
+
+# Right, but more is sent than need be: heads that the ranks do not divide are computed by all of them, and experts of
+# other ranks by zeros, which are added up before the activation.
+WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
+
+CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
+
+# Every schedule of a decoder, each number of ranks once or twice: (sizes in the order of the schedule's mesh).
+DECODER_F64_RUNS = [
+    ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+    ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)),
+]
+
+TWO_LAYERS = {"0": Layer(), "1": Layer()}
 
 MODELS = {
-    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, ["0", "1"], r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64)),
-    "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"bert\.encoder\.layer\.(\d+)(?:\.|$)", (2, 16, 64),
-                  heads=(1, 1, 1, 1)),
-    "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, ["0", "1"], r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                   heads=(1, 0.5, 0.5, 1)),
+    "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64),
+                  heads=(1, 1, 1, 1), f64_runs=CONTEXT_RUNS),
+    "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
+                  (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4)]),
+    "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                   heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
+    "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                 heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
+    "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
+                     heads=(1, 0.5, 0.5, 1), f64_runs=[
+        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
+        ("cp", 4), ("ep", 2), ("ep", 4), ("tp_cp_dp", (2, 2, 2)),
+    ]),
+    # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
+    "t5": Model([("tp", 4)], 1e-4, {
+        "encoder.block.0": Layer(), "encoder.block.1": Layer(),
+        "decoder.block.0": Layer(sums=3, attentions=2, sequences=1), "decoder.block.1": Layer(sums=3, attentions=2),
+    }, r"((?:en|de)coder\.block\.\d+)(?:\.|$)", (2, 16, 64), heads=(0.5, 0.5, 0.5, 0.5), f64_runs=[
+        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
+        ("cp", 4),
+    ]),
+    # 16 patches and the class token: no number of ranks divides them.
+    "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1),
+                 f64_runs=[
+        ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 4),
+    ], ops_of_its_own=True),
+    "wide_resnet": ConvolutionModel([("tp", 4)], 1e-4, {
+        "layer1.0": (16, 32, 8 * 8), "layer1.1": (16, 32, 8 * 8),
+        "layer2.0": (32, 64, 4 * 4), "layer2.1": (32, 64, 4 * 4),
+    }, r"(layer\d\.\d)(?:\.|$)", (2,), f64_runs=[
+        ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+    ]),
     # Chen et al. 2023: the whole model is the layer.
-    "slapo": Model([("slapo", 2)], 1e-5, ["fc"], r"(fc)[12]", (3, 16, 30)),
+    "slapo": Model([("slapo", 2)], 1e-5, {"fc": Layer(sums=1)}, r"(fc)[12]", (3, 16, 30)),
 }
 
 DTYPES = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|b1": "b"}
@@ -149,12 +255,20 @@ class ModelTest:
         """(name, function) of each test, in order; the first is needed by all others."""
         yield "import", self.check_import
         yield "unscheduled.outputs", lambda: self.check_outputs("one", [])
-        for schedule, ranks in self.facts.runs:
-            name = f"{schedule}@{ranks}"
-            options = ["--schedule", os.path.join(self.folder, f"{schedule}.mlir"), "--mesh", f"{self.axis_of(schedule)}={ranks}"]
-            yield f"{name}.outputs", lambda n=name, o=options: self.check_outputs(n, o)
-            yield f"{name}.verify", lambda o=options, r=ranks: self.check_verify(o, r)
-            yield f"{name}.collectives", lambda s=schedule, r=ranks: self.check_collectives(s, r)
+        for full, runs in (True, self.facts.runs), (False, self.facts.f64_runs):
+            for schedule, sizes in runs:
+                mesh = self.mesh_of(schedule, sizes)
+                name = f"{schedule}@{'x'.join(map(str, mesh.values()))}"
+                options = ["--schedule", os.path.join(self.folder, f"{schedule}.mlir"),
+                           "--mesh", ",".join(f"{axis}={size}" for axis, size in mesh.items())]
+                ranks = math.prod(mesh.values())
+                if full:
+                    yield f"{name}.outputs", lambda n=name, o=options: self.check_outputs(n, o)
+                    yield f"{name}.verify", lambda o=options, r=ranks: self.check_verify(o, r)
+                else:
+                    yield f"{name}.f64", lambda n=name, o=options, r=ranks: self.check_f64(n, o, r)
+                if (schedule, sizes) not in WITHOUT_CLOSED_FORM:
+                    yield f"{name}.collectives", lambda s=schedule, m=mesh: self.check_collectives(s, m)
 
     def check_import(self):
         call("dist-import", os.path.join(self.folder, f"{self.model}.{self.exporter}.onnx"), "-o", self.module)
@@ -176,11 +290,24 @@ class ModelTest:
         for inputs, outputs in self.input_sets():
             results = self.path(f"{name}.{os.path.basename(inputs)}")
             call("dist-run", self.module, *options, *self.input_options(inputs), "--output", results)
-            expected = sorted(glob.glob(os.path.join(outputs, "*.npy")))
-            if not expected:
-                raise Failure(f"no recorded outputs in {outputs}")
-            for path in expected:
-                compare_npy(os.path.join(results, os.path.basename(path)), path, self.facts.tolerance)
+            self.compare_with_recorded(results, outputs)
+
+    def compare_with_recorded(self, results, outputs):
+        expected = sorted(glob.glob(os.path.join(outputs, "*.npy")))
+        if not expected:
+            raise Failure(f"no recorded outputs in {outputs}")
+        for path in expected:
+            compare_npy(os.path.join(results, os.path.basename(path)), path, self.facts.tolerance)
+
+    def check_f64(self, name, options, ranks):
+        inputs, outputs = [folders for folders in self.input_sets() if not folders[0].endswith("_left_padded")][-1]
+        results = self.path(f"{name}.f64")
+        text = call("dist-run", self.module, *options, *self.input_options(inputs), "--verify=f64", "--atol=1e-10",
+                    "--rtol=1e-10", "--json", "--output", results)
+        verdict = json.loads(text.strip().splitlines()[-1])
+        if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:
+            raise Failure(f"not the verdict of {ranks} ranks that agree: {verdict}")
+        self.compare_with_recorded(results, outputs)
 
     def check_verify(self, options, ranks):
         for i, (inputs, _) in enumerate(self.input_sets()):
@@ -198,24 +325,23 @@ class ModelTest:
                 if output.get("undetermined", 0) * 1000 > output["compared"]:
                     raise Failure(f"{output['name']}: rounding decides {output['undetermined']} of {output['compared']} elements")
 
-    def check_collectives(self, schedule, ranks):
-        spmd = self.path(f"{schedule}.{ranks}.spmd.mlir")
-        sized = self.schedule_for(schedule, ranks)
+    def check_collectives(self, schedule, mesh):
+        spmd = self.path(f"{schedule}.spmd.mlir")
+        sized = self.schedule_for(schedule, mesh)
         call("dist-opt", self.module, f"--dist-apply-schedule=file={sized}", "--dist-spmd", "-o", spmd)
         report = json.loads(call("dist-report", spmd, "--json"))
-        axis = self.axis_of(schedule)
-        if report["mesh"]["axes"] != {axis: ranks}:
-            raise Failure(f"the mesh is {report['mesh']}, not {axis}={ranks}")
+        if report["mesh"]["axes"] != mesh:
+            raise Failure(f"the mesh is {report['mesh']}, not {mesh}")
         (function,) = report["functions"]
         collectives = function["collectives"]
         listing = "\n".join(json.dumps(c) for c in collectives)
-        if ranks == 1:
+        if math.prod(mesh.values()) == 1:
             if any(c["bytes_sent_per_rank"] for c in collectives):
                 raise Failure(f"one rank sends something:\n{listing}")
             return
         by_layer = {layer: {} for layer in self.facts.layers}
         for collective in collectives:
-            if not collective["cause"] or not collective["scope"]:
+            if not collective["cause"] or not (collective["scope"] or self.facts.ops_of_its_own):
                 raise Failure(f"a collective without cause or scope: {collective}")
             match = self.facts.scope.match(collective["scope"])
             if match:
@@ -224,7 +350,7 @@ class ModelTest:
                 entry[1] += collective["bytes_sent_per_rank"] * collective["count"]
         parameters = self.parameter_bytes()
         for layer, found in by_layer.items():
-            expected = self.facts.closed_form(schedule, ranks, layer, parameters)
+            expected = self.facts.closed_form(schedule, mesh, layer, parameters)
             if found != expected:
                 raise Failure(f"layer {layer} has {found}, expected {expected} (count, bytes per rank):\n{listing}")
         # The totals say the same as the list.
@@ -242,19 +368,19 @@ class ModelTest:
             found = re.findall(r'tensor<([0-9x]*)xf32> \{dist\.parameter = "([^"]+)"', file.read())
         return {name: 4 * math.prod(map(int, shape.split("x"))) for shape, name in found}
 
-    def axis_of(self, schedule):
-        """The one axis of the mesh that a schedule declares."""
+    def mesh_of(self, schedule, sizes):
+        """{axis: size} of the mesh that a schedule declares, with these sizes (one number for a mesh of one axis)."""
         with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
-            (axis,) = re.findall(r'dist\.mesh @\w+ \["(\w+)" = \d+\]', file.read())
-        return axis
+            (axes,) = re.findall(r"dist\.mesh @\w+ \[(.*)\]", file.read())
+        sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+        return dict(zip(re.findall(r'"(\w+)" = \d+', axes), sizes, strict=True))
 
-    def schedule_for(self, schedule, ranks):
+    def schedule_for(self, schedule, mesh):
         """The schedule with its mesh resized: dist-opt takes a schedule as it is."""
+        axes = ", ".join(f'"{axis}" = {size}' for axis, size in mesh.items())
         with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
-            text, changed = re.subn(r'(dist\.mesh @\w+ \["\w+" = )\d+', rf"\g<1>{ranks}", file.read())
-        if changed != 1:
-            raise Failure(f"{schedule}.mlir declares no mesh of one axis")
-        path = self.path(f"{schedule}.{ranks}.mlir")
+            text = re.sub(r"(dist\.mesh @\w+ )\[.*\]", rf"\g<1>[{axes}]", file.read())
+        path = self.path(f"{schedule}.sized.mlir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path

@@ -1,0 +1,8 @@
+// Data parallelism for T5: each rank computes its part of the batch, with all of the parameters. Forward, nothing is
+// sent.
+
+dist.mesh @m ["dp" = 2]
+
+dist.schedule @dp on @m {
+  dist.shard input "{input_ids,attention_mask,decoder_input_ids}" [{"dp"}, {}]
+}
