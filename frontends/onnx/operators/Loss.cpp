@@ -121,7 +121,7 @@ template <bool takesLogits> static LogicalResult crossEntropy(NodeContext &c) {
     c.set(0, e.cast(loss, inner, type), type);
     return success();
   }
-  SmallVector<int64_t> every(llvm::seq<int64_t>(0, rank - 1));
+  auto every = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
   Value total = e.reduce(Reduction::Sum, loss, every, /*keep=*/false);
   if (reduction == "mean") {
     int64_t count = 1;
