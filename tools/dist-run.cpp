@@ -104,6 +104,8 @@ static cl::opt<std::string>
 
 static bool verifying() { return verify != "off" || !reference.empty(); }
 static bool inF64() { return verify == "f64"; }
+/// The tolerances of comparisons with all floating-point work in f64.
+static constexpr double kF64Tolerance = 1e-10;
 /// Whether --verify goes by tolerances that are given, not by what rounding
 /// changes.
 static bool hasTolerance() {
@@ -111,10 +113,40 @@ static bool hasTolerance() {
          absoluteTolerance.getNumOccurrences() > 0;
 }
 
+/// Whether a module computes with floats of less than 32 bits.
+static bool findShortFloats(ModuleOp module) {
+  auto isShort = [](Type type) {
+    auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+    return number && number.getWidth() < 32;
+  };
+  return module
+      .walk([&](Operation *op) {
+        return llvm::any_of(op->getOperandTypes(), isShort) ||
+                       llvm::any_of(op->getResultTypes(), isShort)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 
-/// What the comparisons of each result found, for the report.
-using Checks = std::vector<std::vector<host::Difference>>;
+/// What the comparisons of a result found, for the report.
+struct Checked {
+  std::vector<host::Difference> own, f64;
+  bool areEqual() const {
+    auto isEqual = [](const host::Difference &found) { return found.equal; };
+    return llvm::all_of(own, isEqual) && llvm::all_of(f64, isEqual);
+  }
+};
+using Checks = std::vector<Checked>;
+
+/// Which comparison of a program is meant: of the program as it is; or of both
+/// with all floating-point work in f64.
+enum class Precision { Own, F64 };
+
+/// Of the comparison that --verify asks for.
+Precision getPrecision() { return inF64() ? Precision::F64 : Precision::Own; }
 
 /// What a program is compiled for: to be run; to be compared with; to be run
 /// with random rounding errors, which is slow enough for vectors to pay.
@@ -127,7 +159,8 @@ struct Reference {
 };
 
 struct Compiler {
-  explicit Compiler(Stages &stages) : stages(stages) {
+  Compiler(Stages &stages, Precision precision)
+      : stages(stages), precision(precision) {
     DialectRegistry registry;
     registerAll(registry);
     context.appendDialectRegistry(registry);
@@ -136,7 +169,10 @@ struct Compiler {
 
   OwningOpRef<ModuleOp> load(StringRef path) {
     OwningOpRef<ModuleOp> module = loadModule(path, &context, stages);
-    if (module && inF64() && failed(convertToF64(*module, stages)))
+    if (module && precision == Precision::Own)
+      hasShortFloats |= findShortFloats(*module);
+    if (module && precision == Precision::F64 &&
+        failed(convertToF64(*module, stages)))
       return nullptr;
     return module;
   }
@@ -187,6 +223,10 @@ struct Compiler {
   }
 
   Stages &stages;
+  Precision precision;
+  /// Whether a module that was loaded has floats of less than 32 bits, of which
+  /// rounding decides so much that mistakes may hide in it.
+  bool hasShortFloats = false;
   MLIRContext context;
   std::unique_ptr<DiagnosticPrinter> printer;
 };
@@ -208,8 +248,9 @@ static size_t findResult(const host::Manifest &manifest, StringRef name) {
                     "'; its results are:" + (known.empty() ? " none" : known));
 }
 
-static host::Tolerance findTolerance() {
+static host::Tolerance findTolerance(Precision precision) {
   host::Tolerance tolerance;
+  bool isF64 = precision == Precision::F64;
   auto value = [](const cl::opt<double> &option, double standard) {
     if (option.getNumOccurrences() == 0)
       return standard;
@@ -219,8 +260,8 @@ static host::Tolerance findTolerance() {
                         ": a tolerance is a finite number of at least 0");
     return option.getValue();
   };
-  tolerance.relative = value(relativeTolerance, inF64() ? 1e-10 : 1e-4);
-  tolerance.absolute = value(absoluteTolerance, inF64() ? 1e-10 : 1e-5);
+  tolerance.relative = value(relativeTolerance, isF64 ? kF64Tolerance : 1e-4);
+  tolerance.absolute = value(absoluteTolerance, isF64 ? kF64Tolerance : 1e-5);
   tolerance.allowNonfinite = allowNonfinite;
   return tolerance;
 }
@@ -305,7 +346,8 @@ static host::Program prepareProgram(Compiler &compiler,
 /// the program to compare with says.
 static host::Inputs readValues(Compiler &compiler, const host::Program &program,
                                host::RandomInputs random,
-                               std::set<std::string> contradictory) {
+                               std::set<std::string> contradictory,
+                               bool isQuiet = false) {
   std::vector<std::string> given(inputs.begin(), inputs.end());
   auto ranges = host::findRandomRanges(given, program.manifest, random);
   if (!reference.empty() && !ranges.empty()) {
@@ -313,7 +355,7 @@ static host::Inputs readValues(Compiler &compiler, const host::Program &program,
       random.ranges = takeRanges(findIndexRanges(*module), contradictory);
     ranges = host::findRandomRanges(given, program.manifest, random);
   }
-  if (!json)
+  if (!json && !isQuiet)
     for (const auto &[name, columns] : ranges) {
       llvm::outs() << name << ": random integers ";
       for (const auto &[column, range] : llvm::enumerate(columns))
@@ -328,43 +370,49 @@ static host::Inputs readValues(Compiler &compiler, const host::Program &program,
   return host::readInputs(given, program.manifest, random);
 }
 
-/// One comparison; says what it found.
-static host::Difference
-check(const host::Program &program, const host::RunResult::Output &actual,
-      host::TensorDesc desc, const host::Tensor &expected,
-      const std::string &against, const host::Spread *spread = nullptr) {
-  host::Difference found;
-  host::Tolerance tolerance = findTolerance();
-  tolerance.spread = spread;
+/// One comparison.
+static host::Difference check(const host::Program &program,
+                              const host::RunResult::Output &actual,
+                              const host::TensorDesc &desc,
+                              const host::Tensor &expected,
+                              host::Tolerance tolerance) {
   try {
-    found = host::compare(program.manifest.mesh, desc, actual.parts, expected,
-                          tolerance);
+    return host::compare(program.manifest.mesh, desc, actual.parts, expected,
+                         tolerance);
   } catch (const host::Error &error) {
     throw host::Error("result '" + desc.name + "' " + error.what());
   }
-  if (!found.equal)
-    llvm::errs() << "dist-run: error: result '" << desc.name << "' "
-                 << host::describe(found, against)
-                 << (!found.undecided ? "\n"
-                     : inF64() ? "; --rtol and --atol compare by tolerances\n"
-                               : "; --verify=f64 tells mistakes from "
-                                 "rounding\n");
-  else if (!json)
-    llvm::outs() << desc.name << ": " << host::describe(found, against) << "\n";
-  return found;
+}
+
+/// Says what a comparison of a result found.
+static void report(const std::string &name, const host::Difference &found,
+                   const std::string &against, Precision precision) {
+  if (found.equal) {
+    if (!json)
+      llvm::outs() << name << ": " << host::describe(found, against) << "\n";
+    return;
+  }
+  llvm::errs() << "dist-run: error: result '" << name << "' "
+               << host::describe(found, against);
+  if (found.undecided)
+    llvm::errs() << (precision == Precision::F64
+                         ? "; --rtol and --atol compare by tolerances"
+                         : "; --verify=f64 tells mistakes from rounding");
+  llvm::errs() << "\n";
 }
 
 /// Compares all results with those of the program on one rank. Results of one
 /// name are compared in their order.
-static void checkReference(const host::Program &program,
-                           const host::RunResult &result,
-                           const host::Expected &single, Checks &checks) {
+static std::vector<host::Difference>
+checkReference(const host::Program &program, const host::RunResult &result,
+               const host::Expected &single, Precision precision) {
   const host::RunResult &expected = single.results;
   std::vector<bool> used(expected.outputs.size());
   if (single.failedRuns > 0 && !json)
     llvm::outs() << "rounding decides whether the program ends well: "
                  << single.failedRuns << " of " << single.runs
                  << " perturbed runs are left out (" << single.failure << ")\n";
+  std::vector<host::Difference> checks;
   int64_t elements = 0;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const std::string &name = result.outputs[i].name;
@@ -376,11 +424,13 @@ static void checkReference(const host::Program &program,
       throw host::Error("the program to compare with has no result '" + name +
                         "'");
     used[other] = true;
-    checks[i].push_back(
-        check(program, result.outputs[i], program.manifest.results[i],
-              expected.outputs[other].tensor, "the program on one rank",
-              single.spreads.empty() ? nullptr : &single.spreads[other]));
-    elements += checks[i].back().elements;
+    host::Tolerance tolerance = findTolerance(precision);
+    if (!single.spreads.empty())
+      tolerance.spread = &single.spreads[other];
+    checks.push_back(check(program, result.outputs[i],
+                           program.manifest.results[i],
+                           expected.outputs[other].tensor, tolerance));
+    elements += checks.back().elements;
   }
   for (size_t i = 0; i < used.size(); ++i)
     if (!used[i])
@@ -390,6 +440,7 @@ static void checkReference(const host::Program &program,
   if (elements == 0)
     throw host::Error("nothing to compare: the program has no results, or "
                       "none with elements");
+  return checks;
 }
 
 namespace {
@@ -426,8 +477,9 @@ static void checkRecorded(const host::Program &program,
         (host::convertsExactly(desc.dtype, expected.dtype) ||
          host::convertsExactly(expected.dtype, desc.dtype)))
       desc.dtype = expected.dtype;
-    checks[i].push_back(
-        check(program, result.outputs[i], desc, expected, file));
+    checks[i].own.push_back(check(program, result.outputs[i], desc, expected,
+                                  findTolerance(getPrecision())));
+    report(desc.name, checks[i].own.back(), file, getPrecision());
   }
 }
 
@@ -437,8 +489,13 @@ static void reportJson(const host::Program &program,
   llvm::json::Array outputs;
   for (auto [one, found] : llvm::zip_equal(result.outputs, checks)) {
     llvm::json::Object object{{"name", one.name}};
-    if (!found.empty())
-      addChecks(object, found);
+    if (!found.own.empty())
+      addChecks(object, found.own);
+    if (!found.f64.empty()) {
+      llvm::json::Object f64;
+      addChecks(f64, found.f64);
+      object["f64"] = std::move(f64);
+    }
     outputs.push_back(std::move(object));
   }
   llvm::json::Array seconds;
@@ -451,6 +508,74 @@ static void reportJson(const host::Program &program,
   if (leftOut > 0)
     object["perturbed_runs_left_out"] = leftOut;
   llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
+}
+
+/// Where rounding may hide mistakes, both programs are compared with all
+/// floating-point work in f64 as well: that tells whether they are the same.
+static std::vector<host::Difference> compareInF64(Stages &stages,
+                                                  host::RandomInputs random,
+                                                  host::RunOptions options) {
+  Compiler compiler(stages, Precision::F64);
+  std::set<std::string> contradictory;
+  host::Program program = prepareProgram(compiler, random, contradictory);
+  host::Inputs values =
+      readValues(compiler, program, random, contradictory, /*isQuiet=*/true);
+  Reference single = compileReference(compiler, program.manifest.mesh.size());
+  stages.begin("f64", "running both with all floating-point work in f64");
+  options.repeat = 1;
+  options.trace = false;
+  host::RunResult result = host::launch(program, values, options);
+  host::RunOptions once;
+  once.weights = common.weights;
+  host::Expected expected = host::runExpected(
+      single.plain, single.perturbed ? &*single.perturbed : nullptr, values,
+      once, perturbedRuns);
+  return checkReference(program, result, expected, Precision::F64);
+}
+
+/// Compares with the program on one rank; where the types are short or rounding
+/// decides too much, in f64 too. How many perturbed runs were left out.
+static int64_t verifyResults(Compiler &compiler, const host::Program &program,
+                             const host::RunResult &result,
+                             const Reference &single,
+                             const host::Inputs &values,
+                             const host::RandomInputs &random,
+                             const host::RunOptions &options, Checks &checks) {
+  compiler.stages.begin("reference", "running on one rank, to compare");
+  host::RunOptions once;
+  once.weights = common.weights;
+  host::Expected expected = host::runExpected(
+      single.plain, single.perturbed ? &*single.perturbed : nullptr, values,
+      once, perturbedRuns);
+  std::vector<host::Difference> own =
+      checkReference(program, result, expected, getPrecision());
+  auto isUndecided = [](const host::Difference &found) {
+    return found.undecided;
+  };
+  std::vector<host::Difference> wide;
+  if (!inF64() && !hasTolerance() && !isBundle(input) &&
+      (compiler.hasShortFloats || llvm::any_of(own, isUndecided)))
+    wide = compareInF64(compiler.stages, random, options);
+  const std::string against = "the program on one rank";
+  for (auto [i, found] : llvm::enumerate(own)) {
+    const std::string &name = result.outputs[i].name;
+    bool isSameInF64 = !wide.empty() && wide[i].equal;
+    if (isSameInF64 && found.undecided && found.wrong == 0) {
+      found.undecided = false;
+      found.equal =
+          !found.actualNonfinite.any() && !found.expectedNonfinite.any();
+    }
+    checks[i].own.push_back(found);
+    report(name, found, against, getPrecision());
+    if (wide.empty())
+      continue;
+    // Said where it is news.
+    checks[i].f64.push_back(wide[i]);
+    if (!wide[i].equal || found.undetermined > 0)
+      report(name, wide[i], against + " with all floating-point work in f64",
+             Precision::F64);
+  }
+  return expected.failedRuns;
 }
 
 /// Throws Error for options that would do nothing.
@@ -485,7 +610,7 @@ static bool run() {
     throw host::Error("--perturbed-runs " + std::to_string(perturbedRuns) +
                       ": must be at least 1; --rtol and --atol compare "
                       "without");
-  findTolerance();
+  findTolerance(getPrecision());
   checkOptionsApply();
   host::RunOptions options;
   options.backend = backend;
@@ -497,7 +622,7 @@ static bool run() {
     options.link = host::parseLink(link);
 
   Stages stages("dist-run", common.verbose);
-  Compiler compiler(stages);
+  Compiler compiler(stages, getPrecision());
   host::RandomInputs random;
   if (randomInputs != "off")
     random.rest = host::parseSeed(randomInputs);
@@ -518,20 +643,11 @@ static bool run() {
 
   Checks checks(result.outputs.size());
   int64_t leftOut = 0;
-  if (single) {
-    stages.begin("reference", "running on one rank, to compare");
-    host::RunOptions once;
-    once.weights = common.weights;
-    host::Expected expected = host::runExpected(
-        single->plain, single->perturbed ? &*single->perturbed : nullptr,
-        values, once, perturbedRuns);
-    leftOut = expected.failedRuns;
-    checkReference(program, result, expected, checks);
-  }
+  if (single)
+    leftOut = verifyResults(compiler, program, result, *single, values, random,
+                            options, checks);
   checkRecorded(program, result, recorded, checks);
-  bool ok = llvm::all_of(checks, [](ArrayRef<host::Difference> found) {
-    return llvm::all_of(found, [](const auto &one) { return one.equal; });
-  });
+  bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
     reportJson(program, result, checks, ok, leftOut);

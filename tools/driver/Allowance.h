@@ -28,10 +28,11 @@ struct Spread {
   /// expected one; infinite where either is not finite.
   std::vector<double> distances;
 
-  /// What a value may differ by; for integers 0 where the perturbed runs do not
-  /// differ.
+  /// What a value may differ by; integers by no more than they do in perturbed
+  /// runs.
   double allowed(int64_t position, double expected) const;
-  /// Whether rounding alone decides the element: no digit of it is certain.
+  /// Whether rounding alone decides the element: no digit of it is certain; of
+  /// an integer, whether it moves at all.
   bool isUndetermined(int64_t position, double expected) const;
 };
 
@@ -47,7 +48,7 @@ struct Expected {
 
 /// Runs a program of one rank as it is; and where it is there, `perturbed`, the
 /// same program compiled to be perturbed (LowerOptions), `runs` times with
-/// random rounding errors, and twice more with large ones, for what jumps.
+/// random rounding errors, and a few times with large ones, for what jumps.
 /// These are the same on every call. The two may be one. Throws Error, also if
 /// no perturbed run ends well.
 Expected runExpected(const Program &program, const Program *perturbed,

@@ -77,6 +77,7 @@ template <class T> struct Judge {
       if (!same)
         error = used = infinity;
     }
+    result.doubtful += isUndetermined && error != 0;
     // What rounding decides says nothing, unless it is beyond all bounds.
     if (error == 0 || (isUndetermined && used <= 1))
       return;
@@ -153,7 +154,8 @@ Difference dist::compare(const Mesh &mesh, const TensorDesc &desc,
     compareAs<uint64_t>(mesh, desc, parts, expected, tolerance, result);
   else
     compareAs<int64_t>(mesh, desc, parts, expected, tolerance, result);
-  if (result.undetermined > kUndeterminedShare * result.elements) {
+  if (result.doubtful > 0 &&
+      result.undetermined > kUndeterminedShare * result.elements) {
     result.undecided = true;
     result.equal = false;
   }

@@ -36,14 +36,15 @@ inline constexpr double kUndeterminedShare = 0.5;
 
 struct Difference {
   bool equal = true;
-  /// Whether rounding decides more than that share; then the result is not
-  /// equal, though none of its elements may be wrong.
+  /// Whether rounding decides more than that share, and some of it differs;
+  /// then the result is not equal, though none of its elements may be wrong.
   bool undecided = false;
   /// Elements compared, each as often as ranks hold it, without those that
   /// rounding decides; and all beyond what is allowed.
   int64_t compared = 0, wrong = 0;
-  /// Elements of the whole that rounding alone decides, of how many.
-  int64_t undetermined = 0, elements = 0;
+  /// Elements of the whole that rounding alone decides, of how many; and how
+  /// often one of them differs on a rank.
+  int64_t undetermined = 0, elements = 0, doubtful = 0;
   double maxAbsolute = 0;
   /// Of |actual - expected| / max(|expected|, what is allowed): at most 1 where
   /// the results agree, also where terms cancel.
