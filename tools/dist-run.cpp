@@ -618,6 +618,8 @@ static bool run() {
   options.repeat = repeat;
   options.trace = !trace.empty();
   options.keepParts = verifying() || !expect.empty();
+  // What reads padding is wrong, and shows.
+  options.padding = verifying() ? host::Padding::Poison : host::Padding::Zero;
   if (!link.empty())
     options.link = host::parseLink(link);
 

@@ -109,10 +109,19 @@ static bool isSlicedUp(Operation *op) {
   if (!slice)
     return false;
   int64_t left = getTensorBytes(slice.getSourceType());
+  auto count = [&](Value value) {
+    for (Operation *user : value.getUsers())
+      if (auto other = dyn_cast<tensor::ExtractSliceOp>(user))
+        if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
+          return true;
+    return false;
+  };
+  if (count(slice.getSource()))
+    return true;
+  // Those before it may read the whole already.
   for (Operation *user : slice.getSource().getUsers())
-    if (auto other = dyn_cast<tensor::ExtractSliceOp>(user))
-      if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
-        return true;
+    if (auto copy = dyn_cast<ReshardOp>(user); copy && count(copy.getResult()))
+      return true;
   return false;
 }
 

@@ -147,10 +147,10 @@ void Executor::prepare(dist_rank &rank) {
       args.push_back(const_cast<char *>(slice));
     } else if (isHost) {
       args.push_back(allocate(desc.localBytes()));
-      readSlice(manifest.mesh, desc, rank.index, source, args.back());
+      readSlice(manifest.mesh, desc, rank.index, source, args.back(), padding);
     } else {
       std::shared_ptr<void> part = dist::allocate(desc.localBytes());
-      readSlice(manifest.mesh, desc, rank.index, source, part.get());
+      readSlice(manifest.mesh, desc, rank.index, source, part.get(), padding);
       args.push_back(upload(part.get(), desc.localBytes()));
     }
   }

@@ -209,7 +209,13 @@ static bool makeConstant(const std::string &option, const std::string &value,
 static IntegerRanges findRanges(const RandomInputs &random,
                                 const TensorDesc &desc) {
   auto found = random.ranges.find(desc.name);
-  return found == random.ranges.end() ? IntegerRanges(1) : found->second;
+  if (found != random.ranges.end())
+    return found->second;
+  // Short integers are mostly numbers, of both signs; long ones count or
+  // choose.
+  if (desc.dtype == DIST_I8 || desc.dtype == DIST_I16)
+    return {{-128, 127}};
+  return IntegerRanges(1);
 }
 
 Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,

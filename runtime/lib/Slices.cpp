@@ -131,14 +131,27 @@ const char *dist::contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
          offset * dtypeBytes(whole.dtype);
 }
 
+static void fill(const TensorDesc &desc, Padding padding, char *out) {
+  int64_t all = desc.localBytes(), bytes = dtypeBytes(desc.dtype);
+  if (padding == Padding::Zero)
+    std::memset(out, 0, all);
+  else if (isFloat(desc.dtype))
+    std::memset(out, 0xff, all);
+  else if (desc.dtype == DIST_I1)
+    std::memset(out, 1, all);
+  else
+    for (int64_t at = 0; at < all; at += bytes)
+      std::memset(out + at, at / bytes % 2 == 0 ? 0x7f : 0x80, bytes);
+}
+
 void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
-                     const Tensor &whole, void *local) {
+                     const Tensor &whole, void *local, Padding padding) {
   int64_t inBytes = dtypeBytes(whole.dtype), outBytes = dtypeBytes(desc.dtype);
   const char *in = static_cast<const char *>(whole.data);
   char *out = static_cast<char *>(local);
   Part part = partOf(mesh, desc, rank);
   if (part.padded)
-    std::memset(out, 0, desc.localBytes());
+    fill(desc, padding, out);
   if (isEmpty(desc))
     return;
   forEachPiece(part, 0, 0, 0, [&](int64_t to, int64_t from, int64_t count) {

@@ -21,7 +21,8 @@ struct ThreadsLauncher final : BackendLauncher {
                   " ranks; --backend threads runs at most " +
                   std::to_string(maxRanks) + " in one process");
     // Until all ranks have ended: they read each other's memory.
-    std::vector<Executor> executors(manifest.mesh.size(), {program, arguments});
+    std::vector<Executor> executors(manifest.mesh.size(),
+                                    {program, arguments, options.padding});
     ThreadsRun threads(topologyOf(manifest), options.link);
     if (!threads.run([&](dist_rank &rank) {
           return executors[rank.index].run(rank, options.repeat, options.trace);

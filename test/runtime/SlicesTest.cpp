@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -161,6 +162,19 @@ TEST(Slices, PartsOfAParameter) {
   desc.partOf = {6, 5};
   desc.partAt = {0, 2};
   EXPECT_EQ(contiguousSlice(mesh, desc, 0, whole), nullptr);
+}
+
+TEST(Slices, PoisonShowsInPaddingAlone) {
+  TensorDesc desc = makeDesc({{{10, {bMajor, a}}}});
+  Tensor whole = counted({10});
+  std::vector<int32_t> local(3);
+  readSlice(mesh, desc, 6, whole, local.data(), Padding::Poison);
+  EXPECT_EQ(local, (V{4, 5, 0x7f7f7f7f}));
+  desc.dtype = DIST_F32;
+  std::vector<float> floats(3);
+  readSlice(mesh, desc, 6, whole, floats.data(), Padding::Poison);
+  EXPECT_EQ(floats[1], 5);
+  EXPECT_TRUE(std::isnan(floats[2]));
 }
 
 } // namespace

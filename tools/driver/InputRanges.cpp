@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -42,6 +43,22 @@ struct Interval {
       return moved;
     };
     return {move(low), move(high)};
+  }
+  /// Of x, given that of c * x is this; c is at least 1.
+  Interval dividedBy(int64_t c) const {
+    return {low == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(low, c),
+            high == INT64_MAX ? INT64_MAX : llvm::divideFloorSigned(high, c)};
+  }
+  /// Of x of at least 0, given that of x / c, rounded down, is this.
+  Interval times(int64_t c) const {
+    auto scale = [&](int64_t bound, int64_t offset) {
+      int64_t product;
+      if (bound == INT64_MAX || llvm::MulOverflow(bound, c, product) ||
+          llvm::AddOverflow(product, offset, product))
+        return INT64_MAX;
+      return product;
+    };
+    return {scale(low, 0), scale(high, c - 1)};
   }
   Interval negated() const {
     auto turn = [](int64_t bound) {
@@ -109,6 +126,7 @@ private:
   void traceArgument(BlockArgument argument, const Wanted &wanted);
   void traceOp(OpResult result, const Wanted &wanted);
   bool traceSelect(arith::SelectOp op, const Wanted &wanted);
+  void visitComparison(arith::CmpIOp compare, Value value, Value with);
 
   ModuleOp module;
   llvm::StringMap<SmallVector<func::CallOp>> calls;
@@ -213,6 +231,10 @@ static Interval getHeld(Type type, bool isUnsigned) {
 /// for other ops. `x` is set.
 static std::optional<Wanted> invert(Operation *op, const Wanted &wanted,
                                     Value &x) {
+  if (isa<math::AbsIOp>(op)) {
+    x = op->getOperand(0);
+    return wanted.with(wanted.worth, wanted.legal | wanted.legal.negated());
+  }
   if (op->getNumOperands() == 1) {
     x = op->getOperand(0);
     if (skipCasts(op->getResult(0)) == op->getResult(0))
@@ -246,12 +268,7 @@ static std::optional<Wanted> invert(Operation *op, const Wanted &wanted,
       return isLeft ? of.minus(*c).negated() : of.minus(-*c);
     });
   if (isa<arith::MulIOp>(op) && *c > 0)
-    return both([&](Interval of) {
-      return Interval{
-          of.low == INT64_MIN ? INT64_MIN : llvm::divideCeilSigned(of.low, *c),
-          of.high == INT64_MAX ? INT64_MAX
-                               : llvm::divideFloorSigned(of.high, *c)};
-    });
+    return both([&](Interval of) { return of.dividedBy(*c); });
   const Interval &worth = wanted.worth, &legal = wanted.legal;
   // Beyond a legal constant any number does.
   if (isa<arith::MaxSIOp, arith::MaxUIOp>(op))
@@ -262,6 +279,20 @@ static std::optional<Wanted> invert(Operation *op, const Wanted &wanted,
                        {legal.low, *c <= legal.high ? INT64_MAX : legal.high});
   if (isLeft || *c <= 0)
     return std::nullopt;
+  if (isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op)) {
+    if (*c >= 62)
+      return std::nullopt;
+    return both([&](Interval of) {
+      bool isUp = isa<arith::ShLIOp>(op);
+      return isUp ? of.dividedBy(int64_t(1) << *c)
+                  : (of & Interval{0, INT64_MAX}).times(int64_t(1) << *c);
+    });
+  }
+  if (isa<arith::AndIOp>(op)) {
+    Interval every{0, *c}, natural{0, INT64_MAX};
+    bool isEvery = legal.low <= 0 && legal.high >= *c;
+    return wanted.with(worth & every, isEvery ? natural : legal & every);
+  }
   // Dividends of at least 0 reach every quotient and remainder that there is.
   Interval natural{0, INT64_MAX};
   if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
@@ -270,16 +301,10 @@ static std::optional<Wanted> invert(Operation *op, const Wanted &wanted,
     return wanted.with(worth & every, isEvery ? natural : legal & every);
   }
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    return both([&](Interval of) { return (of & natural).times(*c); });
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
     return both([&](Interval of) {
-      auto scale = [&](int64_t bound, int64_t offset) {
-        int64_t product;
-        if (bound == INT64_MAX || llvm::MulOverflow(bound, *c, product) ||
-            llvm::AddOverflow(product, offset, product))
-          return INT64_MAX;
-        return product;
-      };
-      of = of & natural;
-      return Interval{scale(of.low, 0), scale(of.high, *c - 1)};
+      return (of & natural).minus(1).times(*c).minus(-1) & natural;
     });
   return std::nullopt;
 }
@@ -416,6 +441,28 @@ bool IndexTracer::traceSelect(arith::SelectOp op, const Wanted &wanted) {
   return true;
 }
 
+/// What is asked of the source where one place along its innermost dimension is
+/// taken.
+static std::optional<Wanted> findColumn(Operation *op, const Wanted &wanted) {
+  std::optional<int64_t> column;
+  RankedTensorType source;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    source = slice.getSourceType();
+    int64_t last = source.getRank() - 1;
+    if (last >= 0 && slice.getStaticSizes()[last] == 1 &&
+        !ShapedType::isDynamic(slice.getStaticOffsets()[last]))
+      column = slice.getStaticOffsets()[last];
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    source = extract.getTensor().getType();
+    if (source.getRank() > 0)
+      column = getConstantIntValue(extract.getIndices().back());
+  }
+  if (!column || source.isDynamicDim(source.getRank() - 1) ||
+      source.getShape().back() == 1)
+    return std::nullopt;
+  return Wanted{wanted.worth, wanted.legal, *column, source.getShape().back()};
+}
+
 void IndexTracer::traceOp(OpResult result, const Wanted &wanted) {
   Operation *op = result.getOwner();
   unsigned number = result.getResultNumber();
@@ -440,6 +487,8 @@ void IndexTracer::traceOp(OpResult result, const Wanted &wanted) {
     if (function && !function.isExternal())
       function.walk(
           [&](func::ReturnOp end) { trace(end.getOperand(number), wanted); });
+  } else if (std::optional<Wanted> ofColumn = findColumn(op, wanted)) {
+    trace(op->getOperand(0), *ofColumn);
   } else if (movesElements(op)) {
     bool isReshape =
         isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op);
@@ -466,6 +515,22 @@ void IndexTracer::traceTuples(Value indices, ArrayRef<int64_t> sizes) {
   if (!llvm::any_of(sizes, ShapedType::isDynamic))
     for (auto [column, size] : llvm::enumerate(sizes))
       traceIndex(indices, size, column, sizes.size());
+}
+
+/// A place is also named by comparing with the numbers of all places, and so is
+/// a length; and of a number both sides are worth reaching.
+void IndexTracer::visitComparison(arith::CmpIOp compare, Value value,
+                                  Value with) {
+  constexpr int64_t kLargest = int64_t(1) << 31;
+  bool isPlace = compare.getPredicate() == arith::CmpIPredicate::eq ||
+                 compare.getPredicate() == arith::CmpIPredicate::ne;
+  if (auto count = findCount(with))
+    trace(value, {{0, isPlace ? *count - 1 : *count}, Interval()});
+  else if (auto number = findConstant(with);
+           number && *number > -kLargest && *number < kLargest)
+    trace(value, {{std::min<int64_t>(*number - 1, 0),
+                   std::max<int64_t>(*number + 1, 0)},
+                  Interval()});
 }
 
 void IndexTracer::visit(Operation *op) {
@@ -501,14 +566,8 @@ void IndexTracer::visit(Operation *op) {
         traceIndex(value, whole.getDimSize(dim) - *size + 1);
     }
   } else if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    // A place is also named by comparing with the numbers of all places.
-    if (compare.getPredicate() != arith::CmpIPredicate::eq &&
-        compare.getPredicate() != arith::CmpIPredicate::ne)
-      return;
-    if (auto count = findCount(compare.getRhs()))
-      trace(compare.getLhs(), {{0, *count - 1}, Interval()});
-    if (auto count = findCount(compare.getLhs()))
-      trace(compare.getRhs(), {{0, *count - 1}, Interval()});
+    visitComparison(compare, compare.getLhs(), compare.getRhs());
+    visitComparison(compare, compare.getRhs(), compare.getLhs());
   }
 }
 

@@ -10,6 +10,7 @@
 #define DIST_EXECUTOR_H
 
 #include "dist/Program.h"
+#include "dist/Slices.h"
 #include "dist/Tensor.h"
 
 #include <map>
@@ -63,8 +64,9 @@ struct RankResult {
 /// read until all have ended: keep it until then.
 class Executor {
 public:
-  Executor(const Program &program, const Arguments &arguments)
-      : program(program), arguments(arguments) {}
+  Executor(const Program &program, const Arguments &arguments,
+           Padding padding = Padding::Zero)
+      : program(program), arguments(arguments), padding(padding) {}
 
   /// Runs dist_main `repeat` times on the same arguments, each time after all
   /// ranks have met; the last one is traced if `trace` is set. `rank` is what
@@ -80,6 +82,7 @@ private:
 
   const Program &program;
   const Arguments &arguments;
+  Padding padding;
   RankResult result;
   std::vector<std::shared_ptr<void>> owners;
   std::vector<void *> args, results;

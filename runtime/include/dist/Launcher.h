@@ -29,6 +29,8 @@ struct RunOptions {
   EmulatedLink link;
   /// Whether what each rank holds of the results is wanted, too.
   bool keepParts = false;
+  /// What the padding of arguments is filled with.
+  Padding padding = Padding::Zero;
 };
 
 struct RunResult {

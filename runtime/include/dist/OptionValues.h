@@ -21,8 +21,8 @@ using IntegerRanges = std::vector<IntegerRange>;
 
 /// What the options leave open about random values.
 struct RandomInputs {
-  /// Of integer inputs by name: 0 to 15 for those that are not here. i1 is
-  /// always from {0, 1}.
+  /// Of integer inputs by name: 0 to 15 for those that are not here, of i8 and
+  /// i16 -128 to 127. i1 is always from {0, 1}.
   std::map<std::string, IntegerRanges> ranges;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.

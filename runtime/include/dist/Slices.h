@@ -20,10 +20,15 @@ namespace dist {
 const char *contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
                             int64_t rank, const Tensor &whole);
 
+/// What padding is filled with: zero; or what shows if anything reads it: NaN,
+/// true, large integers of both signs in turn.
+enum class Padding { Zero, Poison };
+
 /// Copies rank's part of `whole` to `local`, a tensor of desc's dtype and local
-/// shape; converts, and fills padding with zero.
+/// shape; converts, and fills padding.
 void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
-               const Tensor &whole, void *local);
+               const Tensor &whole, void *local,
+               Padding padding = Padding::Zero);
 
 /// Copies rank's part of a result into `whole`, which has desc's dtype and
 /// global shape; padding is dropped.

@@ -8,7 +8,7 @@
 // CHECK: %[[ROW:.*]] = tensor.extract_slice %arg0[0, %[[LOCAL]], 0] [2, 1, 4] [1, 1, 1] : tensor<2x5x4xf32> to tensor<2x4xf32>
 // CHECK: %[[MASKED:.*]] = linalg.generic {{.*}} ins(%[[ROW]] : tensor<2x4xf32>)
 // CHECK: arith.select %[[HERE]], %in, %{{.*}} : f32
-// CHECK: %[[SUM:.*]] = dist.all_reduce sum %[[MASKED]] over "x" {{.*}} : tensor<2x4xf32>
+// CHECK: %[[SUM:.*]] = dist.all_reduce %[[MASKED]] sum over "x" {{.*}} : tensor<2x4xf32>
 // CHECK: return %[[SUM]]
 dist.mesh @m ["x" = 4]
 func.func @dropped(%a: tensor<2x17x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"x"}, {}]>}) -> (tensor<2x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
@@ -23,7 +23,7 @@ func.func @dropped(%a: tensor<2x17x4xf32> {dist.sharding = #dist.sharding<@m, [{
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %arg1, %c8
 // CHECK-NEXT: cf.assert %[[IN]], "an index of tensor.extract_slice is out of range: coordinates must be at least 0 and less than [8, 4]"
 // CHECK: tensor.extract_slice %arg0[%{{.*}}, 0] [1, 4] [1, 1] : tensor<2x4xi1> to tensor<1x4xi1>
-// CHECK: dist.all_reduce or
+// CHECK: dist.all_reduce %{{.*}} or over
 dist.mesh @m ["x" = 4]
 func.func @computed(%a: tensor<8x4xi1> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %i: index) -> (tensor<1x4xi1> {dist.sharding = #dist.sharding<@m, [{}, {}]>}) {
   %0 = tensor.extract_slice %a[%i, 0] [1, 4] [1, 1] : tensor<8x4xi1> to tensor<1x4xi1>
