@@ -84,7 +84,8 @@ static SmallVector<Cut> getRanges(OffsetSizeAndStrideOpInterface op,
 /// Offsets and sizes of a slice in the device's part of the whole tensor.
 template <typename SliceOp>
 static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
-                           ShardingAttr sharding, const MeshLayout &layout) {
+                           ShardingAttr sharding, const MeshLayout &layout,
+                           const llvm::SmallBitVector &rows) {
   SmallVector<int64_t> offsets(op.getStaticOffsets()),
       sizes(op.getStaticSizes());
   unsigned unknown = 0;
@@ -92,13 +93,8 @@ static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
     bool isUnknown = ShapedType::isDynamic(sizes[dim]);
     unsigned number = unknown;
     unknown += isUnknown;
-    if (sharded == layout.none())
-      continue;
-    // Where it is in the device's part is computed (takeLocalRows).
-    if (std::is_same_v<SliceOp, tensor::ExtractSliceOp> &&
-        isOneRow({whole.getDimSize(dim), 0, sizes[dim],
-                  op.getStaticStrides()[dim], false},
-                 whole.getElementType()))
+    // Where single rows are in the device's part is computed (takeLocalRows).
+    if (sharded == layout.none() || rows[dim])
       continue;
     if (isUnknown) {
       // Where it is sharded the rule knew it to be that of the whole.
@@ -164,8 +160,16 @@ struct ExtractSliceModel
                           const LocalView &view) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     auto whole = cast<RankedTensorType>(view.operandTypes[0]);
-    setLocalRanges(b, slice, whole, view.operands[0], view.layout);
-    Value isHere = takeLocalRows(b, slice, whole, view);
+    // While sizes are those of the whole: a part may have one row, too.
+    llvm::SmallBitVector rows(whole.getRank());
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+      rows[dim] =
+          view.operands[0].getDims()[dim] != view.layout.none() &&
+          isOneRow({whole.getDimSize(dim), 0, slice.getStaticSizes()[dim],
+                    slice.getStaticStrides()[dim], false},
+                   whole.getElementType());
+    setLocalRanges(b, slice, whole, view.operands[0], view.layout, rows);
+    Value isHere = takeLocalRows(b, slice, whole, view, rows);
     if (failed(setLocalResultTypes(op, view)))
       return failure();
     if (isHere)
@@ -177,19 +181,16 @@ private:
   /// Offsets of single rows in the device's part; whether all of them are
   /// there, null where no such dimension is sharded.
   static Value takeLocalRows(OpBuilder &b, tensor::ExtractSliceOp slice,
-                             RankedTensorType whole, const LocalView &view) {
+                             RankedTensorType whole, const LocalView &view,
+                             const llvm::SmallBitVector &rows) {
     Location loc = slice.getLoc();
     const MeshLayout &layout = view.layout;
     b.setInsertionPoint(slice);
     SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
     Value isHere;
-    for (auto [dim, sharding] : llvm::enumerate(view.operands[0].getDims())) {
+    for (unsigned dim : rows.set_bits()) {
       int64_t size = whole.getDimSize(dim);
-      if (sharding == layout.none() ||
-          !isOneRow({size, 0, slice.getStaticSizes()[dim],
-                     slice.getStaticStrides()[dim], false},
-                    whole.getElementType()))
-        continue;
+      DimShardingAttr sharding = view.operands[0].getDims()[dim];
       Value localSize;
       if (ShapedType::isDynamic(size))
         localSize = tensor::DimOp::create(b, loc, slice.getSource(), dim);
@@ -279,7 +280,8 @@ struct InsertSliceModel
                           const LocalView &view) const {
     setLocalRanges(b, cast<tensor::InsertSliceOp>(op),
                    cast<RankedTensorType>(view.operandTypes[1]),
-                   view.operands[1], view.layout);
+                   view.operands[1], view.layout,
+                   llvm::SmallBitVector(view.operands[1].getDims().size()));
     return setLocalResultTypes(op, view);
   }
 };

@@ -42,3 +42,15 @@ func.func @many(%a: tensor<4x3xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, 
   %1 = tensor.extract_slice %a[3, 0] [1, 3] [1, 1] : tensor<4x3xf32> to tensor<3xf32>
   return %0, %1 : tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// All of a dimension of which a device has one row is no single row.
+// CHECK-LABEL: func.func @one_each
+// CHECK: %[[R:.*]] = tensor.extract_slice %arg0[0, 1] [1, 2] [1, 1] : tensor<1x4xf32> to tensor<1x2xf32>
+// CHECK-NEXT: return %[[R]]
+dist.mesh @m ["x" = 4]
+func.func @one_each(%a: tensor<4x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> (tensor<4x2xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) {
+  %0 = tensor.extract_slice %a[0, 1] [4, 2] [1, 1] : tensor<4x4xf32> to tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
