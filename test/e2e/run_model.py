@@ -67,8 +67,7 @@ class Layer(typing.NamedTuple):
 class Model:
     """An example: the (schedule, sizes of its mesh) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(),
-                 ops_of_its_own=False):
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(), ops_of_its_own=False):
         # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
         self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
         self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
@@ -112,7 +111,6 @@ class Model:
             count = layer.sums + (layer.sequences if op == "all_gather" else 0)
             found[op] = [count, count * part * (2 if op == "all_reduce" else 1)]
         return found
-
 
     def gathered_parameters(self, ranks, name, parameters):
         """Each parameter is gathered once."""
