@@ -67,8 +67,7 @@ class Layer(typing.NamedTuple):
 class Model:
     """An example: the (schedule, sizes of its mesh) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(),
-                 ops_of_its_own=False):
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(), ops_of_its_own=False):
         # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
         self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
         self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
@@ -113,7 +112,6 @@ class Model:
             found[op] = [count, count * part * (2 if op == "all_reduce" else 1)]
         return found
 
-
     def gathered_parameters(self, ranks, name, parameters):
         """Each parameter is gathered once."""
         sizes = [size for path, size in parameters.items() if (m := self.scope.match(path)) and m[1] == name]
@@ -144,10 +142,10 @@ WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
 
 CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
 
-# Every schedule of a decoder, each number of ranks once or twice: (sizes in the order of the schedule's mesh).
-DECODER_F64_RUNS = [
-    ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
-    ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)),
+# All schedules of OPT, with the sizes in the order of the schedule's mesh.
+OPT_RUNS = [
+    ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("fsdp", 4), ("dp", 2),
+    ("tp_dp", (2, 2)), ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)),
 ]
 
 TWO_LAYERS = {"0": Layer(), "1": Layer()}
@@ -160,25 +158,25 @@ MODELS = {
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                    heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                 heads=(1, 1, 1, 1), f64_runs=DECODER_F64_RUNS),
+                 heads=(1, 1, 1, 1), f64_runs=OPT_RUNS),
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                      heads=(1, 0.5, 0.5, 1), f64_runs=[
-        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
-        ("cp", 4), ("ep", 2), ("ep", 4), ("tp_cp_dp", (2, 2, 2)),
+        ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("ep", 2), ("ep", 4), ("tp_cp_dp", (2, 2, 2)),
     ]),
     # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
     "t5": Model([("tp", 4)], 1e-4, {
         "encoder.block.0": Layer(), "encoder.block.1": Layer(),
         "decoder.block.0": Layer(sums=3, attentions=2, sequences=1), "decoder.block.1": Layer(sums=3, attentions=2),
     }, r"((?:en|de)coder\.block\.\d+)(?:\.|$)", (2, 16, 64), heads=(0.5, 0.5, 0.5, 0.5), f64_runs=[
-        ("tp", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)), ("ulysses", 4),
-        ("cp", 4),
+        ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4),
     ]),
     # 16 patches and the class token: no number of ranks divides them.
     "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1),
                  f64_runs=[
-        ("tp", 2), ("tp", 3), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
-        ("ulysses", 2), ("ulysses", 4), ("cp", 4),
+        ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2),
+        ("tp_dp", (2, 2)), ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4),
     ], ops_of_its_own=True),
     "wide_resnet": ConvolutionModel([("tp", 4)], 1e-4, {
         "layer1.0": (16, 32, 8 * 8), "layer1.1": (16, 32, 8 * 8),
