@@ -115,6 +115,26 @@ def llama():
     return cls(config), text_inputs(), ["logits"], {}
 
 
+def phi3():
+    """q, k and v fused in one projection to 8 heads and 2 key/value heads: blocks of different sizes; gate|up fused."""
+    config = transformers.Phi3Config(
+        vocab_size=VOCABULARY,
+        hidden_size=HIDDEN,
+        intermediate_size=176,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        max_position_embeddings=POSITIONS,
+        bos_token_id=0,
+        eos_token_id=0,
+        pad_token_id=0,
+    )
+    cls = export_model.returning(
+        transformers.Phi3ForCausalLM, ["input_ids", "attention_mask"], "logits", use_cache=False
+    )
+    return cls(config), text_inputs(), ["logits"], {}
+
+
 def opt():
     """Separate q, k, v; learned positions, counted by the attention mask; norm before; relu; tied head."""
     config = transformers.OPTConfig(
@@ -276,6 +296,7 @@ MODELS = {
     "gpt2": gpt2,
     "bert": bert,
     "llama": llama,
+    "phi3": phi3,
     "opt": opt,
     "t5": t5,
     "mixtral": mixtral,

@@ -121,7 +121,8 @@ Value FeatureBlocks::makeBlock(Operation *like, Value whole, Range range) {
     operands.push_back(&operand == init ? makeInit(like, operand.get(), part)
                                         : makeBlock(like, operand.get(), part));
   }
-  // Its users go first, as those that are taken apart come after what they read.
+  // Its users go first, as those that are taken apart come after what they
+  // read.
   replaced.insert(maker);
   return clone(*builder, maker, operands.back().getType(), operands)
       ->getResult(0);

@@ -137,6 +137,21 @@ static DimShardingAttr mergeDims(DimShardingAttr a, DimShardingAttr b) {
   return first.size() > second.size() ? a : b;
 }
 
+/// Whether the directive asks for the whole.
+static bool saysWhole(Operation *directive) {
+  auto shard = dyn_cast<ShardOp>(directive);
+  return shard && shard.getReplicate();
+}
+
+/// Why what is placed as `before` cannot be placed as `after` as well; empty
+/// where it can.
+static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
+                                  ShardingAttr after, bool becomesWhole) {
+  bool contradicts = (isWhole && !after.isReplicated()) ||
+                     (becomesWhole && !before.isReplicated());
+  return contradicts ? "one of them says 'replicate'" : "";
+}
+
 /// Both placements at once: each dimension as the one that shards it says. Null
 /// and a reason where they contradict each other.
 static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
@@ -202,8 +217,11 @@ LogicalResult ScheduleApplication::place(Operation *directive,
     all.directive = function;
   }
   if (all.sharding) {
-    std::string reason;
-    ShardingAttr both = merge(all.sharding, sharding, reason);
+    std::string reason = contradictsWhole(all.sharding, all.isWhole, sharding,
+                                          saysWhole(directive))
+                             .str();
+    ShardingAttr both =
+        reason.empty() ? merge(all.sharding, sharding, reason) : ShardingAttr();
     if (!both) {
       InFlightDiagnostic diagnostic =
           emitError(directive->getLoc())
@@ -217,6 +235,7 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   all.sharding = sharding;
   all.cause += (all.cause.empty() ? "" : "; ") + getCause(directive).str();
   all.directive = directive;
+  all.isWhole |= saysWhole(directive);
   return success();
 }
 
@@ -262,8 +281,12 @@ LogicalResult ScheduleApplication::verifyFits(Operation *directive, Value value,
 LogicalResult ScheduleApplication::extend(Constraint &made,
                                           Operation *directive, Operation *op,
                                           ShardingAttr sharding) {
-  std::string reason;
-  ShardingAttr both = merge(made.op.getSharding(), sharding, reason);
+  std::string reason = contradictsWhole(made.op.getSharding(), made.isWhole,
+                                        sharding, saysWhole(directive))
+                           .str();
+  ShardingAttr both = reason.empty()
+                          ? merge(made.op.getSharding(), sharding, reason)
+                          : ShardingAttr();
   if (!both) {
     InFlightDiagnostic diagnostic =
         emitError(directive->getLoc())
@@ -277,6 +300,7 @@ LogicalResult ScheduleApplication::extend(Constraint &made,
   made.op.setCause(made.op.getCause()->str() + "; " +
                    getCause(directive).str());
   made.directive = directive;
+  made.isWhole |= saysWhole(directive);
   return success();
 }
 
@@ -311,7 +335,7 @@ LogicalResult ScheduleApplication::constrain(Operation *directive,
     use->set(constraint);
   else
     value.replaceAllUsesExcept(constraint, constraint);
-  made = {constraint, directive};
+  made = {constraint, directive, saysWhole(directive)};
   return success();
 }
 
@@ -333,6 +357,6 @@ LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
   auto constraint = createConstraint(builder, directive, op, value, sharding);
   for (OpOperand *use : uses)
     use->set(constraint);
-  borders[constraint] = {constraint, directive};
+  borders[constraint] = {constraint, directive, saysWhole(directive)};
   return success();
 }

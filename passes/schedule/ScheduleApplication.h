@@ -69,6 +69,8 @@ private:
     ShardingAttr sharding;
     std::string cause;
     Operation *directive;
+    /// Whether one of them says `replicate`, which the others do not add to.
+    bool isWhole = false;
   };
   struct PlacedTensors {
     llvm::DenseMap<unsigned, Placed> arguments, results;
@@ -76,6 +78,7 @@ private:
   struct Constraint {
     ShardingConstraintOp op;
     Operation *directive;
+    bool isWhole = false;
   };
 
   LogicalResult verifyFits(Operation *directive, Value value,

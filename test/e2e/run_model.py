@@ -159,6 +159,9 @@ MODELS = {
                    heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=OPT_RUNS),
+    "phi3": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64), f64_runs=[
+        ("tp", 2), ("tp_full", 2), ("sp", 2), ("sp", 4), ("tp_dp", (2, 2)),
+    ]),
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                      heads=(1, 0.5, 0.5, 1), f64_runs=[
         ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
@@ -378,6 +381,8 @@ class ModelTest:
         axes = ", ".join(f'"{axis}" = {size}' for axis, size in mesh.items())
         with open(os.path.join(self.folder, f"{schedule}.mlir"), encoding="utf-8") as file:
             text = re.sub(r"(dist\.mesh @\w+ )\[.*\]", rf"\g<1>[{axes}]", file.read())
+        # What it includes lies where it lies itself.
+        text = text.replace('dist.include "', f'dist.include "{self.folder}/')
         path = self.path(f"{schedule}.sized.mlir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

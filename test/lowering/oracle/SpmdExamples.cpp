@@ -17,6 +17,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -40,6 +41,25 @@ std::vector<Example> mlir::dist::test::findExamples() {
   return out;
 }
 
+/// The block of a parameter that an argument is, element by element.
+static host::Tensor takePart(const host::Tensor &whole, ArrayRef<int64_t> shape,
+                             ArrayRef<int64_t> offsets) {
+  host::Tensor part =
+      host::Tensor::zeros(whole.dtype, host::Shape(shape.begin(), shape.end()));
+  int64_t bytes = host::dtypeBytes(whole.dtype);
+  for (int64_t i = 0, count = part.count(); i < count; ++i) {
+    int64_t rest = i, from = 0, stride = 1;
+    for (size_t dim = shape.size(); dim-- > 0;) {
+      from += (rest % shape[dim] + offsets[dim]) * stride;
+      rest /= shape[dim];
+      stride *= whole.shape[dim];
+    }
+    std::memcpy(static_cast<char *>(part.data) + i * bytes,
+                static_cast<const char *>(whole.data) + from * bytes, bytes);
+  }
+  return part;
+}
+
 /// Whole arguments: parameters as they are stored, what indexes at random in
 /// its range, other inputs as they were recorded.
 static std::vector<Tensor>
@@ -55,7 +75,11 @@ makeArguments(func::FuncOp entry, const host::Safetensors &weights,
       const host::Tensor *stored = weights.find(name.str());
       if (!stored)
         throw host::Error("no parameter " + name.str());
-      out.push_back(fromHost(*stored, element));
+      auto part = entry.getArgAttrOfType<PartAttr>(i, kPartAttr);
+      out.push_back(
+          fromHost(part ? takePart(*stored, type.getShape(), part.getOffsets())
+                        : *stored,
+                   element));
       continue;
     }
     std::string name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr).str();
@@ -98,8 +122,8 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   auto module = parseSourceFile<ModuleOp>(path, ParserConfig(context));
   auto spmd = module ? module->clone() : ModuleOp();
   OwningOpRef<ModuleOp> owned(spmd);
-  if (!module ||
-      failed(loadSchedule(spmd, source + "/" + example.schedule + ".mlir", "")))
+  std::string file = source + "/" + example.schedule + ".mlir";
+  if (!module || failed(loadSchedule(spmd, file, "")))
     return fail("parse", diagnostics.message);
   PassManager passes(context);
   DistApplySchedulePassOptions apply;
@@ -108,6 +132,20 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   buildSpmdPipeline(passes);
   if (failed(passes.run(spmd)))
     return fail("spmd", diagnostics.message);
+
+  // Where a schedule takes parameters apart, what it is compared with has the
+  // parts as arguments, too: that these are the model's, other tests show.
+  auto placed = cast<func::FuncOp>(getEntryFunction(spmd));
+  bool hasParts = false;
+  for (unsigned i = 0; i < placed.getNumArguments(); ++i)
+    hasParts |= placed.getArgAttr(i, kPartAttr) != nullptr;
+  if (hasParts) {
+    PassManager split(context);
+    split.addPass(createDistApplySchedulePass(apply));
+    split.addPass(createEraseAnnotationsPass());
+    if (failed(loadSchedule(*module, file, "")) || failed(split.run(*module)))
+      return fail("split", diagnostics.message);
+  }
 
   host::Safetensors weights((folder + "/model.safetensors").str());
   auto ranges = findIndexRanges(*module).ranges;

@@ -431,3 +431,34 @@ dist.schedule @s on @m {
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// What is to be whole is not cut by another directive.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-note@below {{placed here}}
+  dist.shard output "y" replicate
+  // expected-error@below {{already: one of them says 'replicate'}}
+  dist.shard output "y" [{"tp"}]
+}
+func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32> {dist.output = "y"}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-note@below {{placed here}}
+  // expected-note@below {{at this op}}
+  dist.shard "a" output [{"tp"}]
+  // expected-error@below {{already: one of them says 'replicate'}}
+  dist.shard "a" output replicate
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  %1 = math.exp %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
