@@ -13,12 +13,14 @@
 #include "dist/Outputs.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Compare.h"
 #include "tools/driver/CompareJson.h"
 #include "tools/driver/Driver.h"
 #include "tools/driver/InputRanges.h"
 #include "tools/driver/Options.h"
+#include "tools/driver/TimeLimit.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -27,6 +29,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -156,6 +159,8 @@ enum class Form { Fast, Plain, Perturbed };
 struct Reference {
   host::Program plain;
   std::optional<host::Program> perturbed;
+  /// Whether it has loops that turn until something holds.
+  bool mayNotEnd = false;
 };
 
 struct Compiler {
@@ -298,6 +303,9 @@ static Reference compileReference(Compiler &compiler, int64_t ranks) {
                         compiler.stages)))
     throw host::Error("no program to compare with");
   Reference result;
+  result.mayNotEnd =
+      module->walk([](scf::WhileOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   if (!hasTolerance()) {
     OwningOpRef<ModuleOp> copy = module->clone();
     result.perturbed = compiler.compile(*copy, file, Form::Perturbed, ranks);
@@ -510,6 +518,45 @@ static void reportJson(const host::Program &program,
   llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
 }
 
+/// Says that the program ends with an error.
+static void sayError(StringRef error) {
+  if (json) {
+    using llvm::json::fixUTF8;
+    llvm::json::Object object{{"ok", false}, {"error", fixUTF8(error)}};
+    llvm::json::Array causes;
+    for (const std::string &cause : getErrors())
+      causes.push_back(fixUTF8(cause));
+    if (!causes.empty())
+      object["causes"] = std::move(causes);
+    llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
+  }
+  llvm::errs() << "dist-run: error: " << error << "\n";
+}
+
+/// Runs what is compared with, on one rank. `seconds` is what the ranks took.
+static host::Expected runReference(const Reference &single,
+                                   const host::Inputs &values, double seconds) {
+  // A loop that rounding keeps from ending on one rank may end on several.
+  constexpr double kLeast = 60, kTimes = 1000;
+  double limit = std::max(kLeast, kTimes * seconds);
+  std::optional<host::TimeLimit> time;
+  if (single.mayNotEnd)
+    time.emplace(limit, [=] {
+      sayError("the program to compare with has a loop that turns until "
+               "something holds, and has not ended on one rank after " +
+               std::to_string(static_cast<int64_t>(limit)) +
+               " s, which the ranks have after " + std::to_string(seconds) +
+               " s: rounding may keep it from ending");
+      finishOutput("dist-run", 1);
+      std::_Exit(1);
+    });
+  host::RunOptions once;
+  once.weights = common.weights;
+  return host::runExpected(single.plain,
+                           single.perturbed ? &*single.perturbed : nullptr,
+                           values, once, perturbedRuns);
+}
+
 /// Where rounding may hide mistakes, both programs are compared with all
 /// floating-point work in f64 as well: that tells whether they are the same.
 static std::vector<host::Difference> compareInF64(Stages &stages,
@@ -525,11 +572,8 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
   options.repeat = 1;
   options.trace = false;
   host::RunResult result = host::launch(program, values, options);
-  host::RunOptions once;
-  once.weights = common.weights;
-  host::Expected expected = host::runExpected(
-      single.plain, single.perturbed ? &*single.perturbed : nullptr, values,
-      once, perturbedRuns);
+  host::Expected expected =
+      runReference(single, values, result.seconds.front());
   return checkReference(program, result, expected, Precision::F64);
 }
 
@@ -542,11 +586,8 @@ static int64_t verifyResults(Compiler &compiler, const host::Program &program,
                              const host::RandomInputs &random,
                              const host::RunOptions &options, Checks &checks) {
   compiler.stages.begin("reference", "running on one rank, to compare");
-  host::RunOptions once;
-  once.weights = common.weights;
-  host::Expected expected = host::runExpected(
-      single.plain, single.perturbed ? &*single.perturbed : nullptr, values,
-      once, perturbedRuns);
+  host::Expected expected =
+      runReference(single, values, result.seconds.front());
   std::vector<host::Difference> own =
       checkReference(program, result, expected, getPrecision());
   auto isUndecided = [](const host::Difference &found) {
@@ -683,18 +724,7 @@ int main(int argc, char **argv) {
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
   } catch (const std::exception &error) {
-    if (json) {
-      using llvm::json::fixUTF8;
-      llvm::json::Object object{{"ok", false},
-                                {"error", fixUTF8(error.what())}};
-      llvm::json::Array causes;
-      for (const std::string &cause : getErrors())
-        causes.push_back(fixUTF8(cause));
-      if (!causes.empty())
-        object["causes"] = std::move(causes);
-      llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
-    }
-    llvm::errs() << "dist-run: error: " << error.what() << "\n";
+    sayError(error.what());
     return finishOutput("dist-run", 1);
   }
 }

@@ -23,7 +23,7 @@
 // SAME: half: equal to the program on one rank (largest difference 0)
 // SAME: brain: equal to the program on one rank (largest difference 0)
 // SAME: double: equal to the program on one rank (largest difference 0)
-// SAME: digits: equal to the program on one rank (largest difference 0)
+// SAME: digits: equal to the program on one rank (largest difference 0
 
 // Of exact numbers rounding decides nothing.
 // EXACT: digits: equal to the program on one rank (largest difference 0)

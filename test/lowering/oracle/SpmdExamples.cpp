@@ -66,7 +66,7 @@ static std::vector<Tensor>
 makeArguments(func::FuncOp entry, const host::Safetensors &weights,
               const std::string &folder,
               const std::map<std::string, host::IntegerRanges> &ranges,
-              uint64_t seed) {
+              ArrayRef<PartAttr> parts, uint64_t seed) {
   std::vector<Tensor> out;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     auto type = cast<RankedTensorType>(entry.getArgument(i).getType());
@@ -75,7 +75,7 @@ makeArguments(func::FuncOp entry, const host::Safetensors &weights,
       const host::Tensor *stored = weights.find(name.str());
       if (!stored)
         throw host::Error("no parameter " + name.str());
-      auto part = entry.getArgAttrOfType<PartAttr>(i, kPartAttr);
+      PartAttr part = parts[i];
       out.push_back(
           fromHost(part ? takePart(*stored, type.getShape(), part.getOffsets())
                         : *stored,
@@ -150,6 +150,13 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   host::Safetensors weights((folder + "/model.safetensors").str());
   auto ranges = findIndexRanges(*module).ranges;
   auto entry = cast<func::FuncOp>(getEntryFunction(*module));
+  // Where they run, each is an argument as any other.
+  std::vector<PartAttr> parts;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    parts.push_back(entry.getArgAttrOfType<PartAttr>(i, kPartAttr));
+    for (func::FuncOp function : {entry, placed})
+      function.removeArgAttr(i, kPartAttr);
+  }
   SpmdSubject subject;
   subject.reference = *module;
   subject.spmd = spmd;
@@ -157,7 +164,8 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   subject.mutants = mutants;
   subject.inputs = 3;
   subject.makeArguments = [&](uint64_t number) {
-    return makeArguments(entry, weights, source + "/inputs1", ranges, number);
+    return makeArguments(entry, weights, source + "/inputs1", ranges, parts,
+                         number);
   };
   return checkSpmdMutants(subject);
 }
