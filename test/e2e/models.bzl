@@ -1,21 +1,25 @@
-"""One Bazel test per exported model, each with many cases: see run_model.py."""
+"""One Bazel test per exported model, each with many cases: run_model.py. One per model: mutate_schedules.py."""
+
+def _model_test(name, script, args, model):
+    native.sh_test(
+        name = name,
+        size = "large",
+        srcs = [script],
+        args = args,
+        # Up to four ranks are threads that work at once.
+        tags = ["cpu:2"],
+        data = [
+            "//test:xunit.py",
+            "//examples:" + model,
+            "//tools:dist-import",
+            "//tools:dist-opt",
+            "//tools:dist-report",
+            "//tools:dist-run",
+        ],
+    )
 
 def model_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
-            native.sh_test(
-                name = "%s_%s" % (model, exporter),
-                size = "large",
-                srcs = ["run_model.py"],
-                args = [model, exporter],
-                # Up to four ranks are threads that work at once.
-                tags = ["cpu:2"],
-                data = [
-                    "//test:xunit.py",
-                    "//examples:" + model,
-                    "//tools:dist-import",
-                    "//tools:dist-opt",
-                    "//tools:dist-report",
-                    "//tools:dist-run",
-                ],
-            )
+            _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
+        _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
