@@ -255,8 +255,9 @@ bool FeatureBlocks::takeSlice(tensor::ExtractSliceOp slice,
       offsets[dim] = builder->getIndexAttr(offset - start);
       builder->setInsertionPoint(slice);
       Value made = value;
-      // All of the block is the block.
+      // All of the block is the block; of sizes that are not known nothing is.
       if (slice.getType() != value.getType() ||
+          !slice.getType().hasStaticShape() ||
           !llvm::all_of(offsets, isZeroInteger))
         made = inherit(tensor::ExtractSliceOp::create(
                            *builder, slice.getLoc(), slice.getType(), value,

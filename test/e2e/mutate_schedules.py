@@ -135,6 +135,8 @@ def change_sync(line, target_end):
 
 def changes(line, mesh):
     yield 0, len(line), ""
+    if line.startswith("dist.include "):  # what it brings is changed in the file itself
+        return
     target_end = line.index('"', line.index('"') + 1) + 1
     yield from drop_alternatives(line, target_end)
     yield from change_axes(line, target_end, mesh)
@@ -158,7 +160,7 @@ def mutants_of(schedule, text):
         directive = line.strip()
         if not directive.startswith("dist.") or re.match(r"dist\.(mesh|schedule) ", directive):
             continue
-        if not re.match(r"dist\.(shard|sync) ", directive):
+        if not re.match(r"dist\.(shard|sync|include) ", directive):
             raise Failure(f"{schedule}:{i + 1}: what can be changed in {directive!r}?")
         for start, end, new in changes(directive, mesh):
             mutated = directive[:start] + new + directive[end:]
@@ -210,7 +212,9 @@ class Mutations:
         found = {}
         for path in sorted(glob.glob(os.path.join(self.folder, "*.mlir"))):
             with open(path, encoding="utf-8") as file:
-                found[os.path.basename(path)] = with_two_ranks_an_axis(file.read())
+                text = with_two_ranks_an_axis(file.read())
+            # What it includes lies where it lies itself.
+            found[os.path.basename(path)] = text.replace('dist.include "', f'dist.include "{self.folder}/')
         return found
 
     def write(self, name, text):

@@ -66,16 +66,16 @@ static std::vector<Tensor>
 makeArguments(func::FuncOp entry, const host::Safetensors &weights,
               const std::string &folder,
               const std::map<std::string, host::IntegerRanges> &ranges,
-              ArrayRef<PartAttr> parts, uint64_t seed) {
+              ArrayRef<std::pair<std::string, PartAttr>> parts, uint64_t seed) {
   std::vector<Tensor> out;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     auto type = cast<RankedTensorType>(entry.getArgument(i).getType());
     Type element = type.getElementType();
     if (auto name = entry.getArgAttrOfType<StringAttr>(i, kParameterAttr)) {
-      const host::Tensor *stored = weights.find(name.str());
+      auto [whole, part] = parts[i];
+      const host::Tensor *stored = weights.find(part ? whole : name.str());
       if (!stored)
         throw host::Error("no parameter " + name.str());
-      PartAttr part = parts[i];
       out.push_back(
           fromHost(part ? takePart(*stored, type.getShape(), part.getOffsets())
                         : *stored,
@@ -150,12 +150,21 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   host::Safetensors weights((folder + "/model.safetensors").str());
   auto ranges = findIndexRanges(*module).ranges;
   auto entry = cast<func::FuncOp>(getEntryFunction(*module));
-  // Where they run, each is an argument as any other.
-  std::vector<PartAttr> parts;
+  // Where they run, each part is a parameter of its own.
+  std::vector<std::pair<std::string, PartAttr>> parts(entry.getNumArguments());
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    parts.push_back(entry.getArgAttrOfType<PartAttr>(i, kPartAttr));
-    for (func::FuncOp function : {entry, placed})
+    auto part = entry.getArgAttrOfType<PartAttr>(i, kPartAttr);
+    if (!part)
+      continue;
+    std::string name =
+        entry.getArgAttrOfType<StringAttr>(i, kParameterAttr).str();
+    parts[i] = {name, part};
+    for (func::FuncOp function : {entry, placed}) {
       function.removeArgAttr(i, kPartAttr);
+      function.setArgAttr(
+          i, kParameterAttr,
+          StringAttr::get(context, name + " " + std::to_string(i)));
+    }
   }
   SpmdSubject subject;
   subject.reference = *module;

@@ -51,3 +51,20 @@ func.func @whole(%x: tensor<3x4xf32>, %w: tensor<4x6xf32> {dist.parameter = "fc.
   %s = linalg.reduce { arith.addf } ins(%y : tensor<3x6xf32>) outs(%es : tensor<3xf32>) dimensions = [1]
   return %s, %w : tensor<3xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// Of a size that is not known, some is not all.
+// CHECK-LABEL: func.func @some
+// CHECK: %[[Y0:.*]] = linalg.matmul
+// CHECK: tensor.extract_slice %{{.*}}[0, 0] [%arg2, 4] [1, 1] : tensor<?x4xf32> to tensor<?x4xf32>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "fc" column over "tp" groups [2, 1]
+}
+func.func @some(%x: tensor<?x4xf32>, %n: index, %few: index, %w: tensor<4x6xf32> {dist.parameter = "fc.weight"}) -> tensor<?x4xf32> {
+  %e = tensor.empty(%n) : tensor<?x6xf32>
+  %y = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<?x4xf32>, tensor<4x6xf32>) outs(%e : tensor<?x6xf32>) -> tensor<?x6xf32>
+  %0 = tensor.extract_slice %y[0, 0] [%few, 4] [1, 1] : tensor<?x6xf32> to tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
