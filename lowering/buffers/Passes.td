@@ -23,6 +23,16 @@ def DistConvertToF64 : Pass<"dist-convert-to-f64", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
+  let summary = "Slices that keep one unit dimension and drop another say which";
+  let description = [{
+    A slice with computed offsets that drops some of its dimensions of size 1, and
+    keeps others, becomes one that drops none, and a `tensor.collapse_shape`. Folding
+    its offsets would else change its sizes (LLVM 22).
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "Everything but contractions and shape changes becomes linalg.generic";
   let description = [{

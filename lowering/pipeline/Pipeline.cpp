@@ -31,6 +31,8 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
                                     const LowerOptions &options) {
   // Tensors.
   passes.addPass(createSelectEntryPass());
+  // Inlining folds.
+  passes.addPass(createDistFullRankSlices());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createDistLowerConstants());

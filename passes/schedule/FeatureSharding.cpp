@@ -360,7 +360,8 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
           emitError(directive.getLoc())
           << "the " << most << (most == 1 ? " head" : " heads")
           << " of module \"" << application.getScopes().getPath(scope)
-          << "\" cannot be divided among " << devices << " devices evenly";
+          << "\" cannot be divided among " << devices << " devices evenly"
+          << "; 'column' with 'groups' and 'row' place projections one by one";
       diagnostic.attachNote(queries->getLoc()) << "the projection to them";
       return diagnostic;
     }

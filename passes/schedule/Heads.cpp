@@ -130,10 +130,11 @@ void FeatureTrace::walkSlice(tensor::ExtractSliceOp slice, Features features) {
   major.size = size;
   llvm::SmallBitVector dropped = slice.getDroppedDims();
   // One of a list of blocks; the others go on within it.
-  if (dropped[major.place]) {
-    if (features.dims.size() == 1)
+  if (size == 1) {
+    if (features.dims.size() == 1 && dropped[major.place])
       return note(features);
-    features.dims.erase(features.dims.begin());
+    if (features.dims.size() > 1)
+      features.dims.erase(features.dims.begin());
   }
   for (Features::Dim &dim : features.dims) {
     if (dropped[dim.place])

@@ -103,17 +103,24 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
 }
 
 /// Whether the slices of a value that is cut are, pending, as much as the
-/// whole: then gathering that once sends less.
+/// whole: then gathering that once sends less. Looks at a bounded number of
+/// users.
 static bool isSlicedUp(Operation *op) {
+  constexpr unsigned kMostUsers = 64;
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice)
     return false;
   int64_t left = getTensorBytes(slice.getSourceType());
+  unsigned seen = 0;
   auto count = [&](Value value) {
-    for (Operation *user : value.getUsers())
+    for (Operation *user : value.getUsers()) {
+      // So many slices are of the whole, rather than of a few rows.
+      if (++seen > kMostUsers)
+        return true;
       if (auto other = dyn_cast<tensor::ExtractSliceOp>(user))
         if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
           return true;
+    }
     return false;
   };
   if (count(slice.getSource()))

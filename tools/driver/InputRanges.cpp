@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -517,6 +518,14 @@ void IndexTracer::traceTuples(Value indices, ArrayRef<int64_t> sizes) {
       traceIndex(indices, size, column, sizes.size());
 }
 
+/// Whether the program ends where the comparison does not hold.
+static bool isRequired(Operation *compare) {
+  return llvm::all_of(compare->getUsers(), [](Operation *user) {
+    return isa<cf::AssertOp>(user) ||
+           (isa<arith::AndIOp, arith::OrIOp>(user) && isRequired(user));
+  });
+}
+
 /// A place is also named by comparing with the numbers of all places, and so is
 /// a length; and of a number both sides are worth reaching.
 void IndexTracer::visitComparison(arith::CmpIOp compare, Value value,
@@ -526,8 +535,9 @@ void IndexTracer::visitComparison(arith::CmpIOp compare, Value value,
                  compare.getPredicate() == arith::CmpIPredicate::ne;
   if (auto count = findCount(with))
     trace(value, {{0, isPlace ? *count - 1 : *count}, Interval()});
-  else if (auto number = findConstant(with);
-           number && *number > -kLargest && *number < kLargest)
+  else if (auto number = findConstant(with); number && *number > -kLargest &&
+                                             *number < kLargest &&
+                                             !isRequired(compare))
     trace(value, {{std::min<int64_t>(*number - 1, 0),
                    std::max<int64_t>(*number + 1, 0)},
                   Interval()});

@@ -71,6 +71,38 @@ func.func @fused(%x: tensor<5x8xf32>, %w: tensor<8x24xf32> {dist.parameter = "a.
 
 // -----
 
+// The same with slices that keep the block's dimension, which is dropped after them.
+
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: dist.parameter = "a.qkv", dist.sharding = #dist.sharding<@m, [{?}, {"tp"} groups 3]>
+// CHECK: linalg.matmul
+// CHECK-NEXT: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"} groups 3]>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @kept(%x: tensor<5x8xf32>, %w: tensor<8x24xf32> {dist.parameter = "a.qkv"}) -> tensor<4x5x2xf32> {
+  %e = tensor.empty() : tensor<5x24xf32>
+  %y = linalg.matmul {dist.scope = "a"} ins(%x, %w : tensor<5x8xf32>, tensor<8x24xf32>) outs(%e : tensor<5x24xf32>) -> tensor<5x24xf32>
+  %h = tensor.expand_shape %y [[0], [1, 2, 3]] output_shape [5, 3, 4, 2] {dist.scope = "a"} : tensor<5x24xf32> into tensor<5x3x4x2xf32>
+  %et = tensor.empty() : tensor<3x4x5x2xf32>
+  %t = linalg.transpose ins(%h : tensor<5x3x4x2xf32>) outs(%et : tensor<3x4x5x2xf32>) permutation = [1, 2, 0, 3] {dist.scope = "a"}
+  %q1 = tensor.extract_slice %t[0, 0, 0, 0] [1, 4, 5, 2] [1, 1, 1, 1] {dist.scope = "a"} : tensor<3x4x5x2xf32> to tensor<1x4x5x2xf32>
+  %q = tensor.collapse_shape %q1 [[0, 1], [2], [3]] {dist.scope = "a"} : tensor<1x4x5x2xf32> into tensor<4x5x2xf32>
+  %k1 = tensor.extract_slice %t[1, 0, 0, 0] [1, 4, 5, 2] [1, 1, 1, 1] {dist.scope = "a"} : tensor<3x4x5x2xf32> to tensor<1x4x5x2xf32>
+  %k = tensor.collapse_shape %k1 [[0, 1], [2], [3]] {dist.scope = "a"} : tensor<1x4x5x2xf32> into tensor<4x5x2xf32>
+  %v1 = tensor.extract_slice %t[2, 0, 0, 0] [1, 4, 5, 2] [1, 1, 1, 1] {dist.scope = "a"} : tensor<3x4x5x2xf32> to tensor<1x4x5x2xf32>
+  %v = tensor.collapse_shape %v1 [[0, 1], [2], [3]] {dist.scope = "a"} : tensor<1x4x5x2xf32> into tensor<4x5x2xf32>
+  %es = tensor.empty() : tensor<4x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (h, i, d)>, affine_map<(h, i, j, d) -> (h, j, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      {dist.scope = "a"} ins(%q, %k : tensor<4x5x2xf32>, tensor<4x5x2xf32>) outs(%es : tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
+  %ec = tensor.empty() : tensor<4x5x2xf32>
+  %c = linalg.batch_matmul {dist.scope = "a"} ins(%s, %v : tensor<4x5x5xf32>, tensor<4x5x2xf32>) outs(%ec : tensor<4x5x2xf32>) -> tensor<4x5x2xf32>
+  return %c : tensor<4x5x2xf32>
+}
+
+// -----
+
 // q|k|v of 4, 1 and 1 heads of 2 features: three projections, each to its own part of the weight and of the bias.
 // The one head of keys and values is whole on both ranks.
 

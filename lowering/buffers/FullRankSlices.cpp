@@ -1,0 +1,67 @@
+//===- FullRankSlices.cpp - Slices whose unit dimensions are clear --------===//
+//
+// Of a slice of sizes [1, 3, 1] whose result is 1 x 3 upstream's canonicalizer
+// (LLVM 22) does not remember which dimension is gone once it folds an offset:
+// the sizes become [1, 1, 3], and other elements are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/buffers/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTFULLRANKSLICES
+#include "lowering/buffers/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Whether something may be folded, and other dimensions could be gone.
+static bool isUnclear(tensor::ExtractSliceOp slice) {
+  int64_t dropped = slice.getSourceType().getRank() - slice.getType().getRank();
+  int64_t units = llvm::count(slice.getStaticSizes(), 1);
+  return dropped > 0 && units > dropped &&
+         slice->getNumOperands() > 1; // beside the source
+}
+
+/// The same elements with all dimensions, of which units are then dropped.
+static void expand(tensor::ExtractSliceOp slice) {
+  OpBuilder b(slice);
+  SmallVector<OpFoldResult> strides = slice.getMixedStrides();
+  for (auto [stride, size] : llvm::zip_equal(strides, slice.getStaticSizes()))
+    if (size == 1)
+      stride = b.getIndexAttr(1);
+  auto full = tensor::ExtractSliceOp::create(
+      b, slice.getLoc(), slice.getSource(), slice.getMixedOffsets(),
+      slice.getMixedSizes(), strides);
+  std::optional<SmallVector<ReassociationIndices>> groups =
+      getReassociationIndicesForCollapse(full.getType().getShape(),
+                                         slice.getType().getShape());
+  if (!groups) {
+    full.erase();
+    return;
+  }
+  auto made = tensor::CollapseShapeOp::create(b, slice.getLoc(),
+                                              slice.getType(), full, *groups);
+  for (Operation *op : {full.getOperation(), made.getOperation()})
+    op->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
+  slice.getResult().replaceAllUsesWith(made.getResult());
+  slice.erase();
+}
+
+namespace {
+struct FullRankSlices : dist::impl::DistFullRankSlicesBase<FullRankSlices> {
+  void runOnOperation() override {
+    SmallVector<tensor::ExtractSliceOp> unclear;
+    getOperation()->walk([&](tensor::ExtractSliceOp slice) {
+      if (isUnclear(slice))
+        unclear.push_back(slice);
+    });
+    for (tensor::ExtractSliceOp slice : unclear)
+      expand(slice);
+  }
+};
+} // namespace
