@@ -47,6 +47,9 @@ static FailureOr<std::string> findFile(IncludeOp include) {
       path = llvm::sys::path::parent_path(line.getFilename().getValue());
       llvm::sys::path::append(path, include.getFile());
     }
+  // A device or a pipe may have no end.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return emitError(include.getLoc()) << path << " is no regular file";
   if (StringRef(path).ends_with(".json"))
     return emitError(include.getLoc())
            << path << " is a plan; only schedules can be included";
@@ -183,10 +186,23 @@ FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
   return made;
 }
 
+/// An error where an include of the schedule itself names a parameter, which
+/// only what is included has.
+static LogicalResult checkTexts(IncludeOp include) {
+  for (NamedAttribute one : include.getWhereAttr()
+                                ? include.getWhereAttr().getValue()
+                                : ArrayRef<NamedAttribute>())
+    if (cast<StringAttr>(one.getValue()).getValue().contains("$("))
+      return emitError(include.getLoc())
+             << "the text of " << one.getName()
+             << " names a parameter, but nothing includes this schedule";
+  return success();
+}
+
 LogicalResult mlir::dist::expandIncludes(ScheduleOp schedule) {
   for (auto include :
        llvm::make_early_inc_range(schedule.getBody().getOps<IncludeOp>()))
-    if (failed(Includer().expand(include)))
+    if (failed(checkTexts(include)) || failed(Includer().expand(include)))
       return failure();
   return success();
 }
