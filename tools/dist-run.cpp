@@ -603,8 +603,8 @@ static int64_t verifyResults(Compiler &compiler, const host::Program &program,
     bool isSameInF64 = !wide.empty() && wide[i].equal;
     if (isSameInF64 && found.undecided && found.wrong == 0) {
       found.undecided = false;
-      found.equal =
-          !found.actualNonfinite.any() && !found.expectedNonfinite.any();
+      found.equal = allowNonfinite || (!found.actualNonfinite.any() &&
+                                       !found.expectedNonfinite.any());
     }
     checks[i].own.push_back(found);
     report(name, found, against, getPrecision());

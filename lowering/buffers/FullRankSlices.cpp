@@ -8,8 +8,8 @@
 
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <utility>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTFULLRANKSLICES
@@ -37,15 +37,19 @@ static void expand(tensor::ExtractSliceOp slice) {
   auto full = tensor::ExtractSliceOp::create(
       b, slice.getLoc(), slice.getSource(), slice.getMixedOffsets(),
       slice.getMixedSizes(), strides);
-  std::optional<SmallVector<ReassociationIndices>> groups =
-      getReassociationIndicesForCollapse(full.getType().getShape(),
-                                         slice.getType().getShape());
-  if (!groups) {
-    full.erase();
-    return;
+  // Each dimension that stays, with those that are dropped before it.
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (int64_t dim = 0, rank = dropped.size(); dim < rank; ++dim) {
+    group.push_back(dim);
+    if (!dropped[dim])
+      groups.push_back(std::exchange(group, {}));
   }
+  if (!groups.empty())
+    groups.back().append(group);
   auto made = tensor::CollapseShapeOp::create(b, slice.getLoc(),
-                                              slice.getType(), full, *groups);
+                                              slice.getType(), full, groups);
   for (Operation *op : {full.getOperation(), made.getOperation()})
     op->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
   slice.getResult().replaceAllUsesWith(made.getResult());

@@ -13,7 +13,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/InterleavedRange.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist;

@@ -144,7 +144,7 @@ static std::optional<std::string> translateRegex(StringRef regex,
 /// `glob` with the numbers of ranges written out: `{2..4}` is `{2,3,4}`. Sets
 /// `error` for a range that is empty or endless.
 static std::string expandRanges(StringRef glob, std::string &error) {
-  constexpr int64_t kMostNumbers = 1 << 16;
+  constexpr uint64_t kMostNumbers = 1 << 16;
   std::string expanded;
   while (true) {
     auto [before, rest] = glob.split('{');
@@ -166,8 +166,9 @@ static std::string expandRanges(StringRef glob, std::string &error) {
               (first > last ? "empty" : "too long");
       return expanded;
     }
-    for (uint64_t number = first; number <= last; ++number)
-      expanded += (number == first ? "" : ",") + std::to_string(number);
+    // Counted, as the last number may have no next one.
+    for (uint64_t i = 0; i <= last - first; ++i)
+      expanded += (i == 0 ? "" : ",") + std::to_string(first + i);
   }
 }
 

@@ -462,3 +462,16 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   %1 = math.exp %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// The largest number there is has no next one.
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{matches none of the program's 0 modules}}
+  dist.annotate "h.{18446744073709551615..18446744073709551615}" {my.tag}
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
