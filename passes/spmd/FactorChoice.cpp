@@ -8,7 +8,7 @@
 
 #include "passes/spmd/FactorChoice.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "passes/spmd/MoveReshards.h"
+#include "passes/spmd/MovedValues.h"
 #include "passes/spmd/PendingReductions.h"
 
 using namespace mlir;

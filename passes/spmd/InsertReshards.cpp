@@ -259,7 +259,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
       return failure();
   ReshardPlanner planner(layout);
   for (FunctionOpInterface function : functions) {
-    moveReshards(function, layout, values, planner);
+    moveReshards(function, layout, graph, values, planner);
     tidyReshards(function, values);
   }
   return success();

@@ -1,198 +1,312 @@
 //===- MoveReshards.cpp - Reshards where values are smallest --------------===//
 
 #include "passes/spmd/MoveReshards.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/spmd/PlacementTree.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Arithmetic that costs next to nothing beside sending what it makes.
-static bool isCheap(Operation *op) {
-  return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp,
-             arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp,
-             arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::AddIOp,
-             arith::SubIOp, arith::MulIOp, arith::ConstantOp>(op);
-}
-
-/// The tensor that `op` only moves to other places, repeats, pads, converts or
-/// scales; null for other ops. To do that for more of it costs little more than
-/// to write it.
-static OpOperand *getMoved(Operation *op) {
-  constexpr int64_t kMostOps = 4;
-  if (auto pad = dyn_cast<tensor::PadOp>(op))
-    return pad.getConstantPaddingValue() ? &pad.getSourceMutable() : nullptr;
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
-      (isCheap(op) && op->getNumOperands() == 1))
-    return &op->getOpOperand(0);
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || linalgOp.getNumDpsInputs() != 1 ||
-      op->getNumResults() != 1 ||
-      linalgOp.getNumLoops() != linalgOp.getNumParallelLoops() ||
-      !isFreeValue(linalgOp.getDpsInits()[0]))
-    return nullptr;
-  OpOperand *input = linalgOp.getDpsInputOperand(0);
-  Block &body = *linalgOp.getBlock();
-  if (!linalgOp.getMatchingBlockArgument(linalgOp.getDpsInitOperand(0))
-           .use_empty() ||
-      llvm::range_size(body) > kMostOps + 1 ||
-      !llvm::all_of(body.without_terminator(),
-                    [](Operation &nested) { return isCheap(&nested); }))
-    return nullptr;
-  return input;
-}
-
-int64_t mlir::dist::getLeastBytes(Value value) {
-  constexpr int kMostSteps = 16;
-  int64_t least = getTensorBytes(value.getType());
-  for (int step = 0; step < kMostSteps && value.hasOneUse(); ++step) {
-    Operation *op = value.getDefiningOp();
-    OpOperand *moved = op ? getMoved(op) : nullptr;
-    if (!moved || isFreeValue(moved->get()))
-      break;
-    value = moved->get();
-    least = std::min(least, getTensorBytes(value.getType()));
-  }
-  return least;
-}
-
 namespace {
-/// An op on the way up from a reshard.
-struct Step {
-  OpOperand *moved;
-  /// What its result is to be, instead of being resharded after it.
-  ShardingAttr result;
-};
+/// More than anything that can be sent.
+constexpr int64_t kNever = INT64_MAX / 4;
 
 class Mover {
 public:
-  Mover(const MeshLayout &layout, PlacedValues &values, ReshardPlanner &planner)
-      : layout(layout), values(values), planner(planner) {}
+  Mover(const PlacementTree &tree, PlacedValues &values,
+        ReshardPlanner &planner)
+      : tree(tree), nodes(tree.getNodes()), values(values), planner(planner) {}
 
-  void visit(ReshardOp reshard);
+  /// Places the ops of the tree anew where that sends fewer bytes.
+  void run();
 
 private:
-  ShardingAttr placeOperand(OpOperand &operand, ShardingAttr result) const;
+  static constexpr unsigned kNone = PlacementTree::kNone;
 
-  const MeshLayout &layout;
+  int64_t getBytes(Value value, ShardingAttr from, ShardingAttr to);
+  /// What it takes to bring something from outside to `wanted`.
+  int64_t getSourceBytes(Value source, ShardingAttr wanted);
+  /// What it takes to bring the root from `placement` to where its users want
+  /// it.
+  int64_t getUsersBytes(ShardingAttr placement);
+  /// What a choice of ways sends.
+  int64_t evaluate(ArrayRef<unsigned> chosen);
+  SmallVector<unsigned> choose();
+  void rewrite(ArrayRef<unsigned> chosen);
+  Value bring(Value source, ShardingAttr wanted, Operation *user,
+              ReshardOp instead);
+
+  const PlacementTree &tree;
+  ArrayRef<TreeNode> nodes;
   PlacedValues &values;
   ReshardPlanner &planner;
 };
 } // namespace
 
-/// How the operand of an op that moves it must be placed for the result to be
-/// as `result`; null where there is no such placement.
-ShardingAttr Mover::placeOperand(OpOperand &operand,
-                                 ShardingAttr result) const {
-  ShardingRule rule = getShardingRule(operand.getOwner());
-  SmallVector<DimShardingAttr> factors(rule.factors.size(), layout.none());
-  for (auto [list, dim] :
-       llvm::zip_equal(rule.results[0].dims, result.getDims()))
-    for (auto [factor, part] :
-         llvm::zip_equal(list, rule.splitDim(layout, list, dim))) {
-      const Factor &known = rule.factors[factor];
-      if (part == layout.none())
-        continue;
-      if (known.kind != FactorKind::Parallel ||
-          (known.evenOnly && !layout.isEven(part, known.size)))
-        return {};
-      factors[factor] = part;
-    }
-  SmallVector<DimShardingAttr, 4> dims;
-  if (!rule.joinDims(layout, rule.results[0], factors, dims) ||
-      values.place(dims) != result ||
-      !rule.joinDims(layout, rule.operands[operand.getOperandNumber()], factors,
-                     dims))
-    return {};
-  return values.place(dims);
+int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
+  if (from == to)
+    return 0;
+  const ReshardRoute *route =
+      planner.get(cast<RankedTensorType>(value.getType()), from, to);
+  if (!route)
+    return kNever;
+  int64_t bytes = 0;
+  for (const ReshardLeg &leg : route->legs)
+    for (const ReshardStep &step : leg.steps)
+      bytes += step.bytes;
+  return bytes;
 }
 
-/// `source` placed as `wanted`, as something before `reshard` has it already.
-static Value findCopy(Value source, ShardingAttr wanted, ReshardOp reshard) {
-  for (Operation *user : source.getUsers())
-    if (auto copy = dyn_cast<ReshardOp>(user);
-        copy && copy.getSharding() == wanted &&
-        copy->getBlock() == reshard->getBlock() &&
-        copy->isBeforeInBlock(reshard))
-      return copy.getResult();
-  return {};
+/// The users of a value, but no more of them than can be looked at each time.
+static auto getFirstUsers(Value value) {
+  constexpr ptrdiff_t kMostUsers = 512;
+  auto begin = value.user_begin(), end = begin;
+  for (ptrdiff_t i = 0; i < kMostUsers && end != value.user_end(); ++i)
+    ++end;
+  return llvm::make_range(begin, end);
 }
 
-void Mover::visit(ReshardOp reshard) {
-  ShardingAttr from = reshard.getSource(), to = reshard.getSharding();
-  if (from.isPartial() || to.isPartial() || reshard->use_empty() ||
-      values.isAskedFor(reshard.getResult()))
-    return;
-  auto getType = [](Value value) {
-    return cast<RankedTensorType>(value.getType());
+/// Calls `visit` for each copy of a value that others than the tree use, too.
+template <typename Visit>
+static void visitCopies(Value source, const PlacementTree &tree, Visit visit) {
+  for (Operation *user : getFirstUsers(source)) {
+    auto copy = dyn_cast<ReshardOp>(user);
+    if (copy && copy->getBlock() == source.getParentBlock() &&
+        llvm::any_of(copy->getUsers(),
+                     [&](Operation *other) { return !tree.contains(other); }))
+      visit(copy);
+  }
+}
+
+int64_t Mover::getSourceBytes(Value source, ShardingAttr wanted) {
+  int64_t least = getBytes(source, values.getPlacement(source), wanted);
+  if (least == 0)
+    return 0;
+  visitCopies(source, tree, [&](ReshardOp copy) {
+    if (copy.getSharding() == wanted)
+      least = 0;
+  });
+  // What a loop does not change is brought outside of it.
+  if (source.getParentBlock() != nodes.back().op->getBlock() && least != 0)
+    return kNever;
+  return least;
+}
+
+int64_t Mover::getUsersBytes(ShardingAttr placement) {
+  Value root = tree.getRoot();
+  ShardingAttr now = values.getPlacement(root);
+  int64_t sum = 0;
+  SmallVector<ShardingAttr> copies{placement};
+  auto want = [&](ShardingAttr wanted) {
+    if (llvm::is_contained(copies, wanted))
+      return;
+    int64_t least = kNever;
+    for (ShardingAttr copy : copies)
+      least = std::min(least, getBytes(root, copy, wanted));
+    sum = std::min(sum + least, kNever);
+    copies.push_back(wanted);
   };
-  Value value = reshard.getOperand();
-  // What sizes cost that nobody knows yet cannot be compared.
-  if (!getType(value).hasStaticShape())
-    return;
-  int64_t least = planner.getCost(getType(value), from, to);
-  SmallVector<Step> steps;
-  size_t best = 0;
-  while (least > 0 && value.hasOneUse() && !values.isAskedFor(value)) {
-    Operation *op = value.getDefiningOp();
-    OpOperand *moved = op ? getMoved(op) : nullptr;
-    if (!moved || isFreeValue(moved->get()))
-      break;
-    steps.push_back({moved, to});
-    to = placeOperand(*moved, to);
-    value = moved->get();
-    from = values.getPlacement(value);
-    if (!to || !from || from.isPartial())
-      break;
-    int64_t cost = planner.getCost(getType(value), from, to);
-    if (cost >= 0 && cost < least) {
-      least = cost;
-      best = steps.size();
+  for (Operation *user : root.getUsers())
+    if (auto reshard = dyn_cast<ReshardOp>(user))
+      want(reshard.getSharding());
+    else
+      want(now);
+  return sum;
+}
+
+int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
+  int64_t sum = 0;
+  llvm::SmallDenseSet<std::pair<Value, Attribute>> brought;
+  for (auto [node, number] : llvm::zip_equal(nodes, chosen)) {
+    const Way &way = node.ways[number];
+    for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
+      if (!wanted)
+        continue;
+      if (unsigned child = node.children[operand]; child != kNone) {
+        Value made = nodes[child].op->getResult(0);
+        if (brought.insert({made, wanted}).second)
+          sum +=
+              getBytes(made, nodes[child].ways[chosen[child]].result, wanted);
+      } else if (Value source = node.sources[operand];
+                 brought.insert({source, wanted}).second)
+        sum += getSourceBytes(source, wanted);
+      sum = std::min(sum, kNever);
     }
   }
-  if (best == 0)
+  return std::min(sum + getUsersBytes(nodes.back().ways[chosen.back()].result),
+                  kNever);
+}
+
+/// `source` placed as `wanted`, before `user`.
+Value Mover::bring(Value source, ShardingAttr wanted, Operation *user,
+                   ReshardOp instead) {
+  if (values.getPlacement(source) == wanted)
+    return source;
+  for (Operation *other : getFirstUsers(source))
+    if (auto copy = dyn_cast<ReshardOp>(other);
+        copy && copy.getSharding() == wanted &&
+        copy->getBlock() == source.getParentBlock()) {
+      if (copy->getBlock() == user->getBlock() && user->isBeforeInBlock(copy))
+        copy->moveBefore(user);
+      return copy;
+    }
+  OpBuilder builder(user);
+  if (!instead)
+    instead = tree.getExample();
+  return values.makeReshard(builder, instead.getLoc(), source,
+                            values.getPlacement(source), wanted,
+                            instead.getCause(), instead->getAttr(kScopeAttr));
+}
+
+static void eraseUnused(Value value) {
+  while (auto reshard = value.getDefiningOp<ReshardOp>()) {
+    if (!reshard->use_empty())
+      return;
+    value = reshard.getOperand();
+    reshard.erase();
+  }
+}
+
+void Mover::rewrite(ArrayRef<unsigned> chosen) {
+  Value root = tree.getRoot();
+  ReshardOp example = tree.getExample();
+  ShardingAttr before = values.getPlacement(root);
+  ShardingAttr after = nodes.back().ways[chosen.back()].result;
+  // Reshards whose cause others take are erased last.
+  SmallVector<Value> replaced;
+  for (auto [node, number] : llvm::zip_equal(nodes, chosen)) {
+    const Way &way = node.ways[number];
+    Operation *op = node.op;
+    for (OpOperand &operand : op->getOpOperands()) {
+      unsigned at = operand.getOperandNumber();
+      Value old = operand.get();
+      if (way.free[at] && values.getPlacement(old) != way.free[at])
+        operand.set(values.makeFree(old, way.free[at]));
+      if (!way.operands[at])
+        continue;
+      Value source = node.children[at] == kNone
+                         ? node.sources[at]
+                         : nodes[node.children[at]].op->getResult(0);
+      Value ready =
+          bring(source, way.operands[at], op, old.getDefiningOp<ReshardOp>());
+      if (ready != old) {
+        operand.set(ready);
+        replaced.push_back(old);
+      }
+    }
+    values.setShardings(op, {way.result});
+    values.setPlacement(op->getResult(0), way.result);
+  }
+  if (before != after) {
+    SmallVector<ReshardOp> reshards;
+    SmallPtrSet<Operation *, 4> kept;
+    for (Operation *user : root.getUsers())
+      if (auto reshard = dyn_cast<ReshardOp>(user)) {
+        reshards.push_back(reshard);
+        kept.insert(reshard);
+      }
+    bool isUsed = llvm::any_of(
+        root.getUsers(), [&](Operation *user) { return !kept.contains(user); });
+    if (isUsed) {
+      OpBuilder builder(root.getContext());
+      builder.setInsertionPointAfterValue(root);
+      Value old =
+          values.makeReshard(builder, example.getLoc(), root, after, before,
+                             example.getCause(), example->getAttr(kScopeAttr));
+      kept.insert(old.getDefiningOp());
+      root.replaceAllUsesExcept(old, kept);
+    }
+    for (ReshardOp reshard : reshards) {
+      reshard.setSourceAttr(after);
+      if (reshard.getSharding() != after)
+        continue;
+      reshard.getResult().replaceAllUsesWith(root);
+      replaced.push_back(reshard);
+    }
+  }
+  llvm::SmallDenseSet<Value> seen;
+  for (Value old : replaced)
+    if (seen.insert(old).second)
+      eraseUnused(old);
+}
+
+/// By dynamic programming from the leaves to the root: the least cost of each
+/// way to place an op, with all that it is made of.
+SmallVector<unsigned> Mover::choose() {
+  SmallVector<unsigned> chosen(nodes.size(), 0);
+  /// By op and way, what it costs, and the children's ways then.
+  SmallVector<SmallVector<int64_t>, 0> costs(nodes.size());
+  SmallVector<SmallVector<SmallVector<unsigned, 4>, 0>, 0> picked(nodes.size());
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (const Way &way : node.ways) {
+      int64_t cost = 0;
+      SmallVector<unsigned, 4> picks(node.children.size(), 0);
+      for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
+        if (!wanted)
+          continue;
+        int64_t least = kNever;
+        if (unsigned first = node.firsts[operand]; first != operand) {
+          // Counted with the first; or else as what is to be avoided.
+          picks[operand] = picks[first];
+          least = way.operands[first] == wanted ? 0 : kNever;
+        } else if (unsigned child = node.children[operand]; child != kNone) {
+          for (auto [number, made] : llvm::enumerate(nodes[child].ways)) {
+            int64_t sum = costs[child][number];
+            if (sum < least)
+              sum +=
+                  getBytes(nodes[child].op->getResult(0), made.result, wanted);
+            if (sum < least) {
+              least = sum;
+              picks[operand] = number;
+            }
+          }
+        } else {
+          Value source = node.sources[operand];
+          least = getSourceBytes(source, wanted);
+          // Shared by all who want it so.
+          if (least < kNever)
+            least /= tree.getUses(source);
+        }
+        cost = std::min(cost + least, kNever);
+      }
+      costs[index].push_back(cost);
+      picked[index].push_back(std::move(picks));
+    }
+  int64_t least = kNever;
+  for (auto [number, way] : llvm::enumerate(nodes.back().ways)) {
+    int64_t sum = costs.back()[number];
+    if (sum < least)
+      sum += getUsersBytes(way.result);
+    if (sum < least) {
+      least = sum;
+      chosen.back() = number;
+    }
+  }
+  for (size_t i = nodes.size(); i-- > 0;)
+    for (auto [operand, child] : llvm::enumerate(nodes[i].children))
+      if (child != kNone)
+        chosen[child] = picked[i][chosen[i]][operand];
+  return chosen;
+}
+
+void Mover::run() {
+  int64_t now = evaluate(SmallVector<unsigned>(nodes.size(), 0));
+  if (now == 0)
     return;
-  const Step &top = steps[best - 1];
-  OpBuilder builder(reshard);
-  Value source = top.moved->get();
-  ShardingAttr wanted = placeOperand(*top.moved, top.result);
-  Value ready = findCopy(source, wanted, reshard);
-  if (!ready) {
-    ready = values.makeReshard(
-        builder, reshard.getLoc(), source, values.getPlacement(source), wanted,
-        reshard.getCause(), reshard->getAttr(kScopeAttr));
-    // What comes later and is the same need not be made again.
-    for (Operation *user : source.getUsers())
-      if (auto copy = dyn_cast<ReshardOp>(user);
-          copy && copy.getResult() != ready && copy.getSharding() == wanted &&
-          copy->getBlock() == reshard->getBlock())
-        copy.getResult().replaceAllUsesWith(ready);
-  }
-  for (const Step &step : llvm::reverse(ArrayRef(steps).take_front(best))) {
-    IRMapping mapping;
-    mapping.map(step.moved->get(), ready);
-    Operation *op = builder.clone(*step.moved->getOwner(), mapping);
-    // Where it is written is made as what is written.
-    if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
-      for (OpOperand &init : destination.getDpsInitsMutable())
-        init.set(values.makeFree(init.get(), step.result));
-    ready = op->getResult(0);
-    values.setShardings(op, {step.result});
-    values.setPlacement(ready, step.result);
-  }
-  reshard.getResult().replaceAllUsesWith(ready);
-  reshard.erase();
-  // Each was used by the next only.
-  for (const Step &step : ArrayRef(steps).take_front(best))
-    step.moved->getOwner()->erase();
+  SmallVector<unsigned> chosen = choose();
+  if (evaluate(chosen) < now)
+    rewrite(chosen);
 }
 
 void mlir::dist::moveReshards(FunctionOpInterface function,
-                              const MeshLayout &layout, PlacedValues &values,
-                              ReshardPlanner &planner) {
-  SmallVector<ReshardOp> reshards;
-  function->walk([&](ReshardOp reshard) { reshards.push_back(reshard); });
-  for (ReshardOp reshard : reshards)
-    Mover(layout, values, planner).visit(reshard);
+                              const MeshLayout &layout, PlacementGraph &graph,
+                              PlacedValues &values, ReshardPlanner &planner) {
+  PlacementTree tree(layout, graph, values);
+  SmallVector<Operation *> roots;
+  function->walk([&](Operation *op) {
+    if (tree.isMovable(op) && !tree.getParent(op))
+      roots.push_back(op);
+  });
+  for (Operation *root : roots)
+    if (tree.read(root))
+      Mover(tree, values, planner).run();
 }

@@ -1,8 +1,11 @@
 //===- MoveReshards.h - Reshards where values are smallest ------*- C++ -*-===//
 //
-// A reshard of what was repeated, broadcast, widened or scaled moves to before
-// that, where it sends less: K and V are gathered before their heads are
-// repeated. What a constraint or a sync asked for stays where it is.
+// A reshard belongs where its value is smallest: before what repeats, pads or
+// widens it, after what slices or narrows it. Ops that only move elements, or
+// compute them one by one, may be sharded in any way; here they are sharded
+// anew, tree by tree, where that sends fewer bytes, by dynamic programming over
+// the ways to place each op of a tree. What a constraint or a sync asked for
+// stays where it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +18,10 @@
 
 namespace mlir::dist {
 
-/// The bytes of a value, or of what it is made of by ops that a reshard moves
-/// to before of, where that is less. Looks at a bounded number of ops.
-int64_t getLeastBytes(Value value);
-
 /// Needs a function in which every op has been visited.
 void moveReshards(FunctionOpInterface function, const MeshLayout &layout,
-                  PlacedValues &values, ReshardPlanner &planner);
+                  PlacementGraph &graph, PlacedValues &values,
+                  ReshardPlanner &planner);
 
 } // namespace mlir::dist
 
