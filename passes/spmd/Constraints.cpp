@@ -14,7 +14,7 @@ void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
   });
   values.setConstrained(ready);
   constraint.getResult().replaceAllUsesWith(ready);
-  constraint.erase();
+  values.erase(constraint);
 }
 
 /// One that was there before: an earlier run made it, or somebody by hand. It
@@ -27,7 +27,7 @@ void ReshardInserter::visitReshard(ReshardOp reshard) {
   ShardingAttr now = values.getPlacement(value);
   if (now == wanted) {
     reshard.getResult().replaceAllUsesWith(value);
-    reshard.erase();
+    values.erase(reshard);
     return;
   }
   reshard.getOperandMutable().assign(value);
@@ -124,6 +124,6 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   });
   values.setSynced(ready);
   sync.getResult().replaceAllUsesWith(ready);
-  sync.erase();
+  values.erase(sync);
   return success();
 }

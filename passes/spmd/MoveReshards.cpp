@@ -12,9 +12,9 @@ constexpr int64_t kNever = INT64_MAX / 4;
 
 class Mover {
 public:
-  Mover(const PlacementTree &tree, PlacedValues &values,
-        ReshardPlanner &planner)
-      : tree(tree), nodes(tree.getNodes()), values(values), planner(planner) {}
+  Mover(const PlacementTree &tree, const MeshLayout &layout,
+        PlacedValues &values)
+      : tree(tree), nodes(tree.getNodes()), layout(layout), values(values) {}
 
   /// Places the ops of the tree anew where that sends fewer bytes.
   void run();
@@ -37,23 +37,20 @@ private:
 
   const PlacementTree &tree;
   ArrayRef<TreeNode> nodes;
+  const MeshLayout &layout;
   PlacedValues &values;
-  ReshardPlanner &planner;
 };
 } // namespace
 
 int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
   if (from == to)
     return 0;
-  const ReshardRoute *route =
-      planner.get(cast<RankedTensorType>(value.getType()), from, to);
-  if (!route)
-    return kNever;
-  int64_t bytes = 0;
-  for (const ReshardLeg &leg : route->legs)
-    for (const ReshardStep &step : leg.steps)
-      bytes += step.bytes;
-  return bytes;
+  ArrayRef<AxisRefAttr> pending = from.getPartialAxes();
+  if (from.getPartialKind() == to.getPartialKind() &&
+      pending == to.getPartialAxes())
+    pending = {};
+  return getMoveCost(layout, getTensorBytes(value.getType()), from.getDims(),
+                     pending, to.getDims());
 }
 
 /// The users of a value, but no more of them than can be looked at each time.
@@ -136,16 +133,18 @@ int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
                   kNever);
 }
 
-/// `source` placed as `wanted`, before `user`.
+/// `source` placed as `wanted`, before `user`, in the block where it is made:
+/// loops do not repeat it.
 Value Mover::bring(Value source, ShardingAttr wanted, Operation *user,
                    ReshardOp instead) {
   if (values.getPlacement(source) == wanted)
     return source;
+  Block *home = source.getParentBlock();
+  user = home->findAncestorOpInBlock(*user);
   for (Operation *other : getFirstUsers(source))
     if (auto copy = dyn_cast<ReshardOp>(other);
-        copy && copy.getSharding() == wanted &&
-        copy->getBlock() == source.getParentBlock()) {
-      if (copy->getBlock() == user->getBlock() && user->isBeforeInBlock(copy))
+        copy && copy.getSharding() == wanted && copy->getBlock() == home) {
+      if (user->isBeforeInBlock(copy))
         copy->moveBefore(user);
       return copy;
     }
@@ -157,12 +156,12 @@ Value Mover::bring(Value source, ShardingAttr wanted, Operation *user,
                             instead.getCause(), instead->getAttr(kScopeAttr));
 }
 
-static void eraseUnused(Value value) {
+static void eraseUnused(Value value, PlacedValues &values) {
   while (auto reshard = value.getDefiningOp<ReshardOp>()) {
     if (!reshard->use_empty())
       return;
     value = reshard.getOperand();
-    reshard.erase();
+    values.erase(reshard);
   }
 }
 
@@ -226,7 +225,7 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
   llvm::SmallDenseSet<Value> seen;
   for (Value old : replaced)
     if (seen.insert(old).second)
-      eraseUnused(old);
+      eraseUnused(old, values);
 }
 
 /// By dynamic programming from the leaves to the root: the least cost of each
@@ -308,5 +307,5 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
   });
   for (Operation *root : roots)
     if (tree.read(root))
-      Mover(tree, values, planner).run();
+      Mover(tree, layout, values).run();
 }

@@ -31,12 +31,17 @@ class PlacedValues {
 public:
   static constexpr unsigned kNone = PlacementGraph::kNone;
 
+  PlacedValues(const PlacedValues &) = delete;
   PlacedValues(const PlacementGraph &graph, const Placements &targets,
                const MeshLayout &layout)
       : graph(graph), targets(targets), layout(layout),
         context(layout.getContext()),
         shardingsName(StringAttr::get(context, kShardingsAttr)),
         placements(graph.getValues().size()) {}
+  ~PlacedValues() {
+    for (Operation *op : erased)
+      op->destroy();
+  }
 
   //===--- Where values are ---------------------------------------------===//
 
@@ -93,6 +98,14 @@ public:
     return synced.contains(value) || constrained.contains(value);
   }
 
+  /// Takes an op without users away. Its memory stays as long as this does:
+  /// values are known by their address, and no other is to have the same.
+  void erase(Operation *op) {
+    op->remove();
+    op->dropAllReferences();
+    erased.push_back(op);
+  }
+
   //===--- Causes -------------------------------------------------------===//
 
   std::string getCauseText(unsigned cause) const {
@@ -130,6 +143,7 @@ private:
   /// nearest.
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
   llvm::SmallDenseSet<Value> synced, constrained;
+  SmallVector<Operation *> erased;
 };
 
 } // namespace mlir::dist

@@ -169,9 +169,20 @@ void PlacementTree::collectAxes() {
       collectAxes(values.getPlacement(root), reshard.getSharding());
       example = reshard;
     }
-  // Cut alike.
-  SmallVector<AxisRefAttr> list(axes.getArrayRef());
-  SmallVector<AxisRefAttr> others = list;
+  // Cut as any placement of the tree cuts them.
+  SmallVector<AxisRefAttr> list(axes.getArrayRef()), others = list;
+  auto note = [&](Value value) {
+    if (!isTensor(value))
+      return;
+    if (ShardingAttr sharding = values.getPlacement(value))
+      for (DimShardingAttr dim : sharding.getDims())
+        if (dim != layout.none())
+          llvm::append_range(others, dim.getAllAxes());
+  };
+  for (TreeNode &node : nodes) {
+    llvm::for_each(node.op->getOperands(), note);
+    note(node.op->getResult(0));
+  }
   layout.refine(list, others);
   axes.clear();
   axes.insert(list.begin(), list.end());
@@ -284,6 +295,8 @@ bool PlacementTree::makeWays(TreeNode &node) {
     SmallVector<AxisRefAttr> list = factor.getAllAxes();
     layout.refine(list, axes.getArrayRef());
     llvm::erase_if(list, [&](AxisRefAttr axis) { return axes.contains(axis); });
+    if (anyOverlap(list, axes.getArrayRef()))
+      return true;
     lists.push_back(std::move(list));
   }
   // To do an op's work more than once is worth a transfer where that work is

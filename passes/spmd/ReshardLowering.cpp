@@ -73,10 +73,22 @@ Value Lowering::pad(Value value, int64_t dim, int64_t size) {
   if (have == size)
     return value;
   SmallVector<OpFoldResult> low(typeOf(value).getRank(), b.getIndexAttr(0));
+  TypedAttr nothing = b.getZeroAttr(typeOf(value).getElementType());
+  if (!nothing) {
+    // Of elements without such an attribute (complex numbers) the padding is
+    // left as it is: it may hold anything.
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
+    SmallVector<OpFoldResult> padded = sizes;
+    padded[dim] = b.getIndexAttr(size);
+    SmallVector<OpFoldResult> ones(low.size(), b.getIndexAttr(1));
+    Value empty =
+        tensor::EmptyOp::create(b, loc, padded, typeOf(value).getElementType());
+    return tensor::InsertSliceOp::create(b, loc, value, empty, low, sizes,
+                                         ones);
+  }
   SmallVector<OpFoldResult> high = low;
   high[dim] = b.getIndexAttr(size - have);
-  Value zero = arith::ConstantOp::create(
-      b, loc, b.getZeroAttr(typeOf(value).getElementType()));
+  Value zero = arith::ConstantOp::create(b, loc, nothing);
   return tensor::PadOp::create(b, loc, withSize(value, dim, size), value, low,
                                high, zero);
 }

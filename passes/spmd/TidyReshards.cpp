@@ -46,7 +46,7 @@ static void sliceWholeConstants(FunctionOpInterface function,
             builder, op->getLoc(), whole->getResult(0), getPlacementOf(whole),
             getPlacementOf(op), "slice of a constant that is needed whole", {});
       op->getResult(0).replaceAllUsesWith(slice);
-      op->erase();
+      values.erase(op);
     }
   }
 }
@@ -73,10 +73,10 @@ static void skipDetour(ReshardOp reshard, const PlacedValues &values) {
 }
 
 /// What was only made for others is not needed itself.
-static void eraseUnused(Operation *op) {
+static void eraseUnused(Operation *op, PlacedValues &values) {
   if (op->use_empty() && op->getNumResults() == 1 &&
       (isFreeValue(op->getResult(0)) || isa<ReshardOp>(op)))
-    op->erase();
+    values.erase(op);
 }
 
 void mlir::dist::tidyReshards(FunctionOpInterface function,
@@ -85,11 +85,11 @@ void mlir::dist::tidyReshards(FunctionOpInterface function,
   auto visitBackwards = [&](function_ref<void(Operation *)> visit) {
     function->walk<WalkOrder::PostOrder, ReverseIterator>(visit);
   };
-  visitBackwards(eraseUnused);
+  visitBackwards([&](Operation *op) { eraseUnused(op, values); });
   sliceWholeConstants(function, values);
   visitBackwards([&](Operation *op) {
     if (auto reshard = dyn_cast<ReshardOp>(op))
       skipDetour(reshard, values);
-    eraseUnused(op);
+    eraseUnused(op, values);
   });
 }

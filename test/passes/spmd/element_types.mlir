@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --dist-spmd | FileCheck %s
+// RUN: dist-opt %s --split-input-file --dist-spmd | FileCheck %s
 
 // Elements of which no sums are known: rows of a sharded table are not made zero and summed, the table is gathered.
 dist.mesh @m ["x" = 4]
@@ -6,9 +6,9 @@ dist.mesh @m ["x" = 4]
 // CHECK-LABEL: func.func @main
 // CHECK: %[[TABLE:.*]] = dist.all_gather %{{.*}} : tensor<2x6xcomplex<f64>> -> tensor<8x6xcomplex<f64>>
 // CHECK: tensor.gather %[[TABLE]]
-func.func @main(%table: tensor<8x6xcomplex<f64>> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %rows: tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>> {
-  %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<8x6xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>>
-  return %0 : tensor<3x6xcomplex<f64>>
+func.func @main(%table: tensor<8x6xcomplex<f64>> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %rows: tensor<32x1xi64>) -> tensor<32x6xcomplex<f64>> {
+  %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<8x6xcomplex<f64>>, tensor<32x1xi64>) -> tensor<32x6xcomplex<f64>>
+  return %0 : tensor<32x6xcomplex<f64>>
 }
 
 // The neutral element of a type without infinities is its smallest number.
@@ -17,4 +17,19 @@ func.func @main(%table: tensor<8x6xcomplex<f64>> {dist.sharding = #dist.sharding
 func.func @narrow(%a: tensor<8x6xf8E4M3FN> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %b: tensor<6xf8E4M3FN>) -> tensor<6xf8E4M3FN> {
   %0 = linalg.reduce { arith.maximumf } ins(%a : tensor<8x6xf8E4M3FN>) outs(%b : tensor<6xf8E4M3FN>) dimensions = [0]
   return %0 : tensor<6xf8E4M3FN>
+}
+
+// -----
+
+// Where few rows are read they are gathered, in parts of columns; what is past the last column is left as it is.
+dist.mesh @m ["x" = 4]
+
+// CHECK-LABEL: func.func @few
+// CHECK: tensor.insert_slice %{{.*}} : tensor<2x6xcomplex<f64>> into tensor<2x8xcomplex<f64>>
+// CHECK: dist.all_to_all
+// CHECK: tensor.gather %{{.*}} : (tensor<8x2xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x2xcomplex<f64>>
+// CHECK: dist.all_gather
+func.func @few(%table: tensor<8x6xcomplex<f64>> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %rows: tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>> {
+  %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<8x6xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>>
+  return %0 : tensor<3x6xcomplex<f64>>
 }
