@@ -147,8 +147,8 @@ static bool saysWhole(Operation *directive) {
 /// where it can.
 static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
                                   ShardingAttr after, bool becomesWhole) {
-  bool contradicts = (isWhole && !after.isReplicated()) ||
-                     (becomesWhole && !before.isReplicated());
+  bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
+                     (becomesWhole && !before.withoutPartial().isReplicated());
   return contradicts ? "one of them says 'replicate'" : "";
 }
 
@@ -159,6 +159,11 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   MLIRContext *context = a.getContext();
   if (a.getMesh() != b.getMesh()) {
     why << "the meshes differ";
+    return {};
+  }
+  if (a.getPartialAxes() != b.getPartialAxes() ||
+      a.getPartialKind() != b.getPartialKind()) {
+    why << "one of them leaves pending what the other does not";
     return {};
   }
   SmallVector<DimShardingAttr> dims;

@@ -94,6 +94,11 @@ class Model:
                 **self.gathered_parameters(mesh["dp"], name, parameters),
                 **self.closed_form("tp_dp", mesh, name, parameters),
             }
+        if schedule == "ep":  # what the experts make of the tokens is added up once
+            return {"all_reduce": [1, 2 * self.activation_bytes(1) * (ranks - 1) // ranks]}
+        if schedule == "ep_dp":  # where the tokens come from, which are gathered before
+            part = self.activation_bytes(1) * (ranks - 1) // ranks
+            return {"all_gather": [1, part], "reduce_scatter": [1, part]}
         if schedule == "ulysses":  # each rank sends all but one part of what it holds
             held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads) // ranks
             count = layer.attentions * len(self.heads)
@@ -136,9 +141,8 @@ class ConvolutionModel(Model):
         return found
 
 
-# Right, but more is sent than need be: heads that the ranks do not divide are computed by all of them, and experts of
-# other ranks by zeros, which are added up before the activation.
-WITHOUT_CLOSED_FORM = {("tp", 3), ("ep", 2), ("ep", 4)}
+# Right, but more is sent than need be: heads that the ranks do not divide are computed by all of them.
+WITHOUT_CLOSED_FORM = {("tp", 3)}
 
 CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
 
@@ -165,7 +169,8 @@ MODELS = {
     "mixtral": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                      heads=(1, 0.5, 0.5, 1), f64_runs=[
         ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
-        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("ep", 2), ("ep", 4), ("tp_cp_dp", (2, 2, 2)),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("ep", 2), ("ep", 3), ("ep", 4), ("ep_dp", 2),
+        ("tp_cp_dp", (2, 2, 2)),
     ]),
     # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
     "t5": Model([("tp", 4)], 1e-4, {
