@@ -90,7 +90,7 @@ static LogicalResult placeActivation(ShardOp directive,
                    application.getScopes().getPath(scope) + "\"");
   if (failed(asked))
     return failure();
-  return application.constrainBorder(directive, op, value, uses, *asked);
+  return application.constrainBorder(directive, scope, op, value, uses, *asked);
 }
 
 //===----------------------------------------------------------------------===//

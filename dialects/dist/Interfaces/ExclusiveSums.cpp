@@ -320,10 +320,16 @@ void ExclusiveSums::copy(Value from, Value to) {
 
 /// Whether an op is one of the program's that compute, rather than one that
 /// places a value.
-static bool mayPass(Operation *op) {
-  return isa<ShardingRuleOpInterface>(op) &&
+static bool isComputing(Operation *op) {
+  return op->getNumResults() == 1 && isa<ShardingRuleOpInterface>(op) &&
          !isa<ShardingConstraintOp, SyncOp, ReshardOp>(op) &&
          isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+/// Whether an op is a constraint that leaves the value pending.
+static bool leavesPending(Operation *op) {
+  auto constraint = dyn_cast<ShardingConstraintOp>(op);
+  return constraint && constraint.getSharding().isPartial();
 }
 
 bool ExclusiveSums::isBestLeftPending(Value value, GetRule getRule) const {
@@ -354,11 +360,15 @@ bool ExclusiveSums::isBestLeftPending(Value value, GetRule getRule) const {
     SmallVector<bool> flagged;
     for (Value operand : op->getOperands())
       flagged.push_back(pending.contains(operand) || ahead.get(operand));
-    bool isPassed =
-        op->getNumResults() == 1 && mayPass(op) &&
-        (isLinear(op, flagged) || ahead.passes(op, getRule(op), flagged));
-    if (isPassed)
-      ahead.visit(op, getRule(op), flagged);
+    bool isPassed = leavesPending(op);
+    if (isPassed) {
+      ahead.copy(op->getOperand(0), op->getResult(0));
+    } else if (isComputing(op)) {
+      const ShardingRule &rule = getRule(op);
+      isPassed = isLinear(op, flagged) || ahead.passes(op, rule, flagged);
+      if (isPassed)
+        ahead.visit(op, rule, flagged);
+    }
     for (Value operand : op->getOperands())
       if (auto found = pending.find(operand); found != pending.end())
         found->second |= !isPassed;
