@@ -21,6 +21,8 @@ namespace dist {
 /// The pipeline --dist-spmd: from a level-1 module to the program of one
 /// device.
 void buildSpmdPipeline(OpPassManager &pm);
+/// Its first part: to a module of level 2, which is checked.
+void buildPlacementPipeline(OpPassManager &pm);
 void registerSpmdPipeline();
 
 } // namespace dist

@@ -11,11 +11,15 @@
 
 using namespace mlir;
 
-void dist::buildSpmdPipeline(OpPassManager &pm) {
+void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createVerifyPlacedPass());
+}
+
+void dist::buildSpmdPipeline(OpPassManager &pm) {
+  buildPlacementPipeline(pm);
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());

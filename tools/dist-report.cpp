@@ -4,6 +4,7 @@
 #include "dist/EmulatedLink.h"
 #include "lowering/files/OutputStream.h"
 #include "passes/report/Report.h"
+#include "passes/schedule/PlanWriter.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Driver.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,6 +34,12 @@ static cl::opt<bool> all("all",
                          cl::desc("A line for every collective, also where "
                                   "layers repeat them"),
                          cl::cat(category));
+static cl::opt<bool>
+    plan("plan",
+         cl::desc("In place of the report: what was decided for every "
+                  "parameter, and for what goes into the modules and comes out "
+                  "of them, as a plan (--schedule reads it)"),
+         cl::cat(category));
 static cl::opt<std::string>
     link("link",
          cl::desc("Estimate the time of the communication: each collective "
@@ -58,10 +65,55 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
 }
 
+/// Writes to the output file, or says why that cannot be.
+static LogicalResult
+writeOutput(function_ref<void(llvm::raw_ostream &)> write) {
+  llvm::Error error = writeFile(output, [&](llvm::raw_ostream &os) {
+    write(os);
+    return llvm::Error::success();
+  });
+  if (!error)
+    return success();
+  llvm::errs() << "dist-report: error: " << llvm::toString(std::move(error))
+               << "\n";
+  return failure();
+}
+
+static LogicalResult writePlan(ModuleOp module, Stages &stages) {
+  if (int level = getLevel(module); level > 1)
+    return module.emitError("is at level ")
+           << level << "; a plan speaks of the model's modules: give the model "
+           << "(level 0 or 1), and its schedule with --schedule";
+  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
+  if (failed(sizes))
+    return failure();
+  PlanWriter writer(module);
+  ScheduleOptions options{schedule, "", mesh, *sizes};
+  options.stopPlaced = true;
+  if (failed(distribute(module, options, stages)))
+    return failure();
+  stages.begin("report", "writing the plan");
+  std::string text, notes;
+  llvm::raw_string_ostream textStream(text), notesStream(notes);
+  if (failed(writer.write(module, textStream, notesStream)))
+    return failure();
+  for (StringRef rest = notes; !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    llvm::errs() << "dist-report: note: " << line << "\n";
+    rest = after;
+  }
+  return writeOutput([&](llvm::raw_ostream &os) { os << text; });
+}
+
 static LogicalResult run() {
   if (json && all) {
     llvm::errs() << "dist-report: error: --all: --json has every collective "
                     "anyway; leave it out\n";
+    return failure();
+  }
+  if (plan && (json || all || !link.empty())) {
+    llvm::errs() << "dist-report: error: --plan: it is written in place of the "
+                    "report; leave out --json, --all and --link\n";
     return failure();
   }
   LinkTime time;
@@ -87,24 +139,20 @@ static LogicalResult run() {
   if (!module)
     return failure();
   ::dist::noteInput(weightsPath(*module, input, ""));
+  if (plan)
+    return writePlan(*module, stages);
   if (failed(prepare(*module, stages)))
     return failure();
   stages.begin("report", "adding up");
   FailureOr<ProgramReport> report = makeReport(*module);
   if (failed(report))
     return failure();
-  llvm::Error error = writeFile(output, [&](llvm::raw_ostream &os) {
+  return writeOutput([&](llvm::raw_ostream &os) {
     if (json)
       printJson(*report, time, os);
     else
       printTable(*report, time, all, os);
-    return llvm::Error::success();
   });
-  if (!error)
-    return success();
-  llvm::errs() << "dist-report: error: " << llvm::toString(std::move(error))
-               << "\n";
-  return failure();
 }
 
 int main(int argc, char **argv) {

@@ -19,12 +19,10 @@ static SmallVector<int64_t> getSizes(const ShardingRule &rule,
       factors, [&](unsigned factor) { return rule.factors[factor].size; });
 }
 
-/// Placement of a tensor in which `factor` is sharded like `sharding` and all
-/// else is open; null where the factors of a dimension are not divided evenly.
-static ShardingAttr placeFactor(const MeshLayout &layout,
-                                const ShardingRule &rule,
-                                const TensorRule &tensor, unsigned factor,
-                                DimShardingAttr sharding) {
+ShardingAttr mlir::dist::placeFactor(const MeshLayout &layout,
+                                     const ShardingRule &rule,
+                                     const TensorRule &tensor, unsigned factor,
+                                     DimShardingAttr sharding) {
   MLIRContext *context = layout.getContext();
   auto open = DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(), true);
   SmallVector<DimShardingAttr> dims;
@@ -59,8 +57,6 @@ private:
   FailureOr<DimShardingAttr> shardFactor(const FeatureContraction &contraction,
                                          ArrayRef<unsigned> features,
                                          unsigned &factor);
-  LogicalResult placeParameter(const FeatureContraction &contraction,
-                               unsigned factor, DimShardingAttr sharding);
 
   ShardOp directive;
   ScheduleApplication &application;
@@ -115,19 +111,21 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
   return fail() << "no features are left to shard after groups " << groups;
 }
 
-LogicalResult
-FeatureSharding::placeParameter(const FeatureContraction &contraction,
-                                unsigned factor, DimShardingAttr sharding) {
-  Value read = contraction.parameter->get();
-  NamedTensor parameter = *application.getOrigins().findParameter(read);
-  ShardingAttr placed = placeFactor(
-      layout, contraction.rule,
-      contraction.rule.operands[contraction.parameter->getOperandNumber()],
-      factor, sharding);
+LogicalResult mlir::dist::placeParameterOf(ShardOp directive,
+                                           ScheduleApplication &application,
+                                           Operation *op,
+                                           const ShardingRule &opRule,
+                                           OpOperand *read, unsigned factor,
+                                           DimShardingAttr sharding) {
+  const MeshLayout &layout = application.getLayout();
+  NamedTensor parameter = *application.getOrigins().findParameter(read->get());
+  ShardingAttr placed =
+      placeFactor(layout, opRule, opRule.operands[read->getOperandNumber()],
+                  factor, sharding);
 
-  // Back through the ops between the parameter and the contraction.
-  Operation *at = contraction.op;
-  for (OpOperand *step : Origins::getChain(read)) {
+  // Back through the ops between the parameter and `op`.
+  Operation *at = op;
+  for (OpOperand *step : Origins::getChain(read->get())) {
     if (!placed)
       break;
     at = step->getOwner();
@@ -173,7 +171,7 @@ FeatureSharding::placeParameter(const FeatureContraction &contraction,
     InFlightDiagnostic diagnostic =
         emitError(directive.getLoc())
         << "parameter \"" << parameter.name
-        << "\" cannot be sharded as its contraction needs: "
+        << "\" cannot be sharded as what reads it needs: "
         << "its dimensions are not divided evenly";
     diagnostic.attachNote(at->getLoc()) << "through this op";
     return diagnostic;
@@ -214,7 +212,8 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
   FailureOr<DimShardingAttr> sharding =
       shardFactor(contraction, features, factor);
   if (failed(sharding) ||
-      failed(placeParameter(contraction, factor, *sharding)))
+      failed(placeParameterOf(directive, application, contraction.op, rule,
+                              contraction.parameter, factor, *sharding)))
     return failure();
   ShardingAttr placed = placeFactor(
       layout, rule, isColumn ? rule.results[0] : activation, factor, *sharding);

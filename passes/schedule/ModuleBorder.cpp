@@ -42,6 +42,18 @@ bool ModuleBorder::isOutside(Value value) {
   return !op || !contains(op);
 }
 
+/// What directives put in between does not change which input is which: it
+/// reads where those do that read what it makes.
+unsigned ModuleBorder::getReadPosition(Operation *reader) {
+  if (unsigned position = scopes.getPosition(reader))
+    return position;
+  unsigned first = ~0u;
+  for (Operation *user : reader->getUsers())
+    if (contains(user))
+      first = std::min(first, getReadPosition(user));
+  return first;
+}
+
 ModuleBorder::Reads ModuleBorder::findInputs() {
   // Ops within an op that say nothing else belong to its module.
   Reads reads;
@@ -80,8 +92,16 @@ ModuleBorder::Reads ModuleBorder::findInputs() {
           origins.get(operand->get()).kind == Origin::Computed)
         all.insert(operand->get());
   }
+  SmallVector<std::pair<unsigned, Value>> ordered;
+  for (Value input : features.empty() ? all : features) {
+    unsigned first = ~0u;
+    for (OpOperand *use : reads[input])
+      first = std::min(first, getReadPosition(use->getOwner()));
+    ordered.emplace_back(first, input);
+  }
+  llvm::stable_sort(ordered, llvm::less_first());
   Reads inputs;
-  for (Value input : features.empty() ? all : features)
+  for (auto &[position, input] : ordered)
     inputs[input] = std::move(reads[input]);
   return inputs;
 }
@@ -95,7 +115,20 @@ SmallVector<Value> ModuleBorder::findOutputs() {
                        [&](Operation *user) { return !contains(user); }) &&
           origins.get(result).kind == Origin::Computed)
         outputs.push_back(result);
-  return outputs;
+  // What directives put after a value is in its place.
+  auto getPosition = [&](Value output) {
+    Operation *op = output.getDefiningOp();
+    while (op && scopes.getPosition(op) == 0) {
+      SmallVector<OpOperand *, 4> data = getDataOperands(op);
+      op = data.empty() ? nullptr : data.front()->get().getDefiningOp();
+    }
+    return op ? scopes.getPosition(op) : 0;
+  };
+  SmallVector<std::pair<unsigned, Value>> ordered;
+  for (Value output : outputs)
+    ordered.emplace_back(getPosition(output), output);
+  llvm::stable_sort(ordered, llvm::less_first());
+  return llvm::to_vector(llvm::make_second_range(ordered));
 }
 
 SmallVector<OpOperand *> ModuleBorder::findOutsideUses(Value output) {

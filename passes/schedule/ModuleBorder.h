@@ -24,17 +24,21 @@ public:
   using Reads = llvm::MapVector<Value, SmallVector<OpOperand *, 2>>;
 
   ModuleBorder(ScheduleApplication &application, unsigned scope)
-      : origins(application.getOrigins()),
-        ops(application.getScopes().getOps(scope)),
-        path(application.getScopes().getPath(scope)) {}
+      : ModuleBorder(application.getScopes(), application.getOrigins(), scope) {
+  }
+  ModuleBorder(const ScopeIndex &scopes, Origins &origins, unsigned scope)
+      : scopes(scopes), origins(origins), ops(scopes.getOps(scope)),
+        path(scopes.getPath(scope)) {}
 
   /// Whether `op` came from the module or one within it.
   bool contains(Operation *op);
 
-  /// What the module reads that comes from elsewhere, in program order: where
-  /// weights are applied to some of it, that; else all of it.
+  /// What the module reads that comes from elsewhere, in the program order of
+  /// its readers: where weights are applied to some of it, that; else all of
+  /// it.
   Reads findInputs();
-  /// Values that the module's ops make and that are read elsewhere.
+  /// Values that the module's ops make and that are read elsewhere, in program
+  /// order.
   SmallVector<Value> findOutputs();
   /// Where one of them is read elsewhere.
   SmallVector<OpOperand *> findOutsideUses(Value output);
@@ -42,7 +46,9 @@ public:
 private:
   bool isWithin(StringAttr scope);
   bool isOutside(Value value);
+  unsigned getReadPosition(Operation *reader);
 
+  const ScopeIndex &scopes;
   Origins &origins;
   SmallVector<Operation *> ops;
   StringRef path;

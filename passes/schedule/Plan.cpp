@@ -19,11 +19,13 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a plan says of one mesh axis: replicate, or shard a dimension, each of
-/// `groups` blocks of it.
+/// What a plan says of one mesh axis: replicate, shard a dimension, each of
+/// `groups` blocks of it, or leave a reduction pending.
 struct AxisPlacement {
+  unsigned axis = 0;
   std::optional<int64_t> dim;
   int64_t groups = 1;
+  std::optional<ReductionKind> pending;
 };
 
 class PlanReader {
@@ -54,7 +56,8 @@ private:
                                  bool isInput, StringRef number,
                                  const LocatedJson &list);
   FailureOr<AxisPlacement> readPlacement(const LocatedJson &placement);
-  /// One entry a mesh axis; nullopt for null.
+  /// In the order in which they cut, the outermost first; axes that are not
+  /// there replicate. Nullopt for null.
   FailureOr<std::optional<SmallVector<AxisPlacement>>>
   readPlacements(const LocatedJson &list);
   LogicalResult addDirective(const LocatedJson &key, StringRef target,
@@ -77,8 +80,9 @@ private:
 FailureOr<AxisPlacement>
 PlanReader::readPlacement(const LocatedJson &placement) {
   constexpr StringLiteral kForms =
-      "R (replicate), S(d) (shard dimension d) or IS(d,n) (shard each of n "
-      "interleaved blocks of dimension d)";
+      "R (replicate), S(d) (shard dimension d), IS(d,n) (shard each of n "
+      "interleaved blocks of dimension d), P or P(max) (leave a sum or maximum "
+      "pending)";
   if (placement.kind != LocatedJson::String)
     return expected(placement, kForms);
   std::string squeezed = placement.text;
@@ -86,13 +90,20 @@ PlanReader::readPlacement(const LocatedJson &placement) {
   StringRef text = squeezed;
   if (text == "R")
     return AxisPlacement{};
-  if (text == "P" || (text.starts_with("P(") && text.ends_with(")")))
-    return error(placement)
-           << "'" << placement.text
-           << "' asks for a sum (or maximum) that is left pending; these arise "
-           << "from ops and are reduced where that sends least: leave the "
-           << "tensor alone (null), or say R or S(d) to have it reduced";
   AxisPlacement result;
+  if (text == "P") {
+    result.pending = ReductionKind::Sum;
+    return result;
+  }
+  StringRef inner = text;
+  if (inner.consume_front("P(") && inner.consume_back(")")) {
+    result.pending = symbolizeReductionKind(inner);
+    if (result.pending)
+      return result;
+    return error(placement)
+           << "'" << placement.text << "': '" << inner
+           << "' is no reduction; one of sum, prod, max, min, and, or is";
+  }
   bool isInterleaved = text.consume_front("IS(");
   int64_t dim;
   if ((isInterleaved || text.consume_front("S(")) &&
@@ -119,7 +130,15 @@ PlanReader::readPlacements(const LocatedJson &list) {
   ArrayRef<MeshAxisAttr> axes = mesh.getAxes();
   if (list.kind == LocatedJson::Null)
     return Result();
-  SmallVector<AxisPlacement> placements(axes.size());
+  SmallVector<AxisPlacement> placements;
+  auto add = [&](unsigned axis, const LocatedJson &item) -> LogicalResult {
+    FailureOr<AxisPlacement> one = readPlacement(item);
+    if (failed(one))
+      return failure();
+    one->axis = axis;
+    placements.push_back(*one);
+    return success();
+  };
   if (list.kind == LocatedJson::List) {
     if (list.items.size() != axes.size()) {
       InFlightDiagnostic diagnostic =
@@ -130,12 +149,9 @@ PlanReader::readPlacements(const LocatedJson &list) {
       });
       return diagnostic << "), not " << list.items.size();
     }
-    for (auto [placement, item] : llvm::zip_equal(placements, list.items)) {
-      FailureOr<AxisPlacement> one = readPlacement(item);
-      if (failed(one))
+    for (auto [axis, item] : llvm::enumerate(list.items))
+      if (failed(add(axis, item)))
         return failure();
-      placement = *one;
-    }
     return Result(placements);
   }
   if (list.kind != LocatedJson::Object)
@@ -153,10 +169,8 @@ PlanReader::readPlacements(const LocatedJson &list) {
       });
       return diagnostic;
     }
-    FailureOr<AxisPlacement> one = readPlacement(item);
-    if (failed(one))
+    if (failed(add(axis - axes.begin(), item)))
       return failure();
-    placements[axis - axes.begin()] = *one;
   }
   return Result(placements);
 }
@@ -172,7 +186,23 @@ LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
   };
   MLIRContext *context = builder.getContext();
   std::map<int64_t, Dim> cut;
-  for (auto [placement, axis] : llvm::zip_equal(placements, mesh.getAxes())) {
+  SmallVector<Attribute> pendingAxes;
+  std::optional<ReductionKind> pending;
+  for (const AxisPlacement &placement : placements) {
+    auto axis = AxisRefAttr::get(
+        context, mesh.getAxes()[placement.axis].getName(), 1, 0);
+    if (placement.pending) {
+      if (kind != ShardTarget::ModuleInput && kind != ShardTarget::ModuleOutput)
+        return error(list)
+               << "'P' leaves a reduction pending, which arises within the "
+               << "program: parameters, and what goes into the program or "
+               << "comes out of it, are whole; say R or S(d)";
+      if (pending.value_or(*placement.pending) != *placement.pending)
+        return error(list) << "leaves two reductions of different kinds "
+                           << "pending in one tensor";
+      pending = placement.pending;
+      pendingAxes.push_back(axis);
+    }
     if (!placement.dim)
       continue;
     Dim &dim = cut[*placement.dim];
@@ -180,7 +210,7 @@ LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
       return error(list) << "dimension " << *placement.dim
                          << " is interleaved, and sharded over two axes";
     dim.groups = placement.groups;
-    dim.axes.push_back(AxisRefAttr::get(context, axis.getName(), 1, 0));
+    dim.axes.push_back(axis);
   }
   SmallVector<Attribute> dims;
   SmallVector<int64_t> numbers;
@@ -202,6 +232,11 @@ LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
   } else {
     state.addAttribute("dims", builder.getArrayAttr(dims));
     state.addAttribute("dimNumbers", builder.getDenseI64ArrayAttr(numbers));
+  }
+  if (pending) {
+    state.addAttribute("partialKind",
+                       ReductionKindAttr::get(context, *pending));
+    state.addAttribute("partialAxes", builder.getArrayAttr(pendingAxes));
   }
   builder.create(state);
   return success();

@@ -147,8 +147,8 @@ static bool saysWhole(Operation *directive) {
 /// where it can.
 static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
                                   ShardingAttr after, bool becomesWhole) {
-  bool contradicts = (isWhole && !after.isReplicated()) ||
-                     (becomesWhole && !before.isReplicated());
+  bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
+                     (becomesWhole && !before.withoutPartial().isReplicated());
   return contradicts ? "one of them says 'replicate'" : "";
 }
 
@@ -159,6 +159,11 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
   MLIRContext *context = a.getContext();
   if (a.getMesh() != b.getMesh()) {
     why << "the meshes differ";
+    return {};
+  }
+  if (a.getPartialAxes() != b.getPartialAxes() ||
+      a.getPartialKind() != b.getPartialKind()) {
+    why << "one of them leaves pending what the other does not";
     return {};
   }
   SmallVector<DimShardingAttr> dims;
@@ -307,11 +312,11 @@ LogicalResult ScheduleApplication::extend(Constraint &made,
 ShardingConstraintOp
 ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
                                       Operation *op, Value value,
-                                      ShardingAttr sharding) {
+                                      ShardingAttr sharding, Attribute scope) {
   auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
                                                  value.getType(), value,
                                                  sharding, getCause(directive));
-  if (Attribute scope = op->getAttr(kScopeAttr))
+  if (scope)
     constraint->setAttr(kScopeAttr, scope);
   scopes.add(constraint);
   return constraint;
@@ -330,7 +335,8 @@ LogicalResult ScheduleApplication::constrain(Operation *directive,
   OpBuilder builder(op);
   if (!use)
     builder.setInsertionPointAfter(op);
-  auto constraint = createConstraint(builder, directive, op, value, sharding);
+  auto constraint = createConstraint(builder, directive, op, value, sharding,
+                                     op->getAttr(kScopeAttr));
   if (use)
     use->set(constraint);
   else
@@ -340,6 +346,7 @@ LogicalResult ScheduleApplication::constrain(Operation *directive,
 }
 
 LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
+                                                   unsigned scope,
                                                    Operation *op, Value value,
                                                    ArrayRef<OpOperand *> uses,
                                                    ShardingAttr sharding) {
@@ -354,7 +361,10 @@ LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
       return extend(made->second, directive, op, sharding);
   OpBuilder builder(op);
   builder.setInsertionPointAfterValue(value);
-  auto constraint = createConstraint(builder, directive, op, value, sharding);
+  // Of no module within it, whose own border is elsewhere.
+  auto constraint =
+      createConstraint(builder, directive, op, value, sharding,
+                       builder.getStringAttr(scopes.getPath(scope)));
   for (OpOperand *use : uses)
     use->set(constraint);
   borders[constraint] = {constraint, directive, saysWhole(directive)};

@@ -53,10 +53,12 @@ public:
   /// Constrains the result of `op`, or where `use` is set what it reads there.
   LogicalResult constrain(Operation *directive, Operation *op, OpOperand *use,
                           ShardingAttr sharding);
-  /// Constrains what a module gives or takes: `value`, where `uses`, some of
-  /// its uses, read it. The constraint belongs to the module that `op` is of.
-  LogicalResult constrainBorder(Operation *directive, Operation *op,
-                                Value value, ArrayRef<OpOperand *> uses,
+  /// Constrains what module `scope` gives or takes: `value`, where `uses`, some
+  /// of its uses, read it; `op` makes or reads it. The constraint belongs to
+  /// the module.
+  LogicalResult constrainBorder(Operation *directive, unsigned scope,
+                                Operation *op, Value value,
+                                ArrayRef<OpOperand *> uses,
                                 ShardingAttr sharding);
   /// The op that an earlier directive made for the same use of `value`, if any.
   Operation *&getShared(Value value, Attribute use) {
@@ -88,7 +90,8 @@ private:
                        ShardingAttr sharding);
   ShardingConstraintOp createConstraint(OpBuilder &builder,
                                         Operation *directive, Operation *op,
-                                        Value value, ShardingAttr sharding);
+                                        Value value, ShardingAttr sharding,
+                                        Attribute scope);
   FailureOr<SmallVector<unsigned>>
   findTargets(ScheduleDirectiveOpInterface directive);
   /// "matches none of the program's 12 modules; did you mean …?", of `pattern`.

@@ -34,7 +34,10 @@ ScopeIndex::ScopeIndex(ModuleOp module)
         addTensor(TargetKind::Output, {name, function, i, true});
   }
   opsOf.emplace_back();
-  module.walk<WalkOrder::PreOrder>([&](Operation *op) { add(op); });
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    positions[op] = positions.size() + 1;
+    add(op);
+  });
 }
 
 ScopeIndex::TensorNames &ScopeIndex::getTensorNames(TargetKind kind) {

@@ -41,12 +41,17 @@ public:
   /// The names that patterns of `kind` are matched with.
   SmallVector<StringRef> getNames(TargetKind kind) const;
 
+  /// Scopes are numbered from 1 on; this is the number after the last.
+  unsigned getScopeEnd() const { return paths.size(); }
   /// The path of a scope.
   StringRef getPath(unsigned scope) const { return paths.getName(scope); }
   /// The ops of a scope and of those within it, in program order within each.
   SmallVector<Operation *> getOps(unsigned scope) const;
   /// Adds an op that a directive made.
   void add(Operation *op);
+  /// The op's place in program order, from 1 on; 0 for one that a directive
+  /// made.
+  unsigned getPosition(Operation *op) const { return positions.lookup(op); }
 
   const NamedTensor &getTensor(unsigned number) const {
     return tensors[number];
@@ -69,6 +74,7 @@ private:
   std::vector<SmallVector<Operation *, 4>> opsOf;
   /// Equal scopes are one attribute, whose text is looked at once.
   llvm::DenseMap<Attribute, unsigned> numberOf;
+  llvm::DenseMap<Operation *, unsigned> positions;
   std::vector<NamedTensor> tensors;
   TensorNames parameters, inputs, outputs;
 };

@@ -45,8 +45,12 @@ static FailureOr<ShardingAttr> getAsked(ShardOp directive,
                << "names dimension " << found << " of " << what << " twice";
       dims[found] = dim;
     }
-  return ShardingAttr::get(directive.getContext(), layout.getName(), dims,
-                           ReductionKind::Sum, {});
+  SmallVector<AxisRefAttr> pending;
+  if (directive.getPartialAxes())
+    pending = getAxisRefs(*directive.getPartialAxes());
+  return ShardingAttr::get(
+      directive.getContext(), layout.getName(), dims,
+      directive.getPartialKind().value_or(ReductionKind::Sum), pending);
 }
 
 /// Places input or output `k` of a module; where the directive gives no number,
@@ -86,7 +90,7 @@ static LogicalResult placeActivation(ShardOp directive,
                    application.getScopes().getPath(scope) + "\"");
   if (failed(asked))
     return failure();
-  return application.constrainBorder(directive, op, value, uses, *asked);
+  return application.constrainBorder(directive, scope, op, value, uses, *asked);
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,6 +111,7 @@ struct ShardDirective
     case ShardTarget::Column:
     case ShardTarget::Row:
     case ShardTarget::Heads:
+    case ShardTarget::Experts:
     case ShardTarget::ModuleInput:
     case ShardTarget::ModuleOutput:
       break;
@@ -127,6 +132,8 @@ struct ShardDirective
       return shardFeatures(directive, application, targets);
     case ShardTarget::Heads:
       return shardHeads(directive, application, targets);
+    case ShardTarget::Experts:
+      return shardExperts(directive, application, targets);
     case ShardTarget::ModuleInput:
     case ShardTarget::ModuleOutput:
       for (unsigned scope : targets)

@@ -6,15 +6,75 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-void ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
+/// Takes `axes`, cut where the two cut them, out of `partial`. Fails where they
+/// are not all in it.
+static LogicalResult takePending(const MeshLayout &layout,
+                                 ArrayRef<AxisRefAttr> axes,
+                                 SmallVectorImpl<AxisRefAttr> &partial) {
+  layout.refine(partial, axes);
+  SmallVector<AxisRefAttr> atoms(axes);
+  layout.refine(atoms, partial);
+  for (AxisRefAttr axis : atoms) {
+    auto *found = llvm::find(partial, axis);
+    if (found == partial.end())
+      return failure();
+    partial.erase(found);
+  }
+  layout.coalesce(partial);
+  return success();
+}
+
+/// What a constraint asks to leave pending must be so already: it arises from
+/// ops, and no communication makes it.
+LogicalResult ReshardInserter::addPendingOf(ShardingConstraintOp constraint,
+                                            ShardingAttr &wanted) {
+  ShardingAttr asked = constraint.getSharding();
+  SmallVector<AxisRefAttr> axes(asked.getPartialAxes());
+  llvm::erase_if(axes,
+                 [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
+  if (axes.empty())
+    return success();
+  Value operand = constraint.getOperand();
+  ShardingAttr now = values.getPlacement(operand);
+  SmallVector<AxisRefAttr> left;
+  if (now)
+    left.assign(now.getPartialAxes().begin(), now.getPartialAxes().end());
+  if (left.empty() || now.getPartialKind() != asked.getPartialKind() ||
+      failed(takePending(layout, axes, left))) {
+    InFlightDiagnostic error =
+        constraint.emitOpError()
+        << "leaves a " << stringifyReductionKind(asked.getPartialKind())
+        << " over " << printAxes(axes) << " pending, but here the value is ";
+    if (now)
+      error << now;
+    else
+      error << "a constant";
+    error << ": in place of 'P' say R or S(d), or leave it alone (null)";
+    if (Operation *source = operand.getDefiningOp())
+      error.attachNote(source->getLoc()) << "the value is made here";
+    return error;
+  }
+  SmallVector<AxisRefAttr, 2> pending;
+  addPending(layout, pending, axes);
+  wanted = values.place(wanted.getDims(), asked.getPartialKind(), pending);
+  return success();
+}
+
+LogicalResult
+ReshardInserter::visitConstraint(ShardingConstraintOp constraint) {
   ShardingAttr wanted = values.getTarget(constraint.getResult());
+  if (failed(addPendingOf(constraint, wanted)))
+    return failure();
   Value ready = values.getAs(constraint.getOperand(), wanted, constraint, [&] {
     return constraint.getCause() ? constraint.getCause()->str()
                                  : std::string("dist.sharding_constraint");
   });
   values.setConstrained(ready);
+  if (ready != constraint.getOperand() && wanted.isPartial())
+    exclusive.copy(constraint.getOperand(), ready);
   constraint.getResult().replaceAllUsesWith(ready);
   values.erase(constraint);
+  return success();
 }
 
 /// One that was there before: an earlier run made it, or somebody by hand. It
@@ -67,16 +127,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   SmallVector<DimShardingAttr, 4> dims(now.getDims());
   SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
   if (needsPartial) {
-    layout.refine(partial, axes);
-    SmallVector<AxisRefAttr> atoms(axes);
-    layout.refine(atoms, partial);
-    for (AxisRefAttr axis : atoms) {
-      auto *found = llvm::find(partial, axis);
-      if (found == partial.end())
-        return contradict("partial over them");
-      partial.erase(found);
-    }
-    layout.coalesce(partial);
+    if (failed(takePending(layout, axes, partial)))
+      return contradict("partial over them");
   }
   if (sync.getKind() == SyncKind::AllGather ||
       sync.getKind() == SyncKind::AllToAll) {

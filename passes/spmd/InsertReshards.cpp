@@ -134,9 +134,12 @@ LogicalResult ReshardInserter::bringOperands(Operation *op,
     }
     ShardingAttr now = values.getPlacement(value);
     ShardingAttr wanted = values.place(dims, kind, partial);
-    operand.set(values.getAs(value, wanted, op, [&] {
+    Value ready = values.getAs(value, wanted, op, [&] {
       return getCause(operand, now, wanted, rule, choice, plan);
-    }));
+    });
+    if (ready != value && plan.isPassed[number])
+      exclusive.copy(value, ready);
+    operand.set(ready);
   }
   return success();
 }
@@ -179,11 +182,17 @@ LogicalResult ReshardInserter::placeGeneralResults(Operation *op,
 LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   const ShardingRule &rule = *graph.getRule(op);
   FactorChoice choice = chooseFactors(op, rule, layout, graph, targets, values);
-  PendingPlan plan = planPending(op, rule, layout, choice, values);
+  PendingPlan plan = planPending(op, rule, layout, choice, values, exclusive,
+                                 [&](Operation *other) -> const ShardingRule & {
+                                   return *graph.getRule(other);
+                                 });
   if (failed(bringOperands(op, rule, choice, plan)))
     return failure();
   replicateCaptures(op);
-  return placeGeneralResults(op, rule, choice, plan);
+  if (failed(placeGeneralResults(op, rule, choice, plan)))
+    return failure();
+  exclusive.visit(op, rule, [&](Value v) { return values.getPlacement(v); });
+  return success();
 }
 
 /// Tensors that the body of an op reads from outside are needed whole.
@@ -209,10 +218,8 @@ void ReshardInserter::replicateCaptures(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshardInserter::visitOp(Operation *op) {
-  if (auto constraint = dyn_cast<ShardingConstraintOp>(op)) {
-    visitConstraint(constraint);
-    return success();
-  }
+  if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+    return visitConstraint(constraint);
   if (auto sync = dyn_cast<SyncOp>(op))
     return visitSync(sync);
   if (auto reshard = dyn_cast<ReshardOp>(op)) {

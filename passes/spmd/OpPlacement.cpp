@@ -16,7 +16,7 @@ public:
         factors(rule.factors.size(), layout.none()) {}
 
   LogicalResult verifyFactors();
-  LogicalResult verifyPending();
+  LogicalResult verifyPending(const ExclusiveSums &exclusive);
 
 private:
   const TensorRule &getRule(unsigned index) const {
@@ -118,7 +118,7 @@ LogicalResult OpVerifier::verifyFactors() {
   return success();
 }
 
-LogicalResult OpVerifier::verifyPending() {
+LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
   SmallVector<AxisRefAttr, 2> passed;
   SmallVector<bool, 8> isPassed(op->getNumOperands(), false);
   ReductionKind kind = ReductionKind::Sum;
@@ -202,6 +202,8 @@ LogicalResult OpVerifier::verifyPending() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (iface && iface.getPartialResult(isPassed, kind) == PartialResult::Partial)
     return success();
+  if (kind == ReductionKind::Sum && exclusive.passes(op, rule, isPassed))
+    return success();
   unsigned first = llvm::find(isPassed, true) - isPassed.begin();
   return op->emitOpError() << "operand " << first << " is placed as "
                            << shardings[first]
@@ -213,8 +215,9 @@ LogicalResult OpVerifier::verifyPending() {
 LogicalResult mlir::dist::verifyOpPlacement(Operation *op,
                                             const ShardingRule &rule,
                                             const MeshLayout &layout,
-                                            ArrayRef<ShardingAttr> shardings) {
+                                            ArrayRef<ShardingAttr> shardings,
+                                            const ExclusiveSums &exclusive) {
   OpVerifier verifier(op, rule, layout, shardings);
   return failure(failed(verifier.verifyFactors()) ||
-                 failed(verifier.verifyPending()));
+                 failed(verifier.verifyPending(exclusive)));
 }

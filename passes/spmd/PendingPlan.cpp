@@ -15,7 +15,9 @@ static int64_t getBytes(TypeRange types) {
 PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const MeshLayout &layout,
                                     const FactorChoice &choice,
-                                    const PlacedValues &values) {
+                                    const PlacedValues &values,
+                                    const ExclusiveSums &exclusive,
+                                    ExclusiveSums::GetRule getRule) {
   PendingPlan plan;
   plan.isPassed.assign(op->getNumOperands(), false);
   // What each result is left to be reduced by: each in its own way.
@@ -49,7 +51,8 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     // What several ops use is completed once for all of them.
     bool isOnlyUser = llvm::all_of(operand.get().getUsers(),
                                    [&](Operation *user) { return user == op; });
-    if (isOnlyUser && now.getPartialKind() == plan.kind &&
+    if ((isOnlyUser || exclusive.isBestLeftPending(operand.get(), getRule)) &&
+        now.getPartialKind() == plan.kind &&
         now.getPartialAxes() == ArrayRef(plan.passed)) {
       plan.isPassed[operand.getOperandNumber()] = true;
       partialBytes += getTensorBytes(operand.get().getType());
@@ -61,8 +64,10 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                   !anyOverlap(plan.passed, choice.getAxes()) &&
                   llvm::is_contained(plan.isPassed, true) &&
                   getBytes(op->getResultTypes()) <= partialBytes &&
-                  iface.getPartialResult(plan.isPassed, plan.kind) ==
-                      PartialResult::Partial;
+                  (iface.getPartialResult(plan.isPassed, plan.kind) ==
+                       PartialResult::Partial ||
+                   (plan.kind == ReductionKind::Sum &&
+                    exclusive.passes(op, rule, plan.isPassed)));
     if (!passes) {
       plan.passed.clear();
       plan.isPassed.assign(plan.isPassed.size(), false);

@@ -2,14 +2,16 @@
 //
 // Which reductions pending in an op's operands pass through it, and which must
 // be completed before it. Needs the choice of factors and the operands' present
-// placements; changes nothing. A reduction passes where the op commutes with it
-// and that makes it no larger.
+// placements; changes nothing. A reduction passes where the op commutes with
+// it, or the rows of which it is the sum allow it (ExclusiveSums.h), and that
+// makes it no larger.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_PASSES_SPMD_PENDINGPLAN_H
 #define DIST_PASSES_SPMD_PENDINGPLAN_H
 
+#include "dialects/dist/Interfaces/ExclusiveSums.h"
 #include "passes/spmd/FactorChoice.h"
 #include "passes/spmd/PendingReductions.h"
 
@@ -28,7 +30,9 @@ struct PendingPlan {
 
 PendingPlan planPending(Operation *op, const ShardingRule &rule,
                         const MeshLayout &layout, const FactorChoice &choice,
-                        const PlacedValues &values);
+                        const PlacedValues &values,
+                        const ExclusiveSums &exclusive,
+                        ExclusiveSums::GetRule getRule);
 
 } // namespace mlir::dist
 

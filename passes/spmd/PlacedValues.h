@@ -48,9 +48,11 @@ public:
   /// Where a value is now; null for values that are made where they are used.
   ShardingAttr getPlacement(Value value) const;
   /// The same for an operand whose placement costs something to change: what is
-  /// made where it is used does not tie the ops that share it together.
+  /// made where it is used does not tie the ops that share it together, unless
+  /// a constraint says where.
   ShardingAttr getTie(Value value) const {
-    return isa<RankedTensorType>(value.getType()) && !isFreeValue(value)
+    return isa<RankedTensorType>(value.getType()) &&
+                   (!isFreeValue(value) || constrained.contains(value))
                ? getPlacement(value)
                : ShardingAttr();
   }

@@ -36,7 +36,9 @@ private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
   LogicalResult visitSync(SyncOp sync);
-  void visitConstraint(ShardingConstraintOp constraint);
+  LogicalResult addPendingOf(ShardingConstraintOp constraint,
+                             ShardingAttr &wanted);
+  LogicalResult visitConstraint(ShardingConstraintOp constraint);
   void visitReshard(ReshardOp reshard);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
@@ -72,6 +74,7 @@ private:
   const MeshLayout &layout;
   MLIRContext *context;
   PlacedValues values;
+  ExclusiveSums exclusive;
   /// By function and number.
   llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
       returnPlacements;

@@ -13,8 +13,9 @@ static LogicalResult refusePending(ShardingAttr sharding, Operation *at) {
   if (!sharding || !sharding.isPartial())
     return success();
   return at->emitOpError() << "is placed as " << sharding
-                           << ", but pending reductions arise from ops; "
-                           << "a placement that asks for one cannot be used";
+                           << ", but pending reductions arise from ops; what "
+                           << "goes into a function or comes out of it is "
+                           << "complete";
 }
 
 namespace {
@@ -40,8 +41,6 @@ private:
 
 LogicalResult Seeder::seedValue(unsigned value, ShardingAttr sharding,
                                 unsigned cause, Operation *at) {
-  if (failed(refusePending(sharding, at)))
-    return failure();
   RankedTensorType type = graph.getType(value);
   for (auto [index, state] : llvm::enumerate(placements.getDims(value))) {
     DimShardingAttr dim = sharding.getDims()[index];
@@ -87,7 +86,8 @@ LogicalResult Seeder::seedFunction(FunctionOpInterface function) {
     if (!sharding || value == PlacementGraph::kNone)
       continue;
     unsigned cause = placements.addCause(getCause(function, argument));
-    if (failed(seedValue(value, sharding, cause, function)))
+    if (failed(refusePending(sharding, function)) ||
+        failed(seedValue(value, sharding, cause, function)))
       return failure();
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)

@@ -56,6 +56,7 @@ private:
   StringAttr shardingsName;
   RuleCache rules;
   SymbolTableCollection symbols;
+  ExclusiveSums exclusive;
   /// Placements of block arguments: those of what flows into them.
   llvm::DenseMap<Value, ShardingAttr> arguments;
 };
@@ -97,8 +98,10 @@ LogicalResult PlacedVerifier::verifyGeneral(Operation *op) {
     shardings.push_back(get(operand));
   for (Value result : op->getResults())
     shardings.push_back(get(result));
-  if (failed(verifyOpPlacement(op, *rules.get(op), layout, shardings)))
+  const ShardingRule &rule = *rules.get(op);
+  if (failed(verifyOpPlacement(op, rule, layout, shardings, exclusive)))
     return failure();
+  exclusive.visit(op, rule, [&](Value value) { return get(value); });
   return verifyCaptures(op);
 }
 
@@ -111,6 +114,9 @@ LogicalResult PlacedVerifier::verifyReshard(ReshardOp reshard) {
     return reshard.emitOpError()
            << "ends at " << reshard.getSharding() << ", but its result is "
            << "placed as " << get(reshard.getResult());
+  if (now.isPartial() &&
+      now.getPartialAxes() == reshard.getSharding().getPartialAxes())
+    exclusive.copy(reshard.getOperand(), reshard.getResult());
   return success();
 }
 

@@ -187,7 +187,10 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
       return failure();
   }
   PassManager passes(module.getContext());
-  buildSpmdPipeline(passes);
+  if (options.stopPlaced)
+    buildPlacementPipeline(passes);
+  else
+    buildSpmdPipeline(passes);
   return stages.run("placement", passes, module);
 }
 

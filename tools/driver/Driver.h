@@ -30,6 +30,8 @@ struct ScheduleOptions {
   std::string name = "";
   /// Whether what matches nothing is a warning.
   bool allowUnmatched = false;
+  /// Whether to stop at level 2, where all is placed and nothing cut up yet.
+  bool stopPlaced = false;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.
@@ -44,7 +46,7 @@ OwningOpRef<ModuleOp> loadModule(StringRef path, MLIRContext *context,
 LogicalResult convertToF64(ModuleOp module, Stages &stages);
 
 /// Makes sizes known, applies the schedule and partitions: any level to level
-/// 3.
+/// 3, or to 2 where the options say so.
 LogicalResult distribute(ModuleOp module, const ScheduleOptions &options,
                          Stages &stages);
 

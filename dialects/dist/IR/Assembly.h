@@ -20,6 +20,12 @@ ParseResult parseMeshAxes(AsmParser &parser, MeshAxesAttr &axes);
 ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim);
 void printDim(AsmPrinter &printer, DimShardingAttr dim);
 
+/// `partial = sum {"tp"}`, of which the word has been read.
+ParseResult parsePartial(AsmParser &parser, ReductionKind &kind,
+                         SmallVectorImpl<AxisRefAttr> &axes);
+void printPartial(AsmPrinter &printer, ReductionKind kind,
+                  ArrayRef<AxisRefAttr> axes);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_IR_ASSEMBLY_H

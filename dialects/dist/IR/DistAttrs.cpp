@@ -317,6 +317,35 @@ ShardingAttr ShardingAttr::withoutPartial() const {
              : *this;
 }
 
+ParseResult mlir::dist::parsePartial(AsmParser &parser, ReductionKind &kind,
+                                     SmallVectorImpl<AxisRefAttr> &axes) {
+  StringRef word;
+  if (parser.parseEqual())
+    return failure();
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
+  if (!parsed)
+    return parser.emitError(loc) << "'" << word << "' is no reduction; one of "
+                                 << "sum, prod, max, min, and, or is";
+  kind = *parsed;
+  loc = parser.getCurrentLocation();
+  SmallVector<AxisRefAttr> list;
+  if (parseAxes(parser, list, nullptr))
+    return failure();
+  if (list.empty())
+    return parser.emitError(loc) << "partial needs at least one axis";
+  axes.assign(list.begin(), list.end());
+  return success();
+}
+
+void mlir::dist::printPartial(AsmPrinter &printer, ReductionKind kind,
+                              ArrayRef<AxisRefAttr> axes) {
+  printer << "partial = " << stringifyReductionKind(kind) << " ";
+  printAxes(printer, axes, false);
+}
+
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   FlatSymbolRefAttr mesh;
   SmallVector<DimShardingAttr> dims;
@@ -329,27 +358,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
       }))
     return {};
   if (succeeded(parser.parseOptionalComma())) {
-    StringRef word;
-    llvm::SMLoc loc;
-    if (parser.parseKeyword("partial") || parser.parseEqual())
+    if (parser.parseKeyword("partial") || parsePartial(parser, kind, partial))
       return {};
-    loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&word))
-      return {};
-    std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
-    if (!parsed) {
-      parser.emitError(loc) << "'" << word << "' is no reduction; one of sum, "
-                            << "prod, max, min, and, or is";
-      return {};
-    }
-    kind = *parsed;
-    loc = parser.getCurrentLocation();
-    if (parseAxes(parser, partial, nullptr))
-      return {};
-    if (partial.empty()) {
-      parser.emitError(loc) << "partial needs at least one axis";
-      return {};
-    }
   }
   if (parser.parseGreater())
     return {};
@@ -362,9 +372,8 @@ void ShardingAttr::print(AsmPrinter &printer) const {
                         [&](DimShardingAttr d) { printDim(printer, d); });
   printer << "]";
   if (isPartial()) {
-    printer << ", partial = " << stringifyReductionKind(getPartialKind())
-            << " ";
-    printAxes(printer, getPartialAxes(), false);
+    printer << ", ";
+    printPartial(printer, getPartialKind(), getPartialAxes());
   }
   printer << ">";
 }

@@ -68,14 +68,15 @@ def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names"
       I32EnumAttrCase<"Output", 4, "output">,
       I32EnumAttrCase<"ModuleInput", 5, "module_input">,
       I32EnumAttrCase<"ModuleOutput", 6, "module_output">,
-      I32EnumAttrCase<"Heads", 7, "heads">]> {
+      I32EnumAttrCase<"Heads", 7, "heads">,
+      I32EnumAttrCase<"Experts", 8, "experts">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }
 def Dist_ShardTargetAttr
     : EnumAttr<Dist_Dialect, Dist_ShardTarget, "shard_target"> {
-  let summary = "A contraction's features, attention heads, a named tensor, or "
-                "an activation";
+  let summary = "A contraction's features, attention heads, experts, a named "
+                "tensor, or an activation";
   let assemblyFormat = "`<` $value `>`";
 }
 

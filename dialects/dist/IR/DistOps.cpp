@@ -239,10 +239,31 @@ static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
   return success();
 }
 
-/// Whether features of contractions are meant, and axes follow.
+/// Whether what modules compute is meant, and axes follow.
 static bool isFeatureTarget(ShardTarget kind) {
   return kind == ShardTarget::Column || kind == ShardTarget::Row ||
-         kind == ShardTarget::Heads;
+         kind == ShardTarget::Heads || kind == ShardTarget::Experts;
+}
+
+static bool isActivationTarget(ShardTarget kind) {
+  return kind == ShardTarget::ModuleInput || kind == ShardTarget::ModuleOutput;
+}
+
+/// `partial = sum {"tp"}`, where it is.
+static ParseResult parseOptionalPartial(OpAsmParser &parser,
+                                        OperationState &result) {
+  if (failed(parser.parseOptionalKeyword("partial")))
+    return success();
+  MLIRContext *context = parser.getContext();
+  ReductionKind kind;
+  SmallVector<AxisRefAttr> axes;
+  if (parsePartial(parser, kind, axes))
+    return failure();
+  result.addAttribute("partialKind", ReductionKindAttr::get(context, kind));
+  result.addAttribute("partialAxes",
+                      ArrayAttr::get(context, SmallVector<Attribute>(
+                                                  axes.begin(), axes.end())));
+  return success();
 }
 
 /// `3`, or `[64, 16, 16]`.
@@ -291,14 +312,16 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
         result.addAttribute("number",
                             parser.getBuilder().getI64IntegerAttr(number));
       }
-      if (parseDimsOrReplicate(parser, result))
+      if (parseDimsOrReplicate(parser, result) ||
+          parseOptionalPartial(parser, result))
         return failure();
     } else {
       std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
       if (!parsed || !isFeatureTarget(*parsed))
         return parser.emitError(loc)
                << "'" << word
-               << "' must be 'column', 'row', 'heads', 'input' or 'output'";
+               << "' must be 'column', 'row', 'heads', 'experts', 'input' or "
+                  "'output'";
       kind = *parsed;
       if (parser.parseKeyword("over") || parseAxisList(parser, axes))
         return failure();
@@ -317,8 +340,7 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ShardOp::print(OpAsmPrinter &printer) {
   printer << " ";
-  bool isActivation = getKind() == ShardTarget::ModuleInput ||
-                      getKind() == ShardTarget::ModuleOutput;
+  bool isActivation = isActivationTarget(getKind());
   bool hasAxes = isFeatureTarget(getKind());
   if (!isActivation && !hasAxes)
     printer << stringifyShardTarget(getKind()) << " ";
@@ -348,11 +370,15 @@ void ShardOp::print(OpAsmPrinter &printer) {
         });
     printer << "]";
   }
+  if (getPartialKind() && getPartialAxes()) {
+    printer << " ";
+    printPartial(printer, *getPartialKind(), getAxisRefs(*getPartialAxes()));
+  }
   printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "kind", "axes", "groups", "blocks",
-                                 "number", "dims", "dimNumbers", "replicate",
-                                 "optional", "expect"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"target", "kind", "axes", "groups", "blocks",
+                            "number", "dims", "dimNumbers", "partialKind",
+                            "partialAxes", "replicate", "optional", "expect"});
 }
 
 LogicalResult ShardOp::verify() {
@@ -373,15 +399,21 @@ LogicalResult ShardOp::verify() {
         return emitOpError() << "names dimension " << number << " twice";
   }
   int64_t number = getNumber().value_or(0);
-  if (getNumber() && (number < 0 || (getKind() != ShardTarget::ModuleInput &&
-                                     getKind() != ShardTarget::ModuleOutput)))
+  if (getNumber() && (number < 0 || !isActivationTarget(getKind())))
     return emitOpError() << "number " << number
                          << " names no input or output of a module";
+  bool isPartial = getPartialAxes() && !getPartialAxes()->empty();
+  if (getPartialKind().has_value() != isPartial ||
+      (isPartial && !isActivationTarget(getKind())))
+    return emitOpError() << "'partial' takes a reduction and axes, and belongs "
+                            "to 'input' and 'output' of modules: what goes "
+                            "into the program, or comes out of it, is whole";
   if (failed(verifyCount(*this)))
     return failure();
   if (getGroups() < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";
-  if ((!isFeature || getKind() == ShardTarget::Heads) && getGroups() != 1)
+  if (getGroups() != 1 && getKind() != ShardTarget::Column &&
+      getKind() != ShardTarget::Row)
     return emitOpError() << "groups belong to 'column' and 'row', not to '"
                          << stringifyShardTarget(getKind()) << "'";
   if (std::optional<ArrayRef<int64_t>> blocks = getBlocks()) {
@@ -401,6 +433,8 @@ LogicalResult ShardOp::verify() {
   else if (getDims())
     for (Attribute dim : getDimsAttr())
       llvm::append_range(axes, cast<DimShardingAttr>(dim).getAllAxes());
+  if (isPartial)
+    llvm::append_range(axes, getAxisRefs(*getPartialAxes()));
   return verifyDirectiveAxes(*this, axes);
 }
 

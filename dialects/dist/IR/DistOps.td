@@ -93,29 +93,36 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     all projections of the attention in a scope: those that queries, keys and values
     come from by their output features, those that the result goes to by their
     input features, over as much of the axes as divides the number of heads of each
-    (keys and values of grouped-query attention may have fewer). `parameter`,
+    (keys and values of grouped-query attention may have fewer). `experts` cuts the
+    weights of a mixture of experts, in which a token takes those of the experts that
+    it is routed to, by blocks of experts: each device applies its own, and what
+    they make is added up once. `parameter`,
     `input` and `output` before the target place the tensors of the program whose
     names match. `input k` and `output k` after it place what a module reads and
     what it makes for others, in program order (JAX's `with_sharding_constraint`);
     without k it must have one only. The list has an entry for each dimension, or
     names some (`[1 = {"tp"} ]`, counted from the end where negative): the others are
     whole, so that tensors of several ranks can be meant. In place of the list,
-    `replicate` says whole in all dimensions.
+    `replicate` says whole in all dimensions. `partial = sum {"tp"}` after the list of
+    an activation says that its sum over the axes is not completed there (veScale's
+    and DTensor's `Partial`); it is an error where nothing is pending.
 
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
     dist.shard "h.*.attn.c_attn" column over "tp" groups 3
     dist.shard "layers.*.self_attn.qkv_proj" column over "tp" groups [64, 16, 16]
     dist.shard "layers.*.self_attn" heads over "tp"
+    dist.shard "layers.*.mlp.experts" experts over "ep"
     dist.shard parameter "wte.weight" [{"tp"}, {} ] optional
     dist.shard input "input_ids" [{"dp"}, {} ]
     dist.shard "h.*.mlp" output 0 [{"dp"}, {"tp"}, {} ] expect 12
+    dist.shard "h.*.mlp.c_proj" output [{"dp"}, {}, {} ] partial = sum {"tp"}
     dist.shard parameter "**.ln_*.*" replicate
     ```
 
     Constraints:
-    - (C1) `column`, `row` and `heads` have axes and no dimensions; the others the
-      reverse, or `replicate`.
+    - (C1) `column`, `row`, `heads` and `experts` have axes and no dimensions; the
+      others the reverse, or `replicate`.
     - (C2) `groups` is at least 1, and only `column` and `row` have it; a list of
       them, of at least 2 numbers, only `column`.
     - (C3) axes are in the schedule's mesh, where its file defines it, and no
@@ -124,6 +131,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     - (C5) `expect` is at least 1, and not `optional`.
     - (C6) either all entries of the list name a dimension or none; none is named
       twice.
+    - (C7) only `input` and `output` of modules have `partial`, over at least one
+      axis.
   }];
   let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
@@ -132,6 +141,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
                        OptionalAttr<I64Attr>:$number,
                        OptionalAttr<Dist_DimShardingArrayAttr>:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$dimNumbers,
+                       OptionalAttr<Dist_ReductionKindAttr>:$partialKind,
+                       OptionalAttr<Dist_AxisRefArrayAttr>:$partialAxes,
                        UnitAttr:$replicate, UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;

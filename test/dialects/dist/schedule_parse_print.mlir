@@ -14,6 +14,12 @@ dist.schedule @all on @m {
   dist.shard "h.*.attn" column over "tp" groups [64, 16, 16] expect 2
   // CHECK-NEXT:{{^}}    dist.shard "h.*.attn" heads over "dp", "tp" optional{{$}}
   dist.shard "h.*.attn" heads over "dp", "tp" optional
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.experts" experts over "tp"{{$}}
+  dist.shard "h.*.experts" experts over "tp"
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.mlp" output [1 = {"dp"}] partial = max {"tp"} optional{{$}}
+  dist.shard "h.*.mlp" output [1 = {"dp"}] partial = max {"tp"} optional
+  // CHECK-NEXT:{{^}}    dist.shard "h.*.mlp" input 0 replicate partial = sum {"dp", "tp"}{{$}}
+  dist.shard "h.*.mlp" input 0 replicate partial = sum {"dp", "tp"}
   // CHECK-NEXT:{{^}}    dist.annotate "h.*" {my.flag, my.tag = 3 : i32} optional{{$}}
   dist.annotate "h.*" {my.tag = 3 : i32, my.flag} optional
   // CHECK-NEXT:{{^}}    dist.checkpoint "h.*" expect 12{{$}}

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --split-input-file --verify-diagnostics
 
 dist.schedule @s on @m {
-  // expected-error@below {{'kolumn' must be 'column', 'row', 'heads', 'input' or 'output'}}
+  // expected-error@below {{'kolumn' must be 'column', 'row', 'heads', 'experts', 'input' or 'output'}}
   dist.shard "fc" kolumn over "tp"
 }
 

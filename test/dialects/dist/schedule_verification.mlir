@@ -283,3 +283,20 @@ dist.schedule @s on @m {
   // expected-error@below {{expect 0 must be at least 1}}
   dist.checkpoint "fc" expect 0
 }
+
+// -----
+
+// C7
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'partial' takes a reduction and axes, and belongs to 'input' and 'output' of modules}}
+  "dist.shard"() {target = "x", kind = #dist.shard_target<parameter>, replicate, partialKind = #dist.reduction<sum>, partialAxes = [#dist.axis<"tp">]} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{axis "tp" occurs twice}}
+  dist.shard "x" output [{"tp"}, {}] partial = sum {"tp"}
+}

@@ -11,7 +11,7 @@
 // CHECK: %[[A:.*]] = math.exp %[[IN]] {dist.scope = "m"}
 // CHECK: %[[B:.*]] = linalg.broadcast
 // CHECK: %[[C:.*]] = arith.mulf %[[A]], %[[B]] {dist.scope = "m.inner"}
-// CHECK: %[[OUT:.*]] = dist.sharding_constraint %[[C]] <@m, [{"dp"}, {"tp"}]> cause "{{.*}}output 0 {{.*}}; {{.*}} expect 1" {dist.scope = "m.inner"}
+// CHECK: %[[OUT:.*]] = dist.sharding_constraint %[[C]] <@m, [{"dp"}, {"tp"}]> cause "{{.*}}output 0 {{.*}}; {{.*}} expect 1" {dist.scope = "m"}
 // CHECK: math.absf %[[C]] {dist.scope = "m"}
 // CHECK: math.cos %[[X]] {dist.scope = "other"}
 // CHECK: math.sin %[[OUT]] {dist.scope = "other"}

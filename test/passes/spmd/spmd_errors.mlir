@@ -40,7 +40,7 @@ func.func @pending_result(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {dist.shard
 
 dist.mesh @m ["tp" = 4]
 func.func @pending_by_hand(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error @below {{pending reductions arise from ops}}
+  // expected-error @below {{leaves a sum over "tp" pending, but here the value is #dist.sharding<@m, [{}, {}]>: in place of 'P' say R or S(d), or leave it alone (null)}}
   %0 = dist.sharding_constraint %x <@m, [{}, {}], partial = sum {"tp"}> : tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

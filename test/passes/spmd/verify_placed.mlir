@@ -292,3 +292,35 @@ func.func @inside_only(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %1 = math.exp %0 : tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+// -----
+
+// Rows of which one device has each: what keeps them apart and makes zeros of zeros passes, if all are looked up by the
+// same indices.
+#id = affine_map<(i, j) -> (i, j)>
+dist.mesh @m ["x" = 2]
+func.func @rows(%i: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {}]>},
+                %j: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {}]>},
+                %a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) {
+  %e = tensor.empty() {dist.shardings = [#dist.sharding<@m, [{}, {}]>]} : tensor<4x4xf32>
+  %0 = tensor.gather %a[%i] gather_dims([0]) {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]}
+      : (tensor<8x4xf32>, tensor<4x1xindex>) -> tensor<4x4xf32>
+  %1 = tensor.gather %a[%j] gather_dims([0]) {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]}
+      : (tensor<8x4xf32>, tensor<4x1xindex>) -> tensor<4x4xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>)
+      attrs = {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]} {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %z = arith.mulf %x, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<4x4xf32>
+  // expected-error @below {{but the op does not commute with a sum; it must be completed before}}
+  %3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%2, %1 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>)
+      attrs = {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]} {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %z = arith.mulf %x, %y : f32
+    linalg.yield %z : f32
+  } -> tensor<4x4xf32>
+  return
+}
