@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 using namespace dist;
 
@@ -206,34 +207,99 @@ static bool makeConstant(const std::string &option, const std::string &value,
   return true;
 }
 
+IntegerRange dist::usualRange(int bits, bool isUnsigned) {
+  // Short integers are mostly numbers, of both signs; long ones count or
+  // choose.
+  if (isUnsigned || bits > 16)
+    return {0, 15};
+  return {-128, 127};
+}
+
 static IntegerRanges findRanges(const RandomInputs &random,
                                 const TensorDesc &desc) {
   auto found = random.ranges.find(desc.name);
   if (found != random.ranges.end())
     return found->second;
-  // Short integers are mostly numbers, of both signs; long ones count or
-  // choose.
-  if (desc.dtype == DIST_I8 || desc.dtype == DIST_I16)
-    return {{-128, 127}};
-  return IntegerRanges(1);
+  return {{usualRange(8 * dtypeBytes(desc.dtype), isUnsigned(desc.dtype))}};
+}
+
+/// "from 0 to 63, 0 to 3 by column".
+static std::string describe(const IntegerRanges &ranges) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (size_t i = 0; i < ranges.ranges.size() && i < kMost; ++i)
+    text += (i == 0 ? "from " : ", ") + std::to_string(ranges.ranges[i].low) +
+            " to " + std::to_string(ranges.ranges[i].high);
+  if (ranges.ranges.size() > kMost)
+    text += ", …";
+  if (ranges.ranges.size() <= 1)
+    return text;
+  // Whether each place along one dimension has a range of its own.
+  size_t count = ranges.ranges.size(), rank = ranges.grid.size(), dim = 0;
+  while (dim < rank && ranges.grid[dim] == 1)
+    ++dim;
+  bool isByPlace = ranges.which.size() == count &&
+                   ranges.grid[dim] == static_cast<int64_t>(count);
+  if (!isByPlace)
+    return text + " by part";
+  if (dim + 1 == rank)
+    return text + (rank == 1 ? " by element" : " by column");
+  return text + (dim == 0 && rank == 2
+                     ? " by row"
+                     : " by place along dimension " + std::to_string(dim));
+}
+
+/// The number of the range that each element has.
+static std::vector<int64_t> findKinds(const IntegerRanges &ranges,
+                                      const Shape &shape, int64_t count) {
+  std::vector<int64_t> kinds(count, 0);
+  if (ranges.ranges.size() == 1)
+    return kinds;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, place = 0, stride = 1;
+    for (size_t dim = shape.size(); dim-- > 0;) {
+      if (ranges.grid[dim] > 1)
+        place += rest % shape[dim] * stride;
+      stride *= ranges.grid[dim];
+      rest /= shape[dim];
+    }
+    kinds[i] = ranges.which[place];
+  }
+  return kinds;
 }
 
 Tensor dist::makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
                         const IntegerRanges &ranges) {
-  int64_t columns = ranges.size();
-  if (columns == 1 || shape.empty() || shape.back() != columns)
-    return randomTensor(dtype, shape, seed, ranges.at(0));
+  if (ranges.ranges.size() == 1)
+    return randomTensor(dtype, shape, seed, ranges.ranges[0]);
   Tensor tensor = Tensor::zeros(dtype, shape);
-  int64_t rows = tensor.count() / columns, bytes = dtypeBytes(dtype);
-  for (int64_t column = 0; column < columns; ++column) {
-    Tensor part =
-        randomTensor(dtype, {rows}, seed + column * 0x9e3779b9, ranges[column]);
-    for (int64_t row = 0; row < rows; ++row)
-      std::memcpy(static_cast<char *>(tensor.data) +
-                      (row * columns + column) * bytes,
-                  static_cast<char *>(part.data) + row * bytes, bytes);
-  }
+  int64_t count = tensor.count(), bytes = dtypeBytes(dtype);
+  std::vector<int64_t> kinds = findKinds(ranges, shape, count);
+  std::vector<int64_t> sizes(ranges.ranges.size(), 0);
+  for (int64_t kind : kinds)
+    ++sizes[kind];
+  std::vector<Tensor> parts;
+  for (size_t kind = 0; kind < sizes.size(); ++kind)
+    parts.push_back(randomTensor(dtype, {sizes[kind]}, seed + kind * 0x9e3779b9,
+                                 ranges.ranges[kind]));
+  std::vector<int64_t> taken(sizes.size(), 0);
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(static_cast<char *>(tensor.data) + i * bytes,
+                static_cast<char *>(parts[kinds[i]].data) +
+                    taken[kinds[i]]++ * bytes,
+                bytes);
   return tensor;
+}
+
+/// Random values of what `random` knows of the input.
+static Tensor makeFor(const TensorDesc &desc, uint64_t seed,
+                      const RandomInputs &random) {
+  auto real = random.reals.find(desc.name);
+  if (isFloat(desc.dtype) && real != random.reals.end())
+    return uniformTensor(desc.dtype, desc.globalShape, seed, real->second.first,
+                         real->second.second);
+  return makeRandom(desc.dtype, desc.globalShape, seed,
+                    findRanges(random, desc));
 }
 
 static Tensor readInput(const std::string &option, const std::string &value,
@@ -244,8 +310,7 @@ static Tensor readInput(const std::string &option, const std::string &value,
     return tensor;
   if (parseRandom(value, form))
     return form.hasRange ? makeInRange(option, desc, form)
-                         : makeRandom(desc.dtype, desc.globalShape, form.seed,
-                                      findRanges(random, desc));
+                         : makeFor(desc, form.seed, random);
   if (makeConstant(option, value, desc, tensor))
     return tensor;
   throw Error(malformed(option));
@@ -277,31 +342,41 @@ Inputs dist::readInputs(const std::vector<std::string> &options,
   for (const TensorDesc &desc : manifest.arguments)
     if (desc.kind == TensorDesc::Input && !inputs.count(desc.name))
       inputs[desc.name] =
-          makeRandom(desc.dtype, desc.globalShape,
-                     seedOf(desc.name, *random.rest), findRanges(random, desc));
+          makeFor(desc, seedOf(desc.name, *random.rest), random);
   return inputs;
 }
 
-std::map<std::string, IntegerRanges>
-dist::findRandomRanges(const std::vector<std::string> &options,
-                       const Manifest &manifest, const RandomInputs &random) {
+std::map<std::string, std::string>
+dist::describeRandom(const std::vector<std::string> &options,
+                     const Manifest &manifest, const RandomInputs &random) {
   std::map<std::string, std::string> given;
   std::vector<std::string> names = namesOfInputs(manifest);
   for (const std::string &option : options)
     given.insert(splitNamed(option, names));
-  std::map<std::string, IntegerRanges> ranges;
+  std::map<std::string, std::string> texts;
   for (const TensorDesc &desc : manifest.arguments) {
-    if (desc.kind != TensorDesc::Input || isFloat(desc.dtype) ||
-        desc.dtype == DIST_I1)
+    if (desc.kind != TensorDesc::Input || desc.dtype == DIST_I1)
       continue;
     auto found = given.find(desc.name);
     RandomForm form;
     if (found == given.end()
-            ? random.rest.has_value()
-            : parseRandom(found->second, form) && !form.hasRange)
-      ranges[desc.name] = findRanges(random, desc);
+            ? !random.rest
+            : !parseRandom(found->second, form) || form.hasRange)
+      continue;
+    if (!isFloat(desc.dtype)) {
+      texts[desc.name] =
+          "random integers " + describe(findRanges(random, desc));
+      continue;
+    }
+    if (auto real = random.reals.find(desc.name); real != random.reals.end()) {
+      std::ostringstream text;
+      text.precision(9);
+      text << "random numbers from " << real->second.first << " to "
+           << real->second.second;
+      texts[desc.name] = text.str();
+    }
   }
-  return ranges;
+  return texts;
 }
 
 std::map<std::string, Shape>

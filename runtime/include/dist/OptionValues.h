@@ -16,14 +16,26 @@
 
 namespace dist {
 
-/// One for all elements, or one for each place along the innermost dimension.
-using IntegerRanges = std::vector<IntegerRange>;
+/// The ranges of a tensor's integers: one for all, or several.
+struct IntegerRanges {
+  std::vector<IntegerRange> ranges = {{}};
+  /// Where there are several: each dimension's size, or 1 where the ranges do
+  /// not differ along it; and the number of the range that each place of this
+  /// grid has, in row-major order.
+  Shape grid = {};
+  std::vector<int64_t> which = {};
+};
+
+/// The range of integers of which nothing is known.
+IntegerRange usualRange(int bits, bool isUnsigned);
 
 /// What the options leave open about random values.
 struct RandomInputs {
-  /// Of integer inputs by name: 0 to 15 for those that are not here, of i8 and
-  /// i16 -128 to 127. i1 is always from {0, 1}.
+  /// Of integer inputs by name; of those that are not here usualRange. i1 is
+  /// always from {0, 1}.
   std::map<std::string, IntegerRanges> ranges;
+  /// Of float inputs by name, uniformly distributed.
+  std::map<std::string, std::pair<double, double>> reals;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.
   std::optional<uint64_t> rest;
@@ -55,11 +67,12 @@ Inputs readInputs(const std::vector<std::string> &options,
 Tensor makeRandom(dist_dtype dtype, const Shape &shape, uint64_t seed,
                   const IntegerRanges &ranges);
 
-/// The integer ranges that random inputs have, by name: of those that options
-/// and `random` make so, without those that say their range themselves.
-std::map<std::string, IntegerRanges>
-findRandomRanges(const std::vector<std::string> &options,
-                 const Manifest &manifest, const RandomInputs &random);
+/// What can be said of the inputs that options and `random` make random, by
+/// name: "random integers from 0 to 63, 0 to 3 by column"; without those that
+/// say their range themselves, bools, and floats of the normal distribution.
+std::map<std::string, std::string>
+describeRandom(const std::vector<std::string> &options,
+               const Manifest &manifest, const RandomInputs &random);
 
 /// The shapes of those inputs that files give; `names` are those of the
 /// program. Throws Error for files that cannot be read.

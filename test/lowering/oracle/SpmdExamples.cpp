@@ -90,7 +90,7 @@ makeArguments(func::FuncOp entry, const host::Safetensors &weights,
         isRandom
             ? host::makeRandom(recorded.dtype, recorded.shape, seed + i,
                                range != ranges.end() ? range->second
-                                                     : host::IntegerRanges(1))
+                                                     : host::IntegerRanges())
             : recorded,
         element));
   }

@@ -1,0 +1,90 @@
+//===- RunCompiler.cpp - Programs that are compiled and run ---------------===//
+
+#include "tools/driver/RunCompiler.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dist/OutputFile.h"
+#include "lowering/targets/Targets.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <filesystem>
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace host = ::dist;
+
+/// Whether a module computes with floats of less than 32 bits.
+static bool findShortFloats(ModuleOp module) {
+  auto isShort = [](Type type) {
+    auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+    return number && number.getWidth() < 32;
+  };
+  return module
+      .walk([&](Operation *op) {
+        return llvm::any_of(op->getOperandTypes(), isShort) ||
+                       llvm::any_of(op->getResultTypes(), isShort)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+RunCompiler::RunCompiler(Stages &stages, Precision precision,
+                         const CompileOptions &options, StringRef backend)
+    : stages(stages), precision(precision), common(options), backend(backend) {
+  DialectRegistry registry;
+  registerAll(registry);
+  context.appendDialectRegistry(registry);
+  printer = std::make_unique<DiagnosticPrinter>(&context);
+}
+
+OwningOpRef<ModuleOp> RunCompiler::load(StringRef path) {
+  OwningOpRef<ModuleOp> module = loadModule(path, &context, stages);
+  if (module && precision == Precision::Own)
+    hasShortFloats |= findShortFloats(*module);
+  if (module && precision == Precision::F64 &&
+      failed(convertToF64(*module, stages)))
+    return nullptr;
+  return module;
+}
+
+host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
+                                   int64_t ranks) {
+  std::string weightsFile = weightsPath(module, file, common.weights);
+  if (!weightsFile.empty())
+    weightsFile = std::filesystem::absolute(weightsFile).string();
+  host::noteInput(weightsFile);
+  // Their path may be no UTF-8, as what stands in a manifest must be.
+  module->removeAttr(kWeightsAttr);
+  SmallString<128> name;
+  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
+  llvm::sys::path::append(name, "dist-run");
+  host::TemporaryPath folder(host::TemporaryPath::beside(name.str().str()));
+  if (std::error_code error = llvm::sys::fs::create_directory(
+          folder.path(), /*IgnoreExisting=*/false, llvm::sys::fs::owner_all))
+    throw host::Error(
+        folder.path() +
+        ": no temporary folder to compile into: " + error.message());
+  BundleOptions options;
+  options.target = findTarget(host::targetOf(backend));
+  if (!options.target)
+    throw host::Error("--backend " + backend + " needs that target");
+  options.codegen.cpu = common.cpu;
+  options.plain = form != Form::Fast;
+  options.ranks = ranks;
+  options.perturb = form == Form::Perturbed;
+  // Vectorizers are one thing less that both sides share, and most of the
+  // time that plain loops take to compile.
+  if (form == Form::Plain)
+    options.codegen.optLevel = 1;
+  options.codegen.beginStage = [&](StringRef name,
+                                   StringRef what) -> TimingScope & {
+    return stages.begin(name, what);
+  };
+  std::string bundle = folder.path() + "/program.dist";
+  if (failed(writeBundle(module, bundle, options)))
+    throw host::Error(file.str() + " could not be compiled");
+  // The code stays mapped when the folder goes.
+  host::Program program = host::loadBundle(bundle);
+  program.manifest.weights = weightsFile;
+  return program;
+}

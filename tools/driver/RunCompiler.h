@@ -1,0 +1,42 @@
+//===- RunCompiler.h - Programs that are compiled and run -------*- C++ -*-===//
+
+#ifndef DIST_TOOLS_DRIVER_RUNCOMPILER_H
+#define DIST_TOOLS_DRIVER_RUNCOMPILER_H
+
+#include "dist/Launcher.h"
+#include "tools/driver/Checks.h"
+#include "tools/driver/Options.h"
+
+namespace mlir::dist {
+
+/// What a program is compiled for: to be run; to be compared with; to be run
+/// with random rounding errors, which is slow enough for vectors to pay.
+enum class Form { Fast, Plain, Perturbed };
+
+/// Reads modules, and compiles them into bundles that go when they are loaded.
+struct RunCompiler {
+  RunCompiler(Stages &stages, Precision precision,
+              const CompileOptions &options, StringRef backend);
+
+  OwningOpRef<ModuleOp> load(StringRef path);
+
+  /// Compiles into a temporary bundle and loads it; weights are found beside
+  /// `file`. `ranks` has the program that this one is compared with, if it is.
+  /// Throws host::Error.
+  ::dist::Program compile(ModuleOp module, StringRef file,
+                          Form form = Form::Fast, int64_t ranks = 0);
+
+  Stages &stages;
+  Precision precision;
+  const CompileOptions &common;
+  std::string backend;
+  /// Whether a module that was loaded has floats of less than 32 bits, of which
+  /// rounding decides so much that mistakes may hide in it.
+  bool hasShortFloats = false;
+  MLIRContext context;
+  std::unique_ptr<DiagnosticPrinter> printer;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_TOOLS_DRIVER_RUNCOMPILER_H
