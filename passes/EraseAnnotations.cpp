@@ -16,7 +16,8 @@ using namespace mlir::dist;
 
 /// What says where a value is, and not what it is.
 static bool isAnnotation(Operation *op) {
-  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, SyncOp, ReshardOp>(op);
+  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, SyncOp, ReshardOp,
+             ManualReshardOp>(op);
 }
 
 namespace {
@@ -30,6 +31,8 @@ struct EraseAnnotationsPass
       module.emitError("is the program of one device, which has no other form");
       return signalPassFailure();
     }
+    for (FunctionOpInterface function : getScheduleFunctions(module))
+      function.erase();
     SmallVector<Operation *> ops;
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (StringRef name :

@@ -67,12 +67,20 @@ def DistApplySchedulePass : Pass<"dist-apply-schedule", "ModuleOp"> {
       from elsewhere, and what it makes that is read elsewhere, as syncs have them
       (below), in program order. They become constraints that the module's own
       readers see, or the others.
+    - `value` before the target places what an op makes whose location has that
+      name, and other ops read.
+    - `dist.replace` and, after it, `dist.decompose` change ops before anything is
+      placed, wherever they stand in the schedule.
     - a sync `fwd_pre` acts on the module's inputs: what its weights are applied
       to, else all tensors that it reads and that are no parameters. Only ops of
       the module see the result; modules that read the same value share one sync.
     - a sync `fwd_post` acts on the module's outputs; `reduce_scatter` and
       `all_reduce` go to where the sum is pending, which is before a bias is
       added. `dim` counts the dimensions of the output.
+    - a sync by a function becomes a `dist.manual_reshard` with the function's body;
+      `fwd_post` of one that takes a pending sum goes to where that is pending, too.
+
+    Functions that directives name are no part of the result.
 
     For each directive a line on standard error says how many places it applied
     to.

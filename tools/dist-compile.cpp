@@ -67,7 +67,9 @@ static LogicalResult run() {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  if (failed(distribute(*module, common.getScheduleOptions(*sizes), stages)))
+  ScheduleOptions schedule = common.getScheduleOptions(*sizes);
+  schedule.f64 = f64;
+  if (failed(distribute(*module, schedule, stages)))
     return failure();
   options.codegen.cpu = common.cpu;
   options.codegen.dumpLLVM = dumpLLVM;

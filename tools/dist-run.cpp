@@ -227,8 +227,9 @@ static host::Program prepareProgram(RunCompiler &compiler,
     throw host::Error(input + " could not be read");
   std::vector<SizeBinding> sizes = findSizes(*module);
   values.take(findRanges(*module, sizes));
-  if (failed(distribute(*module, common.getScheduleOptions(sizes),
-                        compiler.stages)))
+  ScheduleOptions options = common.getScheduleOptions(sizes);
+  options.f64 = compiler.precision == Precision::F64;
+  if (failed(distribute(*module, options, compiler.stages)))
     throw host::Error(input + " could not be partitioned");
   return compiler.compile(*module, input);
 }

@@ -11,7 +11,9 @@ namespace mlir {
 class MLIRContext;
 namespace dist {
 
+void attachDecomposeDirective(MLIRContext &context);
 void attachModuleDirectives(MLIRContext &context);
+void attachReplaceDirective(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);
 

@@ -107,7 +107,7 @@ void FeatureTrace::walkUse(OpOperand &use, const Features &features) {
   if (!module.contains(op) ||
       !seen.insert({&use, major.place, features.offset, major.size}).second)
     return;
-  if (isa<ShardingConstraintOp, SyncOp>(op))
+  if (isa<ShardingConstraintOp, SyncOp, ManualReshardOp>(op))
     return walk(op->getResult(0), features);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return walkSlice(slice, features);

@@ -8,8 +8,10 @@
 #include "passes/schedule/Include.h"
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
+#include "dialects/dist/IR/Program.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "passes/schedule/Schedule.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -96,9 +98,47 @@ LogicalResult Includer::fillTexts(Operation *directive, DictionaryAttr texts,
   return failure(isBad);
 }
 
-/// Gives axes of directives the names that `axes` says.
+/// Copies the functions that `directive` names from `included`'s file to
+/// `module`, where `mesh` is theirs. `copies` has those copied so far.
+static LogicalResult
+copyFunctions(Operation *directive, ScheduleOp included, ModuleOp module,
+              FlatSymbolRefAttr mesh,
+              llvm::DenseMap<Attribute, Attribute> &copies) {
+  SmallVector<FlatSymbolRefAttr, 2> names = getFunctionNames(directive);
+  if (names.empty())
+    return success();
+  auto holder = included->getParentOfType<ModuleOp>();
+  for (FlatSymbolRefAttr name : names) {
+    auto function = holder.lookupSymbol<FunctionOpInterface>(name);
+    if (!function)
+      return emitError(directive->getLoc())
+             << name << " is no function of the file that names it";
+    if (copies.count(name))
+      continue;
+    FunctionOpInterface copy = function.clone();
+    AttrTypeReplacer replacer;
+    replacer.addReplacement(
+        [&](FlatSymbolRefAttr symbol) -> std::optional<Attribute> {
+          return symbol == included.getMeshAttr() ? mesh : symbol;
+        });
+    replacer.recursivelyReplaceElementsIn(copy.getOperation());
+    copy.setPrivate();
+    copies[name] = FlatSymbolRefAttr::get(SymbolTable(module).insert(copy));
+  }
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](FlatSymbolRefAttr name) -> std::optional<Attribute> {
+        Attribute copy = copies.lookup(name);
+        return copy ? copy : name;
+      });
+  replacer.replaceElementsIn(directive);
+  return success();
+}
+
+/// Gives axes of directives, and of functions that they name, the names that
+/// `axes` says.
 static void renameAxes(ArrayRef<Operation *> directives, DictionaryAttr axes,
-                       llvm::StringSet<> &used) {
+                       ModuleOp module, llvm::StringSet<> &used) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](AxisRefAttr axis) -> std::optional<Attribute> {
     auto name = axes.getAs<StringAttr>(axis.getName());
@@ -108,8 +148,15 @@ static void renameAxes(ArrayRef<Operation *> directives, DictionaryAttr axes,
     return AxisRefAttr::get(axis.getContext(), name.getValue(), axis.getPre(),
                             axis.getSize());
   });
-  for (Operation *directive : directives)
+  llvm::SetVector<Operation *> functions;
+  for (Operation *directive : directives) {
     replacer.replaceElementsIn(directive);
+    for (FlatSymbolRefAttr name : getFunctionNames(directive))
+      if (Operation *function = module.lookupSymbol(name))
+        functions.insert(function);
+  }
+  for (Operation *function : functions)
+    replacer.recursivelyReplaceElementsIn(function);
 }
 
 FailureOr<ScheduleOp> Includer::load(IncludeOp include, StringRef file) {
@@ -146,6 +193,9 @@ FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
   DictionaryAttr axes = include.getAxesAttr(), texts = include.getWhereAttr();
   llvm::StringSet<> usedAxes, usedTexts;
   SmallVector<Operation *> made;
+  auto module = include->getParentOfType<ModuleOp>();
+  FlatSymbolRefAttr mesh = include->getParentOfType<ScheduleOp>().getMeshAttr();
+  llvm::DenseMap<Attribute, Attribute> copies;
   OpBuilder builder(include);
   for (Operation &op : found->getBody().front()) {
     if (++directives > kMostDirectives)
@@ -153,7 +203,8 @@ FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
              << "there are more than " << kMostDirectives << " directives";
     Operation *copy = builder.clone(op);
     copy->setLoc(CallSiteLoc::get(copy->getLoc(), include.getLoc()));
-    if (failed(fillTexts(copy, texts, usedTexts)))
+    if (failed(fillTexts(copy, texts, usedTexts)) ||
+        failed(copyFunctions(copy, *found, module, mesh, copies)))
       return failure();
     auto inner = dyn_cast<IncludeOp>(copy);
     if (!inner) {
@@ -166,7 +217,7 @@ FailureOr<SmallVector<Operation *>> Includer::expand(IncludeOp include) {
     made.append(*more);
   }
   if (axes)
-    renameAxes(made, axes, usedAxes);
+    renameAxes(made, axes, module, usedAxes);
   auto checkUsed = [&](DictionaryAttr given, const llvm::StringSet<> &used,
                        StringRef what) -> LogicalResult {
     for (NamedAttribute one :

@@ -17,6 +17,7 @@
 #include "passes/schedule/NamePattern.h"
 #include "passes/schedule/Plan.h"
 #include "passes/schedule/ScheduleApplication.h"
+#include "passes/schedule/ScheduleFunctions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -84,6 +85,7 @@ static LogicalResult moveIn(ScheduleOp schedule, ModuleOp holder,
     diagnostic.attachNote(other->getLoc()) << "defined here";
     return diagnostic;
   }
+  moveFunctions(schedule, holder, module);
   moveToFront(schedule, module);
   if (!present)
     moveToFront(brought, module);
@@ -174,6 +176,26 @@ static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule) {
   return blocks.finish();
 }
 
+/// Applies all directives of one kind before any other, and notes at how many
+/// places.
+template <typename Directive>
+static LogicalResult applyAll(ModuleOp module, ScheduleOp schedule, MeshOp mesh,
+                              const ScheduleFunctions &functions,
+                              bool allowUnmatched,
+                              llvm::DenseMap<Operation *, unsigned> &places) {
+  std::optional<ScheduleApplication> application;
+  for (auto directive : schedule.getBody().getOps<Directive>()) {
+    if (!application)
+      application.emplace(module, mesh, functions, allowUnmatched);
+    FailureOr<unsigned> count = application->apply(
+        cast<ScheduleDirectiveOpInterface>(directive.getOperation()));
+    if (failed(count))
+      return failure();
+    places[directive] = *count;
+  }
+  return success();
+}
+
 LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                                         llvm::raw_ostream *report,
                                         bool allowUnmatched) {
@@ -181,18 +203,35 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
   if (!mesh)
     return emitError(schedule.getLoc())
            << "is on mesh @" << schedule.getMesh() << ", which is not defined";
-  if (failed(expandIncludes(schedule)) ||
+  if (failed(expandIncludes(schedule)))
+    return failure();
+  ScheduleFunctions functions(module);
+  llvm::DenseMap<Operation *, unsigned> places;
+  // What changes ops comes before what places them.
+  if (failed(applyAll<ReplaceOp>(module, schedule, mesh, functions,
+                                 allowUnmatched, places)) ||
+      failed(applyAll<DecomposeOp>(module, schedule, mesh, functions,
+                                   allowUnmatched, places)) ||
       failed(splitProjections(module, schedule)))
     return failure();
-  ScheduleApplication application(module, mesh, allowUnmatched);
+  ScheduleApplication application(module, mesh, functions, allowUnmatched);
+  // Of the ops as they are, before directives put others between them.
+  if (llvm::any_of(schedule.getBody().getOps<ScheduleDirectiveOpInterface>(),
+                   [](ScheduleDirectiveOpInterface directive) {
+                     return directive.getTargetKind() == TargetKind::Value;
+                   }))
+    application.getScopes().addValueNames();
   for (auto directive :
        schedule.getBody().getOps<ScheduleDirectiveOpInterface>()) {
-    FailureOr<unsigned> places = application.apply(directive);
-    if (failed(places))
+    auto done = places.find(directive);
+    FailureOr<unsigned> count = done == places.end()
+                                    ? application.apply(directive)
+                                    : FailureOr<unsigned>(done->second);
+    if (failed(count))
       return failure();
     if (report)
-      *report << directive.describe() << ": " << *places
-              << (*places == 1 ? " place\n" : " places\n");
+      *report << directive.describe() << ": " << *count
+              << (*count == 1 ? " place\n" : " places\n");
   }
   application.finish();
   schedule.erase();
@@ -201,7 +240,9 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
 
 void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DistDialect *) {
+    attachDecomposeDirective(*context);
     attachModuleDirectives(*context);
+    attachReplaceDirective(*context);
     attachShardDirective(*context);
     attachSyncDirective(*context);
   });

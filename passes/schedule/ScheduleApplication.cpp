@@ -26,6 +26,8 @@ static StringRef stringify(TargetKind kind) {
     return "input";
   case TargetKind::Output:
     return "output";
+  case TargetKind::Value:
+    return "named value";
   }
   return "";
 }
@@ -78,6 +80,8 @@ ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
     diagnostic << ", such as \"" << names.back() << "\"";
   else if (kind == TargetKind::Module)
     diagnostic << ": no op has a '" << kScopeAttr << "'";
+  else if (kind == TargetKind::Value)
+    diagnostic << ": no op's location has a name, as loc(\"name\")";
   return diagnostic;
 }
 
@@ -324,11 +328,12 @@ ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
 
 LogicalResult ScheduleApplication::constrain(Operation *directive,
                                              Operation *op, OpOperand *use,
-                                             ShardingAttr sharding) {
-  Value value = use ? use->get() : op->getResult(0);
+                                             ShardingAttr sharding,
+                                             unsigned result) {
+  Value value = use ? use->get() : op->getResult(result);
   if (failed(verifyFits(directive, value, sharding)))
     return failure();
-  void *key = use ? static_cast<void *>(use) : static_cast<void *>(op);
+  void *key = use ? static_cast<void *>(use) : value.getAsOpaquePointer();
   Constraint &made = constraints[key];
   if (made.op)
     return extend(made, directive, op, sharding);

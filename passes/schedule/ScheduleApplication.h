@@ -11,6 +11,7 @@
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/IR/Builders.h"
 #include "passes/schedule/Origins.h"
+#include "passes/schedule/ScheduleFunctions.h"
 #include "passes/schedule/ScopeIndex.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -22,8 +23,9 @@ class ScheduleApplication {
 public:
   /// What a directive names and the program has not is a warning with
   /// `allowUnmatched`, else an error.
-  ScheduleApplication(ModuleOp module, MeshOp mesh, bool allowUnmatched)
-      : mesh(mesh), layout(mesh), scopes(module),
+  ScheduleApplication(ModuleOp module, MeshOp mesh,
+                      const ScheduleFunctions &functions, bool allowUnmatched)
+      : mesh(mesh), layout(mesh), scopes(module), functions(functions),
         allowUnmatched(allowUnmatched),
         isOnlyMesh(llvm::hasSingleElement(module.getOps<MeshOp>())) {}
 
@@ -42,6 +44,11 @@ public:
   }
   ScopeIndex &getScopes() { return scopes; }
   Origins &getOrigins() { return origins; }
+  const ScheduleFunctions &getFunctions() const { return functions; }
+  /// Notes that a directive takes an op apart, or out; false where another one
+  /// has done so, after which the op may be no more.
+  bool take(Operation *op) { return taken.insert(op).second; }
+  bool isTaken(Operation *op) const { return taken.contains(op); }
   /// What the ops that a directive makes name as their cause.
   StringAttr getCause(Operation *directive);
   /// The location of an op that a directive makes because of `op`.
@@ -50,9 +57,10 @@ public:
   /// Places a tensor, beside what earlier directives say of it.
   LogicalResult place(Operation *directive, const NamedTensor &tensor,
                       ShardingAttr sharding);
-  /// Constrains the result of `op`, or where `use` is set what it reads there.
+  /// Constrains result `result` of `op`, or where `use` is set what it reads
+  /// there.
   LogicalResult constrain(Operation *directive, Operation *op, OpOperand *use,
-                          ShardingAttr sharding);
+                          ShardingAttr sharding, unsigned result = 0);
   /// Constrains what module `scope` gives or takes: `value`, where `uses`, some
   /// of its uses, read it; `op` makes or reads it. The constraint belongs to
   /// the module.
@@ -102,10 +110,12 @@ private:
   MeshLayout layout;
   ScopeIndex scopes;
   Origins origins;
+  const ScheduleFunctions &functions;
   bool allowUnmatched, isOnlyMesh;
+  llvm::DenseSet<Operation *> taken;
   llvm::DenseMap<Operation *, StringAttr> causes;
   llvm::MapVector<Operation *, PlacedTensors> placed;
-  /// Constraints made, by the op or the use that they constrain.
+  /// Constraints made, by the result or the use that they constrain.
   llvm::DenseMap<void *, Constraint> constraints;
   /// Constraints at borders of modules.
   llvm::DenseMap<Operation *, Constraint> borders;

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/ScopeIndex.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
@@ -21,7 +23,8 @@ std::string NamedTensor::describe() const {
 }
 
 ScopeIndex::ScopeIndex(ModuleOp module)
-    : scopeName(StringAttr::get(module.getContext(), kScopeAttr)) {
+    : scopeName(StringAttr::get(module.getContext(), kScopeAttr)),
+      module(module) {
   for (auto function : module.getOps<FunctionOpInterface>()) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kParameterAttr))
@@ -48,6 +51,8 @@ ScopeIndex::TensorNames &ScopeIndex::getTensorNames(TargetKind kind) {
     return inputs;
   case TargetKind::Output:
     return outputs;
+  case TargetKind::Value:
+    return valueNames;
   case TargetKind::Module:
     break;
   }
@@ -63,6 +68,45 @@ void ScopeIndex::addTensor(TargetKind kind, NamedTensor tensor) {
   TensorNames &names = getTensorNames(kind);
   names.numbers[names.names.insert(tensor.name)].push_back(tensors.size());
   tensors.push_back(tensor);
+}
+
+/// The name of the node of the model that `op` came from, if it has one.
+static StringAttr getNodeName(Operation *op) {
+  auto name = op->getLoc()->findInstanceOf<NameLoc>();
+  return name && !name.getName().empty() ? name.getName() : StringAttr();
+}
+
+void ScopeIndex::addValueNames() {
+  if (hasValueNames)
+    return;
+  hasValueNames = true;
+  llvm::DenseMap<Attribute, unsigned> numbers;
+  auto addOp = [&](Operation *op) {
+    StringAttr name = getNodeName(op);
+    // Destinations and constants are made where they are used.
+    if (!name || op->hasTrait<OpTrait::ConstantLike>() ||
+        isa<tensor::EmptyOp, linalg::FillOp>(op))
+      return;
+    for (Value result : op->getResults()) {
+      if (!isa<RankedTensorType>(result.getType()) ||
+          llvm::all_of(result.getUsers(), [&](Operation *user) {
+            return getNodeName(user) == name;
+          }))
+        continue;
+      auto [entry, isNew] = numbers.try_emplace(name, values.size());
+      if (isNew) {
+        values.push_back({name.getValue(), {}});
+        valueNames.numbers[valueNames.names.insert(name.getValue())].push_back(
+            entry->second);
+      }
+      values[entry->second].values.push_back(result);
+    }
+  };
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    addOp(op);
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
 }
 
 void ScopeIndex::add(Operation *op) {

@@ -26,6 +26,14 @@ struct NamedTensor {
   std::string describe() const;
 };
 
+/// The values that one node of the model made, by the name that the locations
+/// of its ops have.
+struct NamedValues {
+  StringRef name;
+  /// Those that something else reads, in program order.
+  SmallVector<Value, 1> values;
+};
+
 /// Which ops came from which module of the model, and which tensors have which
 /// names. A path stands for its own ops and those of the modules within it;
 /// paths without ops of their own, such as `h.0` where all ops are in
@@ -56,6 +64,9 @@ public:
   const NamedTensor &getTensor(unsigned number) const {
     return tensors[number];
   }
+  const NamedValues &getValues(unsigned number) const { return values[number]; }
+  /// Until then no value has a name. Walks the program.
+  void addValueNames();
 
 private:
   /// Names of one kind of tensor, and the tensors that have each.
@@ -76,7 +87,10 @@ private:
   llvm::DenseMap<Attribute, unsigned> numberOf;
   llvm::DenseMap<Operation *, unsigned> positions;
   std::vector<NamedTensor> tensors;
-  TensorNames parameters, inputs, outputs;
+  TensorNames parameters, inputs, outputs, valueNames;
+  ModuleOp module;
+  std::vector<NamedValues> values;
+  bool hasValueNames = false;
 };
 
 } // namespace mlir::dist

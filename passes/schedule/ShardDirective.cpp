@@ -93,6 +93,37 @@ static LogicalResult placeActivation(ShardOp directive,
   return application.constrainBorder(directive, scope, op, value, uses, *asked);
 }
 
+/// Places value `k` of a node of the model; where the directive gives no
+/// number, the only one.
+static LogicalResult placeValue(ShardOp directive,
+                                ScheduleApplication &application,
+                                const NamedValues &named) {
+  size_t count = named.values.size(),
+         number = directive.getNumber().value_or(0);
+  if (number >= count || (!directive.getNumber() && count > 1)) {
+    InFlightDiagnostic error = emitError(directive.getLoc())
+                               << "\"" << named.name << "\" names " << count
+                               << (count == 1 ? " value" : " values");
+    if (number >= count)
+      error << ", and no value " << number;
+    else
+      error << "; say which, as in 'value \"" << named.name << "\" 0'";
+    for (auto [index, value] : llvm::enumerate(named.values))
+      error.attachNote(value.getLoc())
+          << "value " << index << " is " << value.getType();
+    return error;
+  }
+  Value value = named.values[number];
+  Operation *op = value.getDefiningOp();
+  FailureOr<ShardingAttr> asked =
+      getAsked(directive, application.getLayout(), value.getType(),
+               "value \"" + named.name + "\"");
+  if (failed(asked))
+    return failure();
+  return application.constrain(directive, op, /*use=*/nullptr, *asked,
+                               cast<OpResult>(value).getResultNumber());
+}
+
 //===----------------------------------------------------------------------===//
 // The directive
 //===----------------------------------------------------------------------===//
@@ -108,6 +139,8 @@ struct ShardDirective
       return TargetKind::Input;
     case ShardTarget::Output:
       return TargetKind::Output;
+    case ShardTarget::Value:
+      return TargetKind::Value;
     case ShardTarget::Column:
     case ShardTarget::Row:
     case ShardTarget::Heads:
@@ -138,6 +171,12 @@ struct ShardDirective
     case ShardTarget::ModuleOutput:
       for (unsigned scope : targets)
         if (failed(placeActivation(directive, application, scope)))
+          return failure();
+      break;
+    case ShardTarget::Value:
+      for (unsigned number : targets)
+        if (failed(placeValue(directive, application,
+                              application.getScopes().getValues(number))))
           return failure();
       break;
     case ShardTarget::Parameter:

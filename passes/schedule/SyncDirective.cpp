@@ -8,6 +8,7 @@
 #include "passes/schedule/Directives.h"
 #include "passes/schedule/ModuleBorder.h"
 #include "passes/schedule/ScheduleApplication.h"
+#include "passes/schedule/SyncFunction.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -29,8 +30,10 @@ struct OutputPlace {
 /// Puts syncs at the borders of modules.
 class Syncs {
 public:
-  Syncs(SyncOp directive, ScheduleApplication &application)
-      : directive(directive), application(application),
+  /// Where the directive names no function, `function` is null.
+  Syncs(SyncOp directive, SyncFunction *function,
+        ScheduleApplication &application)
+      : directive(directive), function(function), application(application),
         scopes(application.getScopes()), origins(application.getOrigins()) {}
 
   /// Sync the inputs or outputs of one module; return how many there are.
@@ -40,12 +43,13 @@ public:
 private:
   OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
                              ModuleBorder &module);
-  /// Makes the op; `dim` replaces the directive's.
-  FailureOr<SyncOp> makeSync(Value value, Operation *scopeOf,
-                             std::optional<int64_t> dim);
+  /// Makes the op, which has one result; `dim` replaces the directive's.
+  FailureOr<Operation *> makeSync(Value value, Operation *scopeOf,
+                                  std::optional<int64_t> dim);
   LogicalResult syncOutput(const OutputPlace &place, ModuleBorder &module);
 
   SyncOp directive;
+  SyncFunction *function;
   ScheduleApplication &application;
   ScopeIndex &scopes;
   Origins &origins;
@@ -82,7 +86,7 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
   while (true) {
     Operation *op = value.getDefiningOp();
     if (!op || !module.contains(op) || op->getNumResults() != 1 ||
-        isa<SyncOp>(op))
+        isa<SyncOp, ManualReshardOp>(op))
       return atOutput;
     if (isa<ShardingConstraintOp>(op)) {
       steps.push_back({&op->getOpOperand(0), false});
@@ -120,8 +124,14 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
   for (auto [number, step] :
        llvm::enumerate(ArrayRef(steps).take_front(after))) {
     Operation *op = step.operand->getOwner();
-    if (place.dim) {
-      std::optional<int64_t> mapped = mapDim(op, step.operand, *place.dim);
+    // A function is of one shape.
+    if (place.dim || function) {
+      bool keepsType =
+          step.operand->get().getType() == op->getResult(0).getType();
+      std::optional<int64_t> mapped = place.dim
+                                          ? mapDim(op, step.operand, *place.dim)
+                                      : keepsType ? std::optional<int64_t>(0)
+                                                  : std::nullopt;
       auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
       // What lies between the sum and the reshape keeps the shape: the sum can
       // be reshaped first.
@@ -139,15 +149,16 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
       }
       if (!mapped)
         return atOutput;
-      place.dim = mapped;
+      if (place.dim)
+        place.dim = mapped;
     }
     place.value = step.operand->get();
   }
   return place;
 }
 
-FailureOr<SyncOp> Syncs::makeSync(Value value, Operation *scopeOf,
-                                  std::optional<int64_t> dim) {
+FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
+                                       std::optional<int64_t> dim) {
   auto type = cast<RankedTensorType>(value.getType());
   for (std::optional<int64_t> d :
        {dim, std::optional<int64_t>(directive.getToDim())})
@@ -161,13 +172,24 @@ FailureOr<SyncOp> Syncs::makeSync(Value value, Operation *scopeOf,
     }
   OpBuilder builder(application.getContext());
   builder.setInsertionPointAfterValue(value);
-  auto sync = SyncOp::create(
-      builder, application.locate(directive, scopeOf), type, value,
-      /*target=*/StringAttr(), directive.getModeAttr(), directive.getKindAttr(),
-      dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-      directive.getToDimAttr(), directive.getAxesAttr(),
-      application.getNeededMesh(), /*optional=*/UnitAttr(),
-      /*expect=*/IntegerAttr(), application.getCause(directive));
+  Location loc = application.locate(directive, scopeOf);
+  Operation *sync;
+  if (function) {
+    FailureOr<ManualReshardOp> manual = function->apply(builder, loc, value);
+    if (failed(manual))
+      return failure();
+    sync = *manual;
+  } else {
+    sync = SyncOp::create(
+        builder, loc, type, value, /*target=*/StringAttr(),
+        directive.getModeAttr(), directive.getKindAttr(),
+        dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
+        directive.getToDimAttr(), directive.getAxesAttr(),
+        directive.getGroupsAttr(), /*function=*/FlatSymbolRefAttr(),
+        /*backward=*/FlatSymbolRefAttr(), application.getNeededMesh(),
+        /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
+        application.getCause(directive));
+  }
   if (Attribute scope = scopeOf->getAttr(kScopeAttr))
     sync->setAttr(kScopeAttr, scope);
   scopes.add(sync);
@@ -194,16 +216,18 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   auto orUnit = [&](Attribute attr) {
     return attr ? attr : UnitAttr::get(application.getContext());
   };
-  Attribute use =
-      ArrayAttr::get(application.getContext(),
-                     {directive.getModeAttr(), directive.getKindAttr(),
-                      directive.getAxesAttr(), orUnit(directive.getDimAttr()),
-                      orUnit(directive.getToDimAttr())});
+  Attribute use = ArrayAttr::get(
+      application.getContext(),
+      {directive.getModeAttr(), directive.getKindAttr(),
+       directive.getAxesAttr(), orUnit(directive.getDimAttr()),
+       orUnit(directive.getToDimAttr()), orUnit(directive.getGroupsAttr()),
+       orUnit(directive.getFunctionAttr()),
+       orUnit(directive.getBackwardAttr())});
   ModuleBorder::Reads inputs = module.findInputs();
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
     if (!made) {
-      FailureOr<SyncOp> sync =
+      FailureOr<Operation *> sync =
           makeSync(value, findFirstReader(value, reads), directive.getDim());
       if (failed(sync))
         return failure();
@@ -221,10 +245,10 @@ LogicalResult Syncs::syncOutput(const OutputPlace &place,
   Value value = place.value;
   Operation *maker = value.getDefiningOp();
   if (!place.reshape) {
-    FailureOr<SyncOp> sync = makeSync(value, maker, place.dim);
+    FailureOr<Operation *> sync = makeSync(value, maker, place.dim);
     if (failed(sync))
       return failure();
-    value.replaceUsesWithIf(sync->getResult(), [&](OpOperand &use) {
+    value.replaceUsesWithIf((*sync)->getResult(0), [&](OpOperand &use) {
       return use.getOwner() != *sync &&
              (place.everywhere || !module.contains(use.getOwner()));
     });
@@ -235,13 +259,13 @@ LogicalResult Syncs::syncOutput(const OutputPlace &place,
   builder.setInsertionPointAfter(maker);
   Operation *expanded = builder.clone(*place.reshape);
   expanded->setOperand(0, value);
-  FailureOr<SyncOp> sync =
+  FailureOr<Operation *> sync =
       makeSync(expanded->getResult(0), expanded, place.dim);
   if (failed(sync))
     return failure();
   builder.setInsertionPointAfter(*sync);
   auto collapsed = tensor::CollapseShapeOp::create(
-      builder, expanded->getLoc(), value.getType(), sync->getResult(),
+      builder, expanded->getLoc(), value.getType(), (*sync)->getResult(0),
       tensor::ExpandShapeOp(place.reshape).getReassociation());
   collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
   scopes.add(expanded);
@@ -252,8 +276,9 @@ LogicalResult Syncs::syncOutput(const OutputPlace &place,
 
 FailureOr<unsigned> Syncs::syncOutputs(unsigned scope) {
   ModuleBorder module(application, scope);
-  bool reduces = directive.getKind() == SyncKind::AllReduce ||
-                 directive.getKind() == SyncKind::ReduceScatter;
+  bool reduces = function ? function->takesPending()
+                          : directive.getKind() == SyncKind::AllReduce ||
+                                directive.getKind() == SyncKind::ReduceScatter;
   // Where a sum is pending on some outputs, those are meant. Several outputs
   // may come of one sum.
   SmallVector<OutputPlace> found;
@@ -292,7 +317,15 @@ struct SyncDirective
     auto directive = cast<SyncOp>(op);
     // The gradient that a module's backward ends with is its input's.
     bool isInput = directive.getMode() != SyncMode::FwdPost;
-    Syncs syncs(directive, application);
+    std::optional<SyncFunction> function;
+    if (directive.getFunction()) {
+      FailureOr<SyncFunction> found =
+          SyncFunction::find(directive, application);
+      if (failed(found))
+        return failure();
+      function.emplace(*found);
+    }
+    Syncs syncs(directive, function ? &*function : nullptr, application);
     unsigned places = 0;
     for (unsigned scope : targets) {
       FailureOr<unsigned> more =

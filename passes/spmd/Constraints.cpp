@@ -24,6 +24,30 @@ static LogicalResult takePending(const MeshLayout &layout,
   return success();
 }
 
+/// Whether the same is pending, over the same axes in whatever order.
+static bool haveSameSum(ShardingAttr a, ShardingAttr b) {
+  ArrayRef<AxisRefAttr> first = a.getPartialAxes(), second = b.getPartialAxes();
+  return first.size() == second.size() &&
+         (first.empty() || a.getPartialKind() == b.getPartialKind()) &&
+         std::is_permutation(first.begin(), first.end(), second.begin());
+}
+
+/// What would leave a sum over `axes` pending.
+static std::string sayPending(ArrayRef<AxisRefAttr> axes) {
+  return "a 'row' directive over " + printAxes(axes) +
+         ", of the linear layer that makes it, leaves its sum pending";
+}
+
+/// What would have cut a value that `maker` makes.
+static std::string sayCut(Operation *maker, int64_t dim,
+                          ArrayRef<AxisRefAttr> axes) {
+  auto scope = maker ? maker->getAttrOfType<StringAttr>(kScopeAttr) : nullptr;
+  return "'dist.shard \"" +
+         (scope && !scope.empty() ? scope.str() : std::string("…")) +
+         "\" output [" + std::to_string(dim) + " = {" + printAxes(axes) +
+         "}]' cuts it so";
+}
+
 /// What a constraint asks to leave pending must be so already: it arises from
 /// ops, and no communication makes it.
 LogicalResult ReshardInserter::addPendingOf(ShardingConstraintOp constraint,
@@ -94,6 +118,55 @@ void ReshardInserter::visitReshard(ReshardOp reshard) {
   values.adopt(reshard, now);
 }
 
+ShardingAttr ReshardInserter::makeCanonical(ShardingAttr sharding,
+                                            Type type) const {
+  SmallVector<DimShardingAttr, 4> dims;
+  for (auto [dim, size] : llvm::zip_equal(
+           sharding.getDims(), cast<RankedTensorType>(type).getShape()))
+    dims.push_back(layout.canonical(dim, size));
+  SmallVector<AxisRefAttr, 2> partial(sharding.getPartialAxes());
+  llvm::erase_if(partial,
+                 [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
+  layout.coalesce(partial);
+  return values.place(dims, sharding.getPartialKind(), partial);
+}
+
+/// Pending sums are given to it as they are; what is placed otherwise is moved.
+LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
+  Value operand = manual.getOperand();
+  ShardingAttr wanted = makeCanonical(manual.getSource(), operand.getType());
+  ShardingAttr made = makeCanonical(manual.getSharding(), operand.getType());
+  if (isFreeValue(operand) && !values.getPlacement(operand))
+    operand = values.makeFree(operand, wanted.withoutPartial());
+  ShardingAttr now = values.getPlacement(operand);
+  if (!haveSameSum(now, wanted)) {
+    InFlightDiagnostic error =
+        manual.emitOpError()
+        << "takes a value that is " << wanted << ", but here it is " << now
+        << "; "
+        << (wanted.isPartial() ? sayPending(wanted.getPartialAxes())
+                               : "it has to take the sum as it is "
+                                 "pending, or an all_reduce before it "
+                                 "completes it");
+    if (Operation *source = operand.getDefiningOp())
+      error.attachNote(source->getLoc()) << "the value is made here";
+    return error;
+  }
+  wanted = values.place(wanted.getDims(), now.getPartialKind(),
+                        now.getPartialAxes());
+  auto cause = [&] {
+    return manual.getCause() ? manual.getCause()->str()
+                             : std::string("dist.manual_reshard");
+  };
+  manual.getOperandMutable().assign(
+      values.getAs(operand, wanted, manual, cause));
+  manual.setSourceAttr(wanted);
+  manual.setShardingAttr(made);
+  values.setPlacement(manual.getResult(), made);
+  values.setShardings(manual, {made});
+  return success();
+}
+
 LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   Value operand = sync.getOperand();
   if (isFreeValue(operand) && !values.getPlacement(operand))
@@ -107,11 +180,13 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   StringRef kind = stringifySyncKind(sync.getKind());
   bool needsPartial = sync.getKind() == SyncKind::AllReduce ||
                       sync.getKind() == SyncKind::ReduceScatter;
-  auto contradict = [&](const Twine &wanted) -> LogicalResult {
+  auto contradict = [&](const Twine &wanted,
+                        const Twine &remedy) -> LogicalResult {
     InFlightDiagnostic error = sync.emitOpError()
                                << "'" << kind << "' over " << printAxes(axes)
                                << " needs a value that is " << wanted.str()
-                               << ", but here it is " << now;
+                               << ", but here it is " << now << "; "
+                               << remedy.str();
     if (Operation *source = operand.getDefiningOp())
       error.attachNote(source->getLoc()) << "the value is made here";
     // What the module takes was cut, and its sums with it.
@@ -128,7 +203,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
   if (needsPartial) {
     if (failed(takePending(layout, axes, partial)))
-      return contradict("partial over them");
+      return contradict("partial over them", sayPending(axes));
   }
   if (sync.getKind() == SyncKind::AllGather ||
       sync.getKind() == SyncKind::AllToAll) {
@@ -141,7 +216,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
     layout.refine(atoms, list);
     if (list.size() < atoms.size() ||
         ArrayRef(list).take_back(atoms.size()) != ArrayRef(atoms))
-      return contradict("sharded over them on dimension " + Twine(dim));
+      return contradict("sharded over them on dimension " + Twine(dim),
+                        sayCut(operand.getDefiningOp(), dim, axes));
     list.pop_back_n(atoms.size());
     dims[dim] = layout.canonical(pieces);
   }
@@ -151,14 +227,19 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                                                        : *sync.getDim();
     for (DimShardingAttr other : dims)
       if (anyOverlap(axes, other.getAllAxes()))
-        return contradict("not sharded over them");
+        return contradict("not sharded over them",
+                          "an all_gather before it makes it whole");
     if (sync.getKind() == SyncKind::Scatter && anyOverlap(axes, partial))
-      return contradict("not partial over them");
-    dims[dim] = layout.append(dims[dim], type.getDimSize(dim), axes);
+      return contradict("not partial over them",
+                        "'reduce_scatter' completes the sum as it cuts it");
+    dims[dim] =
+        layout.append(dims[dim], type.getDimSize(dim), axes, sync.getGroups());
     if (!dims[dim])
       return contradict("divided by them in each interleaved block of "
                         "dimension " +
-                        Twine(dim));
+                            Twine(dim),
+                        "'groups' says how many blocks it has, which the axes "
+                        "have to divide");
   }
   ShardingAttr wanted = values.place(dims, now.getPartialKind(), partial);
   Value ready = values.getAs(operand, wanted, sync, [&] {

@@ -226,6 +226,8 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
     visitReshard(reshard);
     return success();
   }
+  if (auto manual = dyn_cast<ManualReshardOp>(op))
+    return visitManual(manual);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
     if (function)

@@ -42,6 +42,7 @@ private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
   LogicalResult visitReshard(ReshardOp reshard);
+  LogicalResult visitManual(ManualReshardOp manual);
   LogicalResult visitConstant(Operation *op, ShardingAttr sharding);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   void setWhole(Value value, ShardingAttr sharding) {
@@ -77,6 +78,38 @@ LogicalResult Partitioner::visitReshard(ReshardOp reshard) {
   if (*local != reshard.getOperand() || !wholes.count(*local))
     wholes[*local] = {global, reshard.getSharding()};
   reshard.erase();
+  return success();
+}
+
+/// Its region's ops take its place, and say as collectives why they are here.
+LogicalResult Partitioner::visitManual(ManualReshardOp manual) {
+  auto whole = cast<RankedTensorType>(manual.getType());
+  Block &body = manual.getBody().front();
+  Operation *yield = body.getTerminator();
+  Value made = yield->getOperand(0);
+  if (manual.getOperand().getType() != body.getArgument(0).getType() ||
+      made.getType() != layout.localType(whole, manual.getSharding()))
+    return manual.emitOpError() << "its region is not of the types that a "
+                                << "device holds: run --dist-verify-placed";
+  Attribute scope = manual->getAttr(kScopeAttr);
+  for (Operation &op : body)
+    op.walk([&](Operation *nested) {
+      if (scope && !nested->hasAttr(kScopeAttr) &&
+          isa<CollectiveOpInterface>(nested))
+        nested->setAttr(kScopeAttr, scope);
+      auto collective = dyn_cast<CollectiveOpInterface>(nested);
+      if (collective && !collective.getCauseAttr() && manual.getCauseAttr())
+        nested->setAttr("cause", manual.getCauseAttr());
+    });
+  body.getArgument(0).replaceAllUsesWith(manual.getOperand());
+  if (made == body.getArgument(0))
+    made = manual.getOperand();
+  manual->getBlock()->getOperations().splice(manual->getIterator(),
+                                             body.getOperations(), body.begin(),
+                                             yield->getIterator());
+  manual.getResult().replaceAllUsesWith(made);
+  wholes[made] = {whole, manual.getSharding()};
+  manual.erase();
   return success();
 }
 
@@ -138,6 +171,8 @@ LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
 LogicalResult Partitioner::visitOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
+  if (auto manual = dyn_cast<ManualReshardOp>(op))
+    return visitManual(manual);
   auto attr = op->getAttrOfType<ArrayAttr>(shardingsName);
   if (!attr &&
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))

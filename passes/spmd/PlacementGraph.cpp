@@ -25,9 +25,10 @@ bool mlir::dist::isFreeValue(Value value) {
 }
 
 /// Whether the op has regions that are no part of the program, but compute an
-/// element of its result.
-static bool hasScalarBody(Operation *op) {
-  return isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp>(op);
+/// element of its result, or what one device does.
+static bool hasBodyApart(Operation *op) {
+  return isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp,
+             ManualReshardOp>(op);
 }
 
 /// Blocks that branch to each other would each need placements of their own,
@@ -62,8 +63,8 @@ static LogicalResult refuseBlocks(Operation *op) {
 static void walkOps(Operation *root, function_ref<void(Operation *)> visit) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     visit(op);
-    return hasScalarBody(op) || isa<ScheduleOp>(op) ? WalkResult::skip()
-                                                    : WalkResult::advance();
+    return hasBodyApart(op) || isa<ScheduleOp>(op) ? WalkResult::skip()
+                                                   : WalkResult::advance();
   });
 }
 
@@ -154,7 +155,9 @@ void PlacementGraph::addOp(Operation *op, SymbolTableCollection &symbols) {
       addEdge(op, {constraint.getOperand(), constraint.getResult()});
     return;
   }
-  if (op->hasTrait<OpTrait::IsTerminator>() || isa<ScheduleOp, MeshOp>(op) ||
+  // What a manual reshard takes and makes, it says itself.
+  if (op->hasTrait<OpTrait::IsTerminator>() ||
+      isa<ScheduleOp, MeshOp, ManualReshardOp>(op) ||
       isa<FunctionOpInterface>(op))
     return;
   SmallVector<unsigned, 8> tensors;
@@ -194,11 +197,11 @@ void PlacementGraph::buildUses() {
 LogicalResult PlacementGraph::build(Operation *module) {
   bool isRefused = false;
   walkOps(module, [&](Operation *op) {
-    if (!isRefused && !hasScalarBody(op))
+    if (!isRefused && !hasBodyApart(op))
       isRefused = failed(refuseBlocks(op));
     for (Value result : op->getResults())
       addValue(result);
-    if (hasScalarBody(op))
+    if (hasBodyApart(op))
       return;
     for (Region &region : op->getRegions())
       for (Block &block : region)

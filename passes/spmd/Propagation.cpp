@@ -254,6 +254,7 @@ void Propagation::visitSync(unsigned index,
     resultHas = sync.getToDim();
     break;
   case SyncKind::AllReduce:
+  case SyncKind::Function: // of directives alone
     break;
   }
   if (sync.getMode() == SyncMode::BwdPost) // nothing happens to the value
@@ -270,7 +271,7 @@ void Propagation::visitSync(unsigned index,
   auto withAxes = [&](DimShardingAttr dim, int64_t size) {
     if (anyOverlap(dim.getAllAxes(), axes))
       return none; // contradicts: said where reshards are inserted
-    DimShardingAttr appended = layout.append(dim, size, axes);
+    DimShardingAttr appended = layout.append(dim, size, axes, sync.getGroups());
     return appended ? appended : none;
   };
   auto withoutAxes = [&](DimShardingAttr dim, int64_t size) {

@@ -39,6 +39,9 @@ private:
   LogicalResult addPendingOf(ShardingConstraintOp constraint,
                              ShardingAttr &wanted);
   LogicalResult visitConstraint(ShardingConstraintOp constraint);
+  LogicalResult visitManual(ManualReshardOp manual);
+  /// One form for each placement, as values have it.
+  ShardingAttr makeCanonical(ShardingAttr sharding, Type type) const;
   void visitReshard(ReshardOp reshard);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);

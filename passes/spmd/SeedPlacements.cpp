@@ -27,6 +27,7 @@ public:
 
   LogicalResult seedFunction(FunctionOpInterface function);
   LogicalResult seedConstraint(ShardingConstraintOp constraint);
+  LogicalResult seedManual(ManualReshardOp manual);
   void seedEarlierRun(Operation *op, ArrayAttr shardings);
 
 private:
@@ -113,6 +114,25 @@ LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
   return success();
 }
 
+/// It takes its operand, and makes its result, as it says and not otherwise.
+LogicalResult Seeder::seedManual(ManualReshardOp manual) {
+  unsigned cause = placements.addCause(
+      manual.getCause()
+          ? manual.getCause()->str()
+          : "dist.manual_reshard at " + describeFileLine(manual.getLoc()));
+  for (auto [tensor, sharding] :
+       {std::pair<Value, ShardingAttr>(manual.getOperand(), manual.getSource()),
+        {manual.getResult(), manual.getSharding()}}) {
+    unsigned value = graph.getIndex(tensor);
+    if (value == PlacementGraph::kNone)
+      continue;
+    if (failed(seedValue(value, sharding.withoutPartial(), cause, manual)))
+      return failure();
+    placements.pin(value);
+  }
+  return success();
+}
+
 /// What --dist-propagate wrote.
 void Seeder::seedEarlierRun(Operation *op, ArrayAttr shardings) {
   for (auto [result, attr] : llvm::zip_equal(op->getResults(), shardings)) {
@@ -143,8 +163,11 @@ LogicalResult mlir::dist::seedPlacements(Operation *module,
     if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
       if (failed(seeder.seedConstraint(constraint)))
         return WalkResult::interrupt();
-    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
-                                     : WalkResult::advance();
+    auto manual = dyn_cast<ManualReshardOp>(op);
+    if (manual && failed(seeder.seedManual(manual)))
+      return WalkResult::interrupt();
+    return manual || isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                               : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -166,12 +189,11 @@ void mlir::dist::seedSyncs(const PlacementGraph &graph,
     if (!dim || sync.getKind() == SyncKind::AllGather ||
         sync.getMode() == SyncMode::BwdPost)
       continue;
-    Piece piece{graph.getType(to).getDimSize(*dim), {}};
-    for (AxisRefAttr axis : getAxisRefs(sync.getAxes()))
-      piece.axes.push_back(axis);
-    DimShardingAttr sharding = layout.canonical(piece);
+    DimShardingAttr sharding =
+        layout.append(layout.none(), graph.getType(to).getDimSize(*dim),
+                      getAxisRefs(sync.getAxes()), sync.getGroups());
     Placements::DimState &state = placements.getDims(to)[*dim];
-    if (state.sharding == layout.none() &&
+    if (sharding && state.sharding == layout.none() &&
         placements.fits(to, *dim, sharding)) {
       state.sharding = sharding;
       state.cause = cause;

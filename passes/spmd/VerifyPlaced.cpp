@@ -35,6 +35,7 @@ private:
   LogicalResult verifyGeneral(Operation *op);
   LogicalResult verifyCaptures(Operation *op);
   LogicalResult verifyReshard(ReshardOp reshard);
+  LogicalResult verifyManual(ManualReshardOp manual);
   LogicalResult verifyReturn(Operation *op, FunctionOpInterface function);
   LogicalResult verifyBranch(RegionBranchOpInterface branch);
   LogicalResult verifyCall(CallOpInterface call);
@@ -117,6 +118,30 @@ LogicalResult PlacedVerifier::verifyReshard(ReshardOp reshard) {
   if (now.isPartial() &&
       now.getPartialAxes() == reshard.getSharding().getPartialAxes())
     exclusive.copy(reshard.getOperand(), reshard.getResult());
+  return success();
+}
+
+/// Its region is the program of one device already: only what flows in and out
+/// of it is placed.
+LogicalResult PlacedVerifier::verifyManual(ManualReshardOp manual) {
+  if (ShardingAttr now = get(manual.getOperand()); now != manual.getSource())
+    return manual.emitOpError() << "takes " << manual.getSource()
+                                << ", but its operand is placed as " << now;
+  if (ShardingAttr now = get(manual.getResult()); now != manual.getSharding())
+    return manual.emitOpError() << "makes " << manual.getSharding()
+                                << ", but its result is placed as " << now;
+  auto whole = cast<RankedTensorType>(manual.getType());
+  Block &body = manual.getBody().front();
+  for (auto [what, type, sharding] :
+       {std::tuple<StringRef, Type, ShardingAttr>(
+            "takes", body.getArgument(0).getType(), manual.getSource()),
+        {"yields", body.getTerminator()->getOperand(0).getType(),
+         manual.getSharding()}})
+    if (RankedTensorType local = layout.localType(whole, sharding);
+        local != type)
+      return manual.emitOpError()
+             << "its region " << what << " " << type << ", but of " << whole
+             << " placed as " << sharding << " a device holds " << local;
   return success();
 }
 
@@ -260,6 +285,8 @@ LogicalResult PlacedVerifier::verifyOp(Operation *op) {
   }
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return verifyReshard(reshard);
+  if (auto manual = dyn_cast<ManualReshardOp>(op))
+    return verifyManual(manual);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp()))
       return verifyReturn(op, function);

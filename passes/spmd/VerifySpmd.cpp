@@ -87,7 +87,8 @@ static LogicalResult verifySignature(FunctionOpInterface function) {
 
 static LogicalResult verifyNothingLeft(Operation *op, StringAttr shardings) {
   auto sync = dyn_cast<SyncOp>(op);
-  if (isa<ReshardOp, ShardingConstraintOp>(op) || (sync && sync.getOperand()))
+  if (isa<ReshardOp, ManualReshardOp, ShardingConstraintOp>(op) ||
+      (sync && sync.getOperand()))
     return op->emitOpError()
            << "is left over: in the program of one device there are "
            << "collectives in its place";

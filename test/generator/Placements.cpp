@@ -161,7 +161,10 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
   SyncOp::build(p.b, state, TypeRange(type), x, StringAttr(),
                 SyncModeAttr::get(context, SyncMode::FwdPost),
                 SyncKindAttr::get(context, kind), from, to,
-                p.b.getArrayAttr(refs), FlatSymbolRefAttr(), UnitAttr(),
+                p.b.getArrayAttr(refs), p.b.getI64IntegerAttr(1),
+                /*function=*/FlatSymbolRefAttr(),
+                /*backward=*/FlatSymbolRefAttr(), FlatSymbolRefAttr(),
+                UnitAttr(),
                 /*expect=*/IntegerAttr(), StringAttr());
   p.add(p.b.create(state)->getResult(0), range);
   return true;

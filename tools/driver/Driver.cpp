@@ -153,6 +153,9 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     if (failed(loaded))
       return failure();
     schedule = loaded->getSymName().str();
+    if (options.f64 && !getScheduleFunctions(module).empty() &&
+        failed(convertToF64(module, stages)))
+      return failure();
   }
   if (!options.name.empty() && failed(findSchedule(module, options.name)))
     return failure();

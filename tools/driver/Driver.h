@@ -32,6 +32,9 @@ struct ScheduleOptions {
   bool allowUnmatched = false;
   /// Whether to stop at level 2, where all is placed and nothing cut up yet.
   bool stopPlaced = false;
+  /// Whether the program was converted to f64: what the schedule brings along
+  /// is as well.
+  bool f64 = false;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.

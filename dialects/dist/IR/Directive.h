@@ -15,8 +15,9 @@ namespace mlir::dist {
 class ScheduleApplication;
 
 /// What the pattern of a directive names: modules of the model by their path,
-/// or arguments and results by their name in it.
-enum class TargetKind { Module, Parameter, Input, Output };
+/// arguments and results by their name in it, or values by the names that the
+/// locations of their ops give.
+enum class TargetKind { Module, Parameter, Input, Output, Value };
 
 /// "megatron.mlir:5: dist.shard \"h.*\" column over \"tp\"": a directive and
 /// the line it stands on.

@@ -52,7 +52,8 @@ def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
       I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
       I32EnumAttrCase<"AllReduce", 2, "all_reduce">,
       I32EnumAttrCase<"Scatter", 3, "scatter">,
-      I32EnumAttrCase<"AllToAll", 4, "all_to_all">]> {
+      I32EnumAttrCase<"AllToAll", 4, "all_to_all">,
+      I32EnumAttrCase<"Function", 5, "function">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }
@@ -69,7 +70,8 @@ def Dist_ShardTarget : I32EnumAttr<"ShardTarget", "What a shard directive names"
       I32EnumAttrCase<"ModuleInput", 5, "module_input">,
       I32EnumAttrCase<"ModuleOutput", 6, "module_output">,
       I32EnumAttrCase<"Heads", 7, "heads">,
-      I32EnumAttrCase<"Experts", 8, "experts">]> {
+      I32EnumAttrCase<"Experts", 8, "experts">,
+      I32EnumAttrCase<"Value", 9, "value">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }

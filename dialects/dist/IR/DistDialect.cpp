@@ -28,7 +28,8 @@ void DistDialect::initialize() {
 #include "dialects/dist/IR/DistOps.cpp.inc"
       >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
-                            CheckpointOp, ShardOp, SyncOp>();
+                            CheckpointOp, DecomposeOp, ReplaceOp, ShardOp,
+                            SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,

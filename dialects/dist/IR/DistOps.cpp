@@ -284,15 +284,32 @@ static ParseResult parseGroups(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
+/// Which of several tensors is meant, where it says so.
+static ParseResult parseNumber(OpAsmParser &parser, OperationState &result) {
+  int64_t number;
+  OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+  if (!hasNumber.has_value())
+    return success();
+  result.addAttribute("number", parser.getBuilder().getI64IntegerAttr(number));
+  return *hasNumber;
+}
+
+/// Whether a number may say which of several tensors is meant.
+static bool isNumbered(ShardTarget kind) {
+  return isActivationTarget(kind) || kind == ShardTarget::Value;
+}
+
 ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
   MLIRContext *context = parser.getContext();
   std::string target;
   ShardTarget kind;
   StringRef word;
   if (succeeded(parser.parseOptionalKeyword(
-          &word, {"parameter", "input", "output"}))) {
+          &word, {"parameter", "input", "output", "value"}))) {
     kind = *symbolizeShardTarget(word);
-    if (parser.parseString(&target) || parseDimsOrReplicate(parser, result))
+    if (parser.parseString(&target) ||
+        (kind == ShardTarget::Value && parseNumber(parser, result)) ||
+        parseDimsOrReplicate(parser, result))
       return failure();
   } else {
     ArrayAttr axes;
@@ -304,15 +321,7 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (word == "input" || word == "output") {
       kind = word == "input" ? ShardTarget::ModuleInput
                              : ShardTarget::ModuleOutput;
-      int64_t number;
-      OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
-      if (hasNumber.has_value()) {
-        if (failed(*hasNumber))
-          return failure();
-        result.addAttribute("number",
-                            parser.getBuilder().getI64IntegerAttr(number));
-      }
-      if (parseDimsOrReplicate(parser, result) ||
+      if (parseNumber(parser, result) || parseDimsOrReplicate(parser, result) ||
           parseOptionalPartial(parser, result))
         return failure();
     } else {
@@ -345,11 +354,10 @@ void ShardOp::print(OpAsmPrinter &printer) {
   if (!isActivation && !hasAxes)
     printer << stringifyShardTarget(getKind()) << " ";
   printer.printAttribute(getTargetAttr());
-  if (isActivation) {
+  if (isActivation)
     printer << (getKind() == ShardTarget::ModuleInput ? " input" : " output");
-    if (getNumber())
-      printer << " " << *getNumber();
-  }
+  if (getNumber())
+    printer << " " << *getNumber();
   if (hasAxes) {
     printer << " " << stringifyShardTarget(getKind()) << " over ";
     if (getAxes())
@@ -399,7 +407,7 @@ LogicalResult ShardOp::verify() {
         return emitOpError() << "names dimension " << number << " twice";
   }
   int64_t number = getNumber().value_or(0);
-  if (getNumber() && (number < 0 || !isActivationTarget(getKind())))
+  if (getNumber() && (number < 0 || !isNumbered(getKind())))
     return emitOpError() << "number " << number
                          << " names no input or output of a module";
   bool isPartial = getPartialAxes() && !getPartialAxes()->empty();
@@ -495,6 +503,46 @@ void CheckpointOp::print(OpAsmPrinter &printer) {
 
 LogicalResult CheckpointOp::verify() { return verifyCount(*this); }
 
+ParseResult DecomposeOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  if (parser.parseString(&target) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void DecomposeOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "optional", "expect"});
+}
+
+LogicalResult DecomposeOp::verify() { return verifyCount(*this); }
+
+ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  FlatSymbolRefAttr function;
+  if (parser.parseString(&target) || parser.parseKeyword("with") ||
+      parser.parseAttribute(function, "function", result.attributes) ||
+      parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ReplaceOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " with " << getFunctionAttr();
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "function", "optional", "expect"});
+}
+
+LogicalResult ReplaceOp::verify() { return verifyCount(*this); }
+
 /// `{"tp" = "model", layers = "{0..11}"}`: names to texts.
 static ParseResult parseTexts(OpAsmParser &parser, DictionaryAttr &texts) {
   NamedAttrList list;
@@ -568,9 +616,52 @@ void IncludeOp::print(OpAsmPrinter &printer) {
 // Sync
 //===----------------------------------------------------------------------===//
 
+/// `@function backward @other`; false where no function follows.
+static FailureOr<bool> parseFunctions(OpAsmParser &parser,
+                                      OperationState &result) {
+  StringAttr name;
+  if (failed(parser.parseOptionalSymbolName(name)))
+    return false;
+  result.addAttribute("function", FlatSymbolRefAttr::get(name));
+  FlatSymbolRefAttr backward;
+  if (succeeded(parser.parseOptionalKeyword("backward")) &&
+      parser.parseAttribute(backward, "backward", result.attributes))
+    return failure();
+  return true;
+}
+
+/// `all_to_all dim 1 to 2 over "tp" groups 3`.
+static ParseResult parseCommunication(OpAsmParser &parser, SyncKindAttr &kind,
+                                      ArrayAttr &axes, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseEnum(parser, kind))
+    return failure();
+  if (kind.getValue() == SyncKind::Function)
+    return parser.emitError(loc) << "a function is given by its symbol: @name";
+  int64_t number;
+  if (succeeded(parser.parseOptionalKeyword("dim"))) {
+    if (parser.parseInteger(number))
+      return failure();
+    result.addAttribute("dim", builder.getI64IntegerAttr(number));
+    if (succeeded(parser.parseOptionalKeyword("to"))) {
+      if (parser.parseInteger(number))
+        return failure();
+      result.addAttribute("toDim", builder.getI64IntegerAttr(number));
+    }
+  }
+  if (parser.parseKeyword("over") || parseAxisList(parser, axes))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("groups")))
+    return success();
+  if (parser.parseInteger(number))
+    return failure();
+  result.addAttribute("groups", builder.getI64IntegerAttr(number));
+  return success();
+}
+
 ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
   MLIRContext *context = parser.getContext();
-  Builder &builder = parser.getBuilder();
   OpAsmParser::UnresolvedOperand operand;
   OptionalParseResult hasOperand = parser.parseOptionalOperand(operand);
   if (hasOperand.has_value()) {
@@ -585,23 +676,19 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
   SyncModeAttr mode;
   SyncKindAttr kind;
   ArrayAttr axes;
-  if (parseEnum(parser, mode) || parseEnum(parser, kind))
+  if (parseEnum(parser, mode))
     return failure();
+  FailureOr<bool> isFunction = parseFunctions(parser, result);
+  if (failed(isFunction))
+    return failure();
+  if (*isFunction) {
+    kind = SyncKindAttr::get(context, SyncKind::Function);
+    axes = ArrayAttr::get(context, {});
+  } else if (parseCommunication(parser, kind, axes, result)) {
+    return failure();
+  }
   result.addAttribute("mode", mode);
   result.addAttribute("kind", kind);
-  if (succeeded(parser.parseOptionalKeyword("dim"))) {
-    int64_t dim;
-    if (parser.parseInteger(dim))
-      return failure();
-    result.addAttribute("dim", builder.getI64IntegerAttr(dim));
-    if (succeeded(parser.parseOptionalKeyword("to"))) {
-      if (parser.parseInteger(dim))
-        return failure();
-      result.addAttribute("toDim", builder.getI64IntegerAttr(dim));
-    }
-  }
-  if (parser.parseKeyword("over") || parseAxisList(parser, axes))
-    return failure();
   result.addAttribute("axes", axes);
   if (succeeded(parser.parseOptionalKeyword("on"))) {
     FlatSymbolRefAttr mesh;
@@ -634,14 +721,22 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << getOperand();
   else
     printer.printAttribute(getTargetAttr());
-  printer << " " << stringifySyncMode(getMode()) << " "
-          << stringifySyncKind(getKind());
-  if (getDim())
-    printer << " dim " << *getDim();
-  if (getToDim())
-    printer << " to " << *getToDim();
-  printer << " over ";
-  printAxisList(printer, *this, getAxes());
+  printer << " " << stringifySyncMode(getMode()) << " ";
+  if (getFunctionAttr()) {
+    printer << getFunctionAttr();
+    if (getBackwardAttr())
+      printer << " backward " << getBackwardAttr();
+  } else {
+    printer << stringifySyncKind(getKind());
+    if (getDim())
+      printer << " dim " << *getDim();
+    if (getToDim())
+      printer << " to " << *getToDim();
+    printer << " over ";
+    printAxisList(printer, *this, getAxes());
+    if (getGroups() != 1)
+      printer << " groups " << getGroups();
+  }
   if (getMeshAttr())
     printer << " on " << getMeshAttr();
   printCount(printer, *this);
@@ -649,9 +744,10 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << " cause ";
     printText(printer, *this, getCauseAttr());
   }
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(), {"target", "mode", "kind", "dim", "toDim", "axes",
-                            "mesh", "optional", "expect", "cause"});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "mode", "kind", "dim", "toDim",
+                                 "axes", "groups", "function", "backward",
+                                 "mesh", "optional", "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }
@@ -679,7 +775,29 @@ LogicalResult SyncOp::verify() {
     return emitOpError() << "result type " << getResult().getType()
                          << " differs from the operand's "
                          << getOperand().getType();
+  if ((getKind() == SyncKind::Function) != getFunction().has_value())
+    return emitOpError() << "has a function or another operation, not "
+                         << (getFunction() ? "both" : "neither");
+  if (getBackward() && !getFunction())
+    return emitOpError() << "has 'backward', which belongs to a function";
+  if (getFunction()) {
+    if (!inSchedule)
+      return emitOpError() << "outside a schedule cannot name a function; "
+                           << "dist.manual_reshard holds its body";
+    if (getDim() || getToDim() || !getAxes().empty() || getGroups() != 1)
+      return emitOpError() << "by a function has no dimension, axis or groups: "
+                           << "the function says what is communicated";
+    if (getMode() == SyncMode::BwdPost)
+      return emitOpError() << "'bwd_post' by a function: write 'fwd_pre' and "
+                           << "name the function after 'backward'";
+    return success();
+  }
   StringRef kind = stringifySyncKind(getKind());
+  if (getGroups() < 1)
+    return emitOpError() << "groups " << getGroups() << " must be at least 1";
+  if (getKind() == SyncKind::AllReduce && getGroups() != 1)
+    return emitOpError() << "'all_reduce' cuts no dimension that groups "
+                         << "could be of";
   if ((getKind() == SyncKind::AllReduce) == getDim().has_value())
     return emitOpError() << "'" << kind << "' "
                          << (getDim() ? "takes no dimension" : "needs 'dim'");
@@ -741,6 +859,51 @@ LogicalResult ReshardOp::verify() {
   if (failed(verifyPlacement(*this, getSource())))
     return failure();
   return verifyPlacement(*this, getSharding());
+}
+
+/// The type that the only block of `region` is given, and what it yields; an
+/// error where it is not made like that.
+static FailureOr<std::pair<Type, Type>>
+getRegionTypes(ManualReshardOp op, Region &region, StringRef what) {
+  Type element = op.getOperand().getType().getElementType();
+  if (!region.hasOneBlock() || region.getNumArguments() != 1 ||
+      region.front().empty() || !isa<YieldOp>(region.front().back()))
+    return op.emitOpError() << what << " must have one block, one argument and "
+                            << "a dist.yield at its end";
+  Type from = region.getArgument(0).getType();
+  Type to = cast<YieldOp>(region.front().back()).getOperand().getType();
+  for (Type type : {from, to})
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        !tensor || tensor.getElementType() != element)
+      return op.emitOpError()
+             << what << " takes or yields " << type << ", but the operand is "
+             << op.getOperand().getType();
+  return std::make_pair(from, to);
+}
+
+LogicalResult ManualReshardOp::verify() {
+  if (getSource().getMesh() != getSharding().getMesh())
+    return emitOpError() << "goes from mesh " << getSource().getMesh()
+                         << " to mesh " << getSharding().getMesh()
+                         << "; a reshard stays on one";
+  if (failed(verifyPlacement(*this, getSource())) ||
+      failed(verifyPlacement(*this, getSharding())))
+    return failure();
+  FailureOr<std::pair<Type, Type>> body =
+      getRegionTypes(*this, getBody(), "its region");
+  if (failed(body))
+    return failure();
+  if (getBackward().empty())
+    return success();
+  FailureOr<std::pair<Type, Type>> backward =
+      getRegionTypes(*this, getBackward(), "its backward region");
+  if (failed(backward))
+    return failure();
+  if (backward->first != body->second || backward->second != body->first)
+    return emitOpError() << "goes backward from " << backward->first << " to "
+                         << backward->second << ", but forward from "
+                         << body->first << " to " << body->second;
+  return success();
 }
 
 #include "dialects/dist/IR/DistInterfaces.cpp.inc"

@@ -72,8 +72,12 @@ def Dist_ScheduleOp : Dist_Op<"schedule", [
     }
     ```
 
+    Functions that directives name (`dist.sync … @function`, `dist.replace`) stand
+    beside the schedule, and are private where it is in the program's own module.
+
     Constraint: all ops in it are directives: `dist.shard`, `dist.sync`,
-    `dist.annotate`, `dist.checkpoint`, `dist.include`, or those of your dialect.
+    `dist.replace`, `dist.decompose`, `dist.annotate`, `dist.checkpoint`,
+    `dist.include`, or those of your dialect.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
   let regions = (region SizedRegion<1>:$body);
@@ -105,7 +109,10 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     whole, so that tensors of several ranks can be meant. In place of the list,
     `replicate` says whole in all dimensions. `partial = sum {"tp"}` after the list of
     an activation says that its sum over the axes is not completed there (veScale's
-    and DTensor's `Partial`); it is an error where nothing is pending.
+    and DTensor's `Partial`); it is an error where nothing is pending. `value` before
+    the target places a value by the name that its op's location gives it, which an
+    importer takes from the model's nodes; of an op with several results that others
+    read, a number after the name says which.
 
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
@@ -117,6 +124,7 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     dist.shard input "input_ids" [{"dp"}, {} ]
     dist.shard "h.*.mlp" output 0 [{"dp"}, {"tp"}, {} ] expect 12
     dist.shard "h.*.mlp.c_proj" output [{"dp"}, {}, {} ] partial = sum {"tp"}
+    dist.shard value "node_linear_4" [{"dp"}, {}, {"tp"} ]
     dist.shard parameter "**.ln_*.*" replicate
     ```
 
@@ -127,7 +135,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
       them, of at least 2 numbers, only `column`.
     - (C3) axes are in the schedule's mesh, where its file defines it, and no
       axis occurs twice.
-    - (C4) only `input` and `output` of modules have a number, of at least 0.
+    - (C4) only `input` and `output` of modules and values have a number, of at
+      least 0.
     - (C5) `expect` is at least 1, and not `optional`.
     - (C6) either all entries of the list name a dimension or none; none is named
       twice.
@@ -172,6 +181,28 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     | `scatter dim d` | not sharded over the axes | sharded over them on d |
     | `all_to_all dim d to e` | sharded over the axes on d | sharded over them on e |
 
+    `groups n` says that the dimension that is cut, before or after, is n blocks of
+    which each is cut (fused q|k|v).
+
+    In the place of an operation, a schedule may name a function that communicates,
+    which stands beside the schedule and is written as a program of level 3: one
+    argument and one result of local types, each with its placement, and explicit
+    collectives. `backward` names the one that takes the result's gradient and gives
+    the argument's, which is recorded for differentiation.
+
+    ```mlir
+    func.func private @sum_halves(
+        %x: tensor<2x16x64xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {} ], partial = sum {"tp"}>})
+        -> (tensor<2x16x64xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {} ]>}) {
+      …
+    }
+    dist.sync "h.*.mlp.c_proj" fwd_post @sum_halves backward @copy
+    ```
+
+    The value must be placed as the argument is, and in a program it becomes a
+    `dist.manual_reshard`. That the function computes nothing else is for
+    `dist-run --verify` to tell.
+
     `fwd_pre` communicates what a module takes, `fwd_post` what it gives. `bwd_post`
     speaks of the gradient of what the module takes, after its backward: it is
     recorded, for differentiation; a forward program is the same without it.
@@ -186,6 +217,9 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     - (C5) in a schedule no mesh and no cause; elsewhere not `optional` and no
       `expect`.
     - (C6) `expect` is at least 1, and not `optional`.
+    - (C7) `groups` is at least 1, and `all_reduce` has none.
+    - (C8) a function only in a schedule, with no dimensions, axes or groups, and not
+      `bwd_post`; only it has a `backward`.
 
     `cause` says which directive of a schedule put it into the program.
   }];
@@ -194,10 +228,63 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
                        Dist_SyncModeAttr:$mode, Dist_SyncKindAttr:$kind,
                        OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
                        Dist_AxisRefArrayAttr:$axes,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<FlatSymbolRefAttr>:$function,
+                       OptionalAttr<FlatSymbolRefAttr>:$backward,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        UnitAttr:$optional, OptionalAttr<I64Attr>:$expect,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs Optional<AnyRankedTensor>:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_ReplaceOp : Dist_Op<"replace", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: a function's ops in the place of a module's";
+  let description = [{
+    Each module whose path matches `target` is replaced by the body of a function of
+    level 0 that stands beside the schedule. Its arguments are what the module reads
+    that comes from elsewhere, parameters among them, in order of first use; constants
+    and what is made of them alone are not, the function has its own. Its results are
+    what others read of the module, in program order. Types are equal, or it is an
+    error that shows both signatures. The new ops belong to the module; one that has a
+    `dist.scope` belongs to the module of that name within it. Modules are replaced
+    before any other directive is applied.
+
+    ```mlir
+    dist.replace "h.*.mlp" with @fast_mlp expect 12
+    ```
+
+    That the function computes the same is for `dist-run --verify` to tell, which
+    compares with the program as it was.
+
+    Constraint: `expect` is at least 1, and not `optional`.
+  }];
+  let arguments = (ins StrAttr:$target, FlatSymbolRefAttr:$function,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_DecomposeOp : Dist_Op<"decompose", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: a linear layer is a matmul and a bias";
+  let description = [{
+    In each linear layer in the modules that `target` matches, the contraction with
+    the weight becomes a module `matmul` of its own, and what follows it in the layer
+    (the addition of the bias) a module `bias`. A bias that the contraction
+    accumulates onto is added after it instead. Directives can then name either, so
+    that a sync stands between them. Layers are taken apart before any directive but
+    `dist.replace` is applied.
+
+    ```mlir
+    dist.decompose "h.*.mlp.c_proj"
+    dist.sync "h.*.mlp.c_proj.matmul" fwd_post reduce_scatter dim 1 over "tp"
+    ```
+
+    Constraint: `expect` is at least 1, and not `optional`.
+  }];
+  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -312,6 +399,56 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType]> {
     $operand $source `to` $sharding `cause` custom<Text>($cause) attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Dist_ManualReshardOp : Dist_Op<"manual_reshard", [
+    RecursiveMemoryEffects, IsolatedFromAbove, SameOperandsAndResultType]> {
+  let summary = "The same value, placed differently by code of your own";
+  let description = [{
+    What a `dist.sync` by a function becomes. Its region is what one device does: it
+    is given the device's part of the operand, placed as `source`, and yields the
+    device's part of the result, placed as `sharding`. `--dist-partition` puts its ops
+    in its place. A second region, after `backward`, is given a part of the result's
+    gradient and yields one of the operand's; it is kept for differentiation.
+
+    ```mlir
+    %1 = dist.manual_reshard %0 <@m, [{}, {} ], partial = sum {"tp"}>
+           to <@m, [{}, {} ]> : tensor<8x16xf32> {
+    ^bb0(%part: tensor<8x16xf32>):
+      %2 = dist.all_reduce %part sum over "tp" : tensor<8x16xf32>
+      dist.yield %2 : tensor<8x16xf32>
+    }
+    ```
+
+    Constraints:
+    - (C1) both placements are on the same mesh and fit the tensor.
+    - (C2) a region has one block with one argument, and yields one tensor, of the
+      element type of the operand; `backward` takes what the first region yields and
+      yields what it takes.
+    - (C3) an operand is not pending over other axes than `source` says.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$source,
+                       Dist_ShardingAttr:$sharding,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$backward);
+  let assemblyFormat = [{
+    $operand $source `to` $sharding (`cause` custom<Text>($cause)^)? attr-dict
+    `:` type($result) $body (`backward` $backward^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Dist_YieldOp : Dist_Op<"yield", [
+    Pure, Terminator, HasParent<"ManualReshardOp">]> {
+  let summary = "What a region of dist.manual_reshard makes";
+  let description = [{
+    ```mlir
+    dist.yield %2 : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
 #endif // DIST_IR_DISTOPS_TD

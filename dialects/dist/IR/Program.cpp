@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -24,29 +25,66 @@ static void walkValueAttrs(FunctionOpInterface function,
   visitAll(function.getAllResultAttrs());
 }
 
+SmallVector<FunctionOpInterface>
+mlir::dist::getScheduleFunctions(ModuleOp module) {
+  llvm::DenseSet<Attribute> names;
+  for (auto schedule : module.getOps<ScheduleOp>())
+    for (Operation &directive : schedule.getBody().front())
+      for (FlatSymbolRefAttr name : getFunctionNames(&directive))
+        names.insert(name.getAttr());
+  SmallVector<FunctionOpInterface> functions;
+  if (!names.empty())
+    for (auto function : module.getOps<FunctionOpInterface>())
+      if (function.isPrivate() && names.contains(function.getNameAttr()))
+        functions.push_back(function);
+  return functions;
+}
+
+SmallVector<FlatSymbolRefAttr, 2>
+mlir::dist::getFunctionNames(Operation *directive) {
+  SmallVector<FlatSymbolRefAttr, 2> names;
+  if (auto replace = dyn_cast<ReplaceOp>(directive))
+    names.push_back(replace.getFunctionAttr());
+  if (auto sync = dyn_cast<SyncOp>(directive))
+    for (FlatSymbolRefAttr name :
+         {sync.getFunctionAttr(), sync.getBackwardAttr()})
+      if (name)
+        names.push_back(name);
+  return names;
+}
+
 int mlir::dist::getLevel(ModuleOp module) {
   int level = 0;
+  // What a schedule is going to put in is no part of the program yet.
+  llvm::SmallPtrSet<Operation *, 4> apart;
+  for (FunctionOpInterface function : getScheduleFunctions(module))
+    apart.insert(function);
   for (auto function : module.getOps<FunctionOpInterface>())
-    walkValueAttrs(function, [&](NamedAttribute attr) {
-      if (attr.getName() == kGlobalTypeAttr)
-        level = 3;
-      else if (attr.getName() == kShardingAttr)
-        level = std::max(level, 1);
-    });
+    if (!apart.contains(function))
+      walkValueAttrs(function, [&](NamedAttribute attr) {
+        if (attr.getName() == kGlobalTypeAttr)
+          level = 3;
+        else if (attr.getName() == kShardingAttr)
+          level = std::max(level, 1);
+      });
   if (level == 3)
     return level;
   auto shardings = StringAttr::get(module.getContext(), kShardingsAttr);
-  module.walk([&](Operation *op) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (apart.contains(op))
+      return WalkResult::skip();
     if (isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op)) {
       level = 3;
       return WalkResult::interrupt();
     }
     if (isa<ReshardOp>(op) || op->getDiscardableAttr(shardings))
       level = 2;
-    else if (isa<MeshOp, ShardingConstraintOp>(op) ||
+    else if (isa<MeshOp, ShardingConstraintOp, ManualReshardOp>(op) ||
              (isa<SyncOp>(op) && !isa<ScheduleOp>(op->getParentOp())))
       level = std::max(level, 1);
-    return WalkResult::advance();
+    // Within it is the program of one device.
+    return isa<ManualReshardOp>(op) ? WalkResult::skip()
+                                    : WalkResult::advance();
   });
   return level;
 }
@@ -117,6 +155,8 @@ FailureOr<MeshOp> mlir::dist::findProgramMesh(ModuleOp module) {
       use(sync.getMeshAttr(), op->getLoc());
     else if (auto reshard = dyn_cast<ReshardOp>(op))
       useAttr(reshard.getShardingAttr(), op->getLoc());
+    else if (auto manual = dyn_cast<ManualReshardOp>(op))
+      useAttr(manual.getShardingAttr(), op->getLoc());
     else if (auto constant = dyn_cast<LocalConstantOp>(op))
       useAttr(constant.getShardingAttr(), op->getLoc());
     if (auto all = llvm::dyn_cast_or_null<ArrayAttr>(

@@ -18,6 +18,12 @@ namespace mlir::dist {
 /// 1 with annotations, 2 placed, 3 the program of one device.
 int getLevel(ModuleOp module);
 
+/// The functions that a directive of a schedule names.
+SmallVector<FlatSymbolRefAttr, 2> getFunctionNames(Operation *directive);
+/// Those of `module` that directives of its schedules name: they are no part of
+/// the program.
+SmallVector<FunctionOpInterface> getScheduleFunctions(ModuleOp module);
+
 /// The entry function (see getEntryFunction), or an error at the functions in
 /// question where there is none or where several are public.
 FailureOr<FunctionOpInterface> findEntryFunction(ModuleOp module);

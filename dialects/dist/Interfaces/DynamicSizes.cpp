@@ -39,7 +39,8 @@ static Value getAlike(OpResult result) {
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     return insert.getDest();
   if (op->hasTrait<OpTrait::Elementwise>() ||
-      isa<tensor::CastOp, ReshardOp, ShardingConstraintOp, SyncOp>(op))
+      isa<tensor::CastOp, ReshardOp, ManualReshardOp, ShardingConstraintOp,
+          SyncOp>(op))
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()))
         return operand;

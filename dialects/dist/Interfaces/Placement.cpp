@@ -325,8 +325,17 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
 }
 
 DimShardingAttr MeshLayout::append(DimShardingAttr dim, int64_t dimSize,
-                                   ArrayRef<AxisRefAttr> axes) const {
+                                   ArrayRef<AxisRefAttr> axes,
+                                   int64_t groups) const {
   SmallVector<Piece, 2> list = pieces(dim, dimSize);
+  if (groups > 1 && list.size() == 1 && list[0].axes.empty()) {
+    if (ShapedType::isDynamic(dimSize) || dimSize % groups != 0)
+      return {};
+    list = {Piece{groups, {}}, Piece{dimSize / groups, {}}};
+  } else if (groups > 1 && (list.size() != 2 || list[0].size != groups ||
+                            !list[0].axes.empty())) {
+    return {};
+  }
   Piece &last = list.back();
   last.axes.append(axes.begin(), axes.end());
   if (list.size() > 1 && !isDivided(last.size, size(last.axes)))

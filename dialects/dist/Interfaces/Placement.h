@@ -62,9 +62,11 @@ public:
                        ArrayRef<int64_t> factorSizes) const;
 
   /// `dim` sharded over `axes` as well, minor to what it has; null where it is
-  /// interleaved and they do not divide its last sub-dimension.
+  /// interleaved and they do not divide its last sub-dimension. With `groups`
+  /// each of so many blocks is sharded: null also where they are not those that
+  /// it has.
   DimShardingAttr append(DimShardingAttr dim, int64_t size,
-                         ArrayRef<AxisRefAttr> axes) const;
+                         ArrayRef<AxisRefAttr> axes, int64_t groups = 1) const;
 
   /// Elements that every device holds of a dimension, padding included.
   int64_t localSize(DimShardingAttr dim, int64_t size) const;

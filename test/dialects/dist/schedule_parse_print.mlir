@@ -58,6 +58,20 @@ dist.schedule @all on @m {
   dist.sync "a" fwd_post all_to_all dim 1 to 2 over "tp"(2)2
   // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post all_reduce over "tp" {note = "kept"}{{$}}
   dist.sync "a" fwd_post all_reduce over "tp" {note = "kept"}
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post scatter dim 2 over "tp" groups 3 optional{{$}}
+  dist.sync "a" fwd_post scatter dim 2 over "tp" groups 3 optional
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post @sum{{$}}
+  dist.sync "a" fwd_post @sum
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_pre @sum backward @copy expect 2{{$}}
+  dist.sync "a" fwd_pre @sum backward @copy expect 2
+  // CHECK-NEXT:{{^}}    dist.replace "h.*.mlp" with @mlp expect 12{{$}}
+  dist.replace "h.*.mlp" with @mlp expect 12
+  // CHECK-NEXT:{{^}}    dist.decompose "h.*.mlp" optional{{$}}
+  dist.decompose "h.*.mlp" optional
+  // CHECK-NEXT:{{^}}    dist.shard value "node_linear_1" [{"dp"}, {}]{{$}}
+  dist.shard value "node_linear_1" [{"dp"}, {}]
+  // CHECK-NEXT:{{^}}    dist.shard value "node_split" 1 replicate{{$}}
+  dist.shard value "node_split" 1 replicate
 }
 
 // A schedule may be on a mesh that the program brings, and be empty.

@@ -300,3 +300,98 @@ dist.schedule @s on @m {
   // expected-error@below {{axis "tp" occurs twice}}
   dist.shard "x" output [{"tp"}, {}] partial = sum {"tp"}
 }
+
+// -----
+
+// Syncs by functions, and groups.
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'bwd_post' by a function: write 'fwd_pre' and name the function after 'backward'}}
+  dist.sync "fc" bwd_post @f
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{has a function or another operation, not both}}
+  "dist.sync"() {target = "x", mode = #dist.sync_mode<fwd_pre>, kind = #dist.sync_kind<all_reduce>, axes = [], function = @f} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{has a function or another operation, not neither}}
+  "dist.sync"() {target = "x", mode = #dist.sync_mode<fwd_pre>, kind = #dist.sync_kind<function>, axes = []} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{by a function has no dimension, axis or groups: the function says what is communicated}}
+  "dist.sync"() {target = "x", mode = #dist.sync_mode<fwd_pre>, kind = #dist.sync_kind<function>, axes = [], function = @f, dim = 1 : i64} : () -> ()
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{'all_reduce' cuts no dimension that groups could be of}}
+  dist.sync "fc" fwd_post all_reduce over "tp" groups 3
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{groups 0 must be at least 1}}
+  dist.sync "fc" fwd_post scatter dim 1 over "tp" groups 0
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{expect 0 must be at least 1}}
+  dist.replace "fc" with @f expect 0
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{number 1 names no input or output of a module}}
+  "dist.shard"() {target = "x", kind = #dist.shard_target<input>, dims = [], number = 1 : i64} : () -> ()
+}
+
+// -----
+
+// The body of a sync in a program.
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@below {{must have one block, one argument and a dist.yield at its end}}
+  %0 = "dist.manual_reshard"(%x) ({
+  ^bb0:
+    %1 = tensor.empty() : tensor<8xf32>
+    dist.yield %1 : tensor<8xf32>
+  }, {}) {source = #dist.sharding<@m, [{}]>, sharding = #dist.sharding<@m, [{}]>} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@below {{goes backward from 'tensor<8xf32>' to 'tensor<8xf32>', but forward from 'tensor<2xf32>' to 'tensor<8xf32>'}}
+  %0 = dist.manual_reshard %x <@m, [{"tp"}]> to <@m, [{}]> : tensor<8xf32> {
+  ^bb0(%part: tensor<2xf32>):
+    %1 = dist.all_gather %part dim 0 over "tp" : tensor<2xf32> -> tensor<8xf32>
+    dist.yield %1 : tensor<8xf32>
+  } backward {
+  ^bb0(%gradient: tensor<8xf32>):
+    dist.yield %gradient : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}

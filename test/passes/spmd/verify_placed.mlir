@@ -324,3 +324,29 @@ func.func @rows(%i: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {
   } -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+dist.mesh @m ["x" = 2]
+func.func @manual(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
+  // expected-error@below {{takes #dist.sharding<@m, [{}]>, but its operand is placed as #dist.sharding<@m, [{"x"}]>}}
+  %0 = dist.manual_reshard %a <@m, [{}]> to <@m, [{}]> {dist.shardings = [#dist.sharding<@m, [{}]>]} : tensor<8xf32> {
+  ^bb0(%part: tensor<8xf32>):
+    dist.yield %part : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["x" = 2]
+func.func @manual(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
+  // expected-error@below {{its region takes 'tensor<8xf32>', but of 'tensor<8xf32>' placed as #dist.sharding<@m, [{"x"}]> a device holds 'tensor<4xf32>'}}
+  %0 = dist.manual_reshard %a <@m, [{"x"}]> to <@m, [{}]> {dist.shardings = [#dist.sharding<@m, [{}]>]} : tensor<8xf32> {
+  ^bb0(%part: tensor<8xf32>):
+    dist.yield %part : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
