@@ -191,8 +191,26 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   replicateCaptures(op);
   if (failed(placeGeneralResults(op, rule, choice, plan)))
     return failure();
+  if (plan.isExclusive)
+    keepRowsApart(op);
   exclusive.visit(op, rule, [&](Value v) { return values.getPlacement(v); });
   return success();
+}
+
+/// An op that sums pass through because one device has each row needs them as
+/// they are, back to where the rows are looked up: to complete one and make it
+/// pending again would put its rows elsewhere.
+void ReshardInserter::keepRowsApart(Operation *op) {
+  values.setConstrained(op->getResult(0));
+  SmallVector<Operation *> ops{op};
+  while (!ops.empty())
+    for (Value operand : ops.pop_back_val()->getOperands()) {
+      if (!exclusive.get(operand) || values.isAskedFor(operand))
+        continue;
+      values.setConstrained(operand);
+      if (Operation *source = operand.getDefiningOp())
+        ops.push_back(source);
+    }
 }
 
 /// Tensors that the body of an op reads from outside are needed whole.

@@ -60,14 +60,15 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
   }
   if (anyPartial) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-    bool passes = iface && op->getNumResults() && isOfOneKind &&
-                  !anyOverlap(plan.passed, choice.getAxes()) &&
-                  llvm::is_contained(plan.isPassed, true) &&
-                  getBytes(op->getResultTypes()) <= partialBytes &&
-                  (iface.getPartialResult(plan.isPassed, plan.kind) ==
-                       PartialResult::Partial ||
-                   (plan.kind == ReductionKind::Sum &&
-                    exclusive.passes(op, rule, plan.isPassed)));
+    bool mayPass = iface && op->getNumResults() && isOfOneKind &&
+                   !anyOverlap(plan.passed, choice.getAxes()) &&
+                   llvm::is_contained(plan.isPassed, true) &&
+                   getBytes(op->getResultTypes()) <= partialBytes;
+    bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
+                                 PartialResult::Partial;
+    plan.isExclusive = mayPass && !passes && plan.kind == ReductionKind::Sum &&
+                       exclusive.passes(op, rule, plan.isPassed);
+    passes |= plan.isExclusive;
     if (!passes) {
       plan.passed.clear();
       plan.isPassed.assign(plan.isPassed.size(), false);

@@ -26,6 +26,8 @@ struct PendingPlan {
   SmallVector<AxisRefAttr, 4> passed;
   SmallVector<bool, 8> isPassed;
   unsigned passedCause = PlacementGraph::kNone;
+  /// Whether it passes only because of the rows that the sums are of.
+  bool isExclusive = false;
 };
 
 PendingPlan planPending(Operation *op, const ShardingRule &rule,

@@ -54,6 +54,7 @@ private:
                                     const FactorChoice &choice,
                                     const PendingPlan &plan);
   void replicateCaptures(Operation *op);
+  void keepRowsApart(Operation *op);
 
   /// Where result `number` of a function is placed: what its attribute asks,
   /// else what the returned value has (`isNow`), or is meant to have.
