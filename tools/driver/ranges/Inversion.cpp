@@ -51,8 +51,12 @@ static std::optional<Wanted> invertUnary(Operation *op, const Wanted &wanted) {
   auto both = [&](auto invertOne) {
     return wanted.with(invertOne(wanted.worth), invertOne(wanted.legal));
   };
-  if (isa<math::AbsIOp, math::AbsFOp>(op))
-    return wanted.with(wanted.worth, wanted.legal | wanted.legal.negated());
+  if (isa<math::AbsIOp, math::AbsFOp>(op)) {
+    Interval natural = wanted.legal & Interval::natural();
+    bool isAround = natural.low == 0 && !natural.isEmpty();
+    return wanted.with(wanted.worth & Interval::natural(),
+                       isAround ? natural | natural.negated() : natural);
+  }
   if (isa<arith::NegFOp>(op))
     return both([](Interval of) { return of.negated(); });
   if (isa<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,

@@ -153,6 +153,8 @@ bool Tracer::traceProduct(Operation *op, const Wanted &wanted) {
     return true;
   auto [one, other] =
       shareProduct(range.high, findLimit(left), findLimit(right));
+  if (mayShareInputs(left, right))
+    one = other = std::sqrt(range.high);
   auto give = [&](Value value, double most) {
     Interval given = rounded({0, most});
     trace(value, wanted.with(given, legal.isAll() ? Interval() : given));

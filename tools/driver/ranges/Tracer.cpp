@@ -18,10 +18,15 @@ Tracer::Tracer(ModuleOp module)
 
 void Tracer::finish() {
   isFinishing = true;
-  for (size_t i = 0; i < deferred.size(); ++i) {
-    auto [value, wanted] = deferred[i];
-    traceOp(cast<OpResult>(value), wanted);
+  // Small ranges first: they leave large ones more than these leave them.
+  SmallVector<std::pair<double, size_t>> order;
+  for (auto [i, entry] : llvm::enumerate(deferred)) {
+    Interval range = entry.second.worth & entry.second.legal;
+    order.push_back({range.high - range.low, i});
   }
+  llvm::sort(order);
+  for (auto [size, i] : order)
+    traceOp(cast<OpResult>(deferred[i].first), deferred[i].second);
 }
 
 const FoundByRegion *Tracer::getFound(Value argument) const {
@@ -253,9 +258,11 @@ void Tracer::traceOp(OpResult result, const Wanted &wanted) {
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (traceSelect(select, wanted))
       return;
-    // Which is read hangs on more than its value.
-    trace(select.getTrueValue(), wanted.with(wanted.worth, Interval()));
-    trace(select.getFalseValue(), wanted.with(wanted.worth, Interval()));
+    // A condition on the value itself says which of its values are read.
+    for (Value side : {select.getTrueValue(), select.getFalseValue()})
+      trace(side, mayShareInputs(select.getCondition(), side)
+                      ? wanted.with(wanted.worth, Interval())
+                      : wanted);
   } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
     Wanted inside = wanted;
     inside.body = structured;

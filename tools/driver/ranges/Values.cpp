@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -183,8 +184,12 @@ private:
     auto operand = [&](unsigned i) {
       return find(op->getOperand(i), depth + 1);
     };
-    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+    if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::SIToFPOp>(op))
       return operand(0);
+    // Of other floats only constants are known.
+    if (isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) &&
+        !isa<arith::UIToFPOp>(op))
+      return std::nullopt;
     if (isa<arith::ExtUIOp, arith::IndexCastUIOp, arith::UIToFPOp>(op)) {
       std::optional<Interval> inner = operand(0);
       if (inner && inner->low >= 0)
@@ -249,6 +254,46 @@ private:
 std::optional<Interval> ranges::findBounds(Value value,
                                            ArgumentBounds ofArgument) {
   return BoundsFinder(ofArgument).find(value, 0);
+}
+
+/// The arguments that `value` is made of; false if they are too many to follow,
+/// or are carried by loops.
+static bool findArguments(Value value, llvm::SetVector<Value> &arguments) {
+  constexpr size_t kMost = 256;
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Value at = reached[i];
+    if (reached.size() > kMost || isPartialResult(at))
+      return false;
+    Operation *op = at.getDefiningOp();
+    if (Value origin = findOrigin(at)) {
+      reached.insert(origin);
+    } else if (!op) {
+      // Callers may give the same value twice.
+      Operation *parent = cast<BlockArgument>(at).getOwner()->getParentOp();
+      if (!isa<FunctionOpInterface>(parent) ||
+          SymbolTable::getSymbolVisibility(parent) ==
+              SymbolTable::Visibility::Private)
+        return false;
+      arguments.insert(at);
+      continue;
+    }
+    if (!op || isa<linalg::LinalgOp>(op))
+      continue;
+    if (op->getNumRegions() > 0)
+      return false;
+    reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
+bool ranges::mayShareInputs(Value first, Value second) {
+  llvm::SetVector<Value> ofFirst, ofSecond;
+  return !findArguments(first, ofFirst) || !findArguments(second, ofSecond) ||
+         llvm::any_of(ofFirst, [&](Value argument) {
+           return ofSecond.contains(argument);
+         });
 }
 
 static double findStride(Value value, int depth) {

@@ -43,6 +43,9 @@ using ArgumentBounds = llvm::function_ref<std::optional<Interval>(Value)>;
 std::optional<Interval> findBounds(Value value,
                                    ArgumentBounds ofArgument = nullptr);
 
+/// Whether two values may be made of the same input.
+bool mayShareInputs(Value first, Value second);
+
 /// A number that all elements of `value` are multiples of; at least 1.
 double findStride(Value value);
 

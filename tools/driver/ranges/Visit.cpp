@@ -48,8 +48,9 @@ void Tracer::visitComparison(arith::CmpIOp compare, Value value, Value with) {
     trace(value, {{0, static_cast<double>(isPlace ? *count - 1 : *count)}, {}});
   else if (std::optional<double> number = findNumber(with);
            number && std::abs(*number) < kLargest && !isRequired(compare))
-    trace(value,
-          {{std::min(*number - 1, 0.0), std::max(*number + 1, 0.0)}, {}});
+    trace(value, {{std::min(isPlace ? *number : *number - 1, 0.0),
+                   std::max(*number + 1, 0.0)},
+                  {}});
 }
 
 void Tracer::traceOffsets(OffsetSizeAndStrideOpInterface slice) {
