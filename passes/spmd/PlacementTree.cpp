@@ -54,21 +54,6 @@ bool PlacementTree::isMovable(Operation *op) {
         return factor.kind == FactorKind::Reduction;
       }))
     return false;
-  // A sum may pass because of what it is the sum of (ExclusiveSums.h); then it
-  // is to stay that.
-  SmallVector<bool> pending;
-  ReductionKind kind = ReductionKind::Sum;
-  for (Value operand : op->getOperands()) {
-    ShardingAttr now =
-        isTensor(operand) ? values.getPlacement(operand) : ShardingAttr();
-    pending.push_back(now && now.isPartial());
-    if (pending.back())
-      kind = now.getPartialKind();
-  }
-  if (llvm::is_contained(pending, true) &&
-      cast<ShardingRuleOpInterface>(op).getPartialResult(pending, kind) !=
-          PartialResult::Partial)
-    return false;
   // A sync says which collective its operand gets.
   for (Operation *user : op->getResult(0).getUsers())
     if (auto reshard = dyn_cast<ReshardOp>(user);
@@ -361,11 +346,6 @@ bool PlacementTree::read(Operation *root) {
   pendings.clear();
   sourceUses.clear();
   example = nullptr;
-  // Who takes it pending may count on what it is the sum of.
-  Value result = root->getResult(0);
-  if (values.getPlacement(result).isPartial() &&
-      !llvm::all_of(result.getUsers(), llvm::IsaPred<ReshardOp>))
-    return false;
   addNode(root);
   for (TreeNode &node : nodes)
     for (Operation *user : node.op->getResult(0).getUsers())
