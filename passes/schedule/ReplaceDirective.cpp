@@ -51,6 +51,8 @@ private:
   Block *block = nullptr;
   /// In program order, without those in regions of others.
   SmallVector<Operation *> ops;
+  /// Constants, and destinations that nothing is written to.
+  SmallVector<Operation *> free;
   llvm::SmallDenseSet<Operation *> inside;
   SmallVector<Value> inputs, outputs;
 };
@@ -68,6 +70,7 @@ static bool isMadeAnywhere(Value value) {
 }
 
 LogicalResult Replacement::find(ArrayRef<Operation *> all) {
+  SmallVector<Operation *> meant;
   auto fail = [&](StringRef why) {
     return emitError(directive.getLoc())
            << "module \"" << path << "\" cannot be replaced: " << why;
@@ -76,16 +79,24 @@ LogicalResult Replacement::find(ArrayRef<Operation *> all) {
   for (Operation *op : all)
     if (!application.take(op))
       return fail("another directive replaces some of its ops");
+  // Others may share them, and the function has its own.
+  auto isFree = [](Operation *op) {
+    return op->getNumResults() == 1 && isMadeAnywhere(op->getResult(0));
+  };
   for (Operation *op : all)
+    (isFree(op) ? free : meant).push_back(op);
+  if (meant.empty())
+    return fail("it computes nothing");
+  for (Operation *op : meant)
     if (!block ||
         op->getBlock()->findAncestorOpInBlock(*block->getParentOp()) != nullptr)
       block = op->getBlock();
-  for (Operation *op : all)
+  for (Operation *op : meant)
     if (op->getBlock() == block) {
       inside.insert(op);
       ops.push_back(op);
     }
-  for (Operation *op : all)
+  for (Operation *op : meant)
     if (!inside.contains(findInBlock(op)))
       return fail("its ops are in several blocks");
   llvm::sort(ops,
@@ -190,6 +201,9 @@ void Replacement::replace(FunctionOpInterface function) {
     });
   for (Operation *op : llvm::reverse(ops))
     op->erase();
+  for (Operation *op : llvm::reverse(free))
+    if (op->use_empty())
+      op->erase();
 }
 
 /// A module of the model is made of ops of the model.

@@ -12,7 +12,9 @@
 // CHECK: %[[P1:.*]] = linalg.matmul {dist.scope = "h.1.mlp.fc"} ins(%[[T0]], %[[W1]]
 // CHECK: %[[C1:.*]] = dist.sharding_constraint %[[P1]]
 // CHECK: %[[T1:.*]] = math.tanh %[[C1]] {dist.scope = "h.1.mlp"}
-// CHECK: return %[[T1]], %[[L0]]
+// What is only a destination stays for those who share it.
+// CHECK: %[[L1:.*]] = linalg.exp {{.*}} ins(%[[L0]] :
+// CHECK: return %[[T1]], %[[L1]]
 // CHECK-NOT: func.func
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
@@ -34,6 +36,7 @@ func.func @main(%x: tensor<4x8xf32>, %w0: tensor<8x8xf32> {dist.parameter = "h.0
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<4x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %shared = tensor.empty() {dist.scope = "h.0.mlp"} : tensor<4x8xf32>
   %0 = linalg.matmul {dist.scope = "h.0.mlp"} ins(%x, %w0 : tensor<4x8xf32>, tensor<8x8xf32>)
          outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = math.tanh %0 {dist.scope = "h.0.mlp.act"} : tensor<4x8xf32>
@@ -42,7 +45,8 @@ func.func @main(%x: tensor<4x8xf32>, %w0: tensor<8x8xf32> {dist.parameter = "h.0
   %3 = linalg.matmul {dist.scope = "h.1.mlp"} ins(%1, %w1 : tensor<4x8xf32>, tensor<8x8xf32>)
          outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
   %4 = math.tanh %3 {dist.scope = "h.1.mlp.act"} : tensor<4x8xf32>
-  return %4, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+  %5 = linalg.exp {dist.scope = "log"} ins(%2 : tensor<4x8xf32>) outs(%shared : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %4, %5 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
 // -----
