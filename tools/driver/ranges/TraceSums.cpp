@@ -17,14 +17,17 @@ bool Tracer::defer(Value value, const Wanted &wanted) {
   return true;
 }
 
-/// What is known already of the inputs that `value` is made of.
-std::optional<Interval> Tracer::findLimit(Value value) {
+/// What is known already of the inputs that `value` is made of: what is in
+/// range or, for `isHint`, only worth reaching.
+std::optional<Interval> Tracer::findLimit(Value value, bool isHint) {
   auto ofArgument = [&](Value argument) -> std::optional<Interval> {
     Interval all = Interval::none();
     const FoundByRegion *known = getFound(argument);
     if (!known)
       return std::nullopt;
     for (const auto &[places, of] : *known) {
+      if (!isHint && of.legal.isAll())
+        return std::nullopt;
       Interval range = of.worth & of.legal;
       Interval natural = range & Interval::natural();
       all = all | (natural.isEmpty() ? range : natural);
@@ -98,8 +101,10 @@ bool Tracer::traceSum(Value value, const Wanted &wanted) {
 static std::pair<double, double> shareProduct(double most,
                                               std::optional<Interval> left,
                                               std::optional<Interval> right) {
-  double first = left ? std::min(left->high, most) : kNoBound;
-  double second = right ? std::min(right->high, most) : kNoBound;
+  auto limit = [&](std::optional<Interval> of) {
+    return of && of->high >= 1 ? std::min(of->high, most) : kNoBound;
+  };
+  double first = limit(left), second = limit(right);
   // One of them reaches all, the other tells whether it is there.
   if (first == kNoBound && second == kNoBound)
     first = most;
@@ -151,8 +156,15 @@ bool Tracer::traceProduct(Operation *op, const Wanted &wanted) {
   Interval range = worth & legal;
   if (!range.isBounded() || range.low > 0 || range.high < 1)
     return true;
-  auto [one, other] =
-      shareProduct(range.high, findLimit(left), findLimit(right));
+  std::optional<Interval> leftLimit = findLimit(left),
+                          rightLimit = findLimit(right);
+  // A mask may stand on either side.
+  if (!leftLimit && !rightLimit) {
+    std::optional<Interval> hint = findLimit(left, /*isHint=*/true);
+    if (hint && hint->high == 1)
+      leftLimit = hint;
+  }
+  auto [one, other] = shareProduct(range.high, leftLimit, rightLimit);
   if (mayShareInputs(left, right))
     one = other = std::sqrt(range.high);
   auto give = [&](Value value, double most) {
@@ -181,11 +193,18 @@ bool Tracer::traceBinary(Operation *op, const Wanted &wanted) {
   const Interval natural = Interval::natural();
   if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
     // x % y is below y.
-    Interval divisor{1, wanted.legal.high + 1};
-    trace(op->getOperand(0),
-          wanted.with(wanted.worth & natural,
-                      wanted.legal.holds({0, 0}) ? natural : wanted.legal));
-    trace(op->getOperand(1), wanted.with({1, wanted.worth.high + 1}, divisor));
+    double beyond = wanted.legal.high + 1;
+    if (wanted.legal.holds({0, 0})) {
+      trace(op->getOperand(0), wanted.with(wanted.worth & natural, natural));
+      trace(op->getOperand(1),
+            wanted.with({1, wanted.worth.high + 1}, {1, beyond}));
+    } else {
+      // Where 0 is out of range, x stays what it is.
+      trace(op->getOperand(0),
+            wanted.with(wanted.worth & natural, wanted.legal & natural));
+      trace(op->getOperand(1),
+            wanted.with({beyond, beyond}, {beyond, kNoBound}));
+    }
     return true;
   }
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op)) {

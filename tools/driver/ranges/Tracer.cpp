@@ -18,14 +18,15 @@ Tracer::Tracer(ModuleOp module)
 
 void Tracer::finish() {
   isFinishing = true;
-  // Small ranges first: they leave large ones more than these leave them.
-  SmallVector<std::pair<double, size_t>> order;
+  // What must be in range first, and of that small ranges: they leave large
+  // ones more than these leave them.
+  SmallVector<std::tuple<bool, double, size_t>> order;
   for (auto [i, entry] : llvm::enumerate(deferred)) {
     Interval range = entry.second.worth & entry.second.legal;
-    order.push_back({range.high - range.low, i});
+    order.push_back({entry.second.legal.isAll(), range.high - range.low, i});
   }
   llvm::sort(order);
-  for (auto [size, i] : order)
+  for (auto [isFree, size, i] : order)
     traceOp(cast<OpResult>(deferred[i].first), deferred[i].second);
 }
 

@@ -53,7 +53,7 @@ private:
   bool traceProduct(Operation *op, const Wanted &wanted);
   bool traceBinary(Operation *op, const Wanted &wanted);
   bool defer(Value value, const Wanted &wanted);
-  std::optional<Interval> findLimit(Value value);
+  std::optional<Interval> findLimit(Value value, bool isHint = false);
   // TraceMoves.cpp
   bool traceMove(OpResult result, const Wanted &wanted);
   void traceGather(tensor::GatherOp op, const Wanted &wanted);
