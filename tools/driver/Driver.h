@@ -32,6 +32,8 @@ struct ScheduleOptions {
   bool allowUnmatched = false;
   /// Whether to stop at level 2, where all is placed and nothing cut up yet.
   bool stopPlaced = false;
+  /// Whether collectives are to be on the leading dimension.
+  bool fuseTransposes = false;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.
