@@ -8,6 +8,7 @@
 #define DIST_PASSES_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir {
 class ModuleOp;
@@ -18,11 +19,22 @@ namespace dist {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
+struct SpmdPipelineOptions : PassPipelineOptions<SpmdPipelineOptions> {
+  Option<bool> fuseTransposes{
+      *this, "fuse-transposes",
+      llvm::cl::desc("Store tensors so that collectives are on the leading "
+                     "dimension (--dist-fuse-transposes)"),
+      llvm::cl::init(false)};
+};
+
 /// The pipeline --dist-spmd: from a level-1 module to the program of one
 /// device.
-void buildSpmdPipeline(OpPassManager &pm);
+void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false);
 /// Its first part: to a module of level 2, which is checked.
 void buildPlacementPipeline(OpPassManager &pm);
+/// Its last part, for a module of level 3: collectives on the leading
+/// dimension, verified.
+void addFuseTransposes(OpPassManager &pm);
 void registerSpmdPipeline();
 
 } // namespace dist

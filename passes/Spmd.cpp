@@ -11,6 +11,13 @@
 
 using namespace mlir;
 
+void dist::addFuseTransposes(OpPassManager &pm) {
+  pm.addPass(createFuseTransposesPass());
+  // Fills and empty tensors that were made anew for several ops.
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifySpmdPass());
+}
+
 void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createPropagatePass());
@@ -18,17 +25,23 @@ void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createVerifyPlacedPass());
 }
 
-void dist::buildSpmdPipeline(OpPassManager &pm) {
+void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
   buildPlacementPipeline(pm);
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
-  pm.addPass(createVerifySpmdPass());
+  if (fuseTransposes)
+    addFuseTransposes(pm);
+  else
+    pm.addPass(createVerifySpmdPass());
 }
 
 void dist::registerSpmdPipeline() {
-  PassPipelineRegistration<>("dist-spmd",
-                             "From placements to the program of one device: "
-                             "propagate, insert reshards, partition",
-                             [](OpPassManager &pm) { buildSpmdPipeline(pm); });
+  PassPipelineRegistration<SpmdPipelineOptions>(
+      "dist-spmd",
+      "From placements to the program of one device: propagate, insert "
+      "reshards, partition",
+      [](OpPassManager &pm, const SpmdPipelineOptions &options) {
+        buildSpmdPipeline(pm, options.fuseTransposes);
+      });
 }

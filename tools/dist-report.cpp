@@ -50,6 +50,11 @@ static cl::list<std::string>
          cl::desc("Size of a dimension that the program does not know; may be "
                   "repeated"),
          cl::value_desc("INPUT[DIM]=N"), cl::cat(category));
+static cl::opt<bool>
+    fuseTransposes("fuse-transposes",
+                   cl::desc("Store tensors so that collectives are on the "
+                            "leading dimension"),
+                   cl::cat(category));
 static cl::opt<bool> verbose("v", cl::desc("Say how long each stage took"),
                              cl::cat(category));
 
@@ -58,8 +63,11 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
   if (failed(sizes))
     return failure();
-  if (!schedule.empty() || !mesh.empty())
-    return distribute(module, {schedule, "", mesh, *sizes}, stages);
+  if (!schedule.empty() || !mesh.empty() || fuseTransposes) {
+    ScheduleOptions options{schedule, "", mesh, *sizes};
+    options.fuseTransposes = fuseTransposes;
+    return distribute(module, options, stages);
+  }
   // What is sent depends on all sizes.
   bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
@@ -111,9 +119,10 @@ static LogicalResult run() {
                     "anyway; leave it out\n";
     return failure();
   }
-  if (plan && (json || all || !link.empty())) {
+  if (plan && (json || all || fuseTransposes || !link.empty())) {
     llvm::errs() << "dist-report: error: --plan: it is written in place of the "
-                    "report; leave out --json, --all and --link\n";
+                    "report; leave out --json, --all, --fuse-transposes and "
+                    "--link\n";
     return failure();
   }
   LinkTime time;

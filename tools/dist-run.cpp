@@ -209,11 +209,11 @@ static host::Program prepareProgram(RunCompiler &compiler,
   if (isBundle(input)) {
     if (!common.schedule.empty() || !common.plan.empty() ||
         !common.mesh.empty() || !common.scheduleName.empty() ||
-        common.allowUnmatched)
+        common.allowUnmatched || common.fuseTransposes)
       throw host::Error(input +
                         " is a bundle, compiled for a schedule and a mesh: "
-                        "--schedule, --plan, --allow-unmatched and --mesh do "
-                        "not apply");
+                        "--schedule, --plan, --allow-unmatched, "
+                        "--fuse-transposes and --mesh do not apply");
     if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");

@@ -25,6 +25,9 @@ static void printCollective(const CollectiveUse &use, const LinkTime &time,
     if (time)
       json.attribute("seconds", time(use.bytesSentPerRank));
     json.attribute("count", use.count);
+    // Each time, as what is sent.
+    json.attribute("packed_bytes_per_rank",
+                   use.packedBytesPerRank / std::max<int64_t>(1, use.count));
     // Text of a model may be no UTF-8, which JSON must be.
     json.attribute("scope", llvm::json::fixUTF8(use.scope));
     json.attribute("cause", llvm::json::fixUTF8(use.cause));
@@ -35,7 +38,7 @@ static void printCollective(const CollectiveUse &use, const LinkTime &time,
 static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
   struct Total {
-    int64_t count = 0, bytes = 0;
+    int64_t count = 0, bytes = 0, packed = 0;
     double seconds = 0;
   };
   llvm::MapVector<StringRef, Total> totals;
@@ -43,6 +46,7 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     Total &total = totals[use.op];
     total.count += use.count;
     total.bytes += use.count * use.bytesSentPerRank;
+    total.packed += use.packedBytesPerRank;
     if (time)
       total.seconds += use.count * time(use.bytesSentPerRank);
   }
@@ -60,8 +64,10 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
           json.attribute("bytes_sent_per_rank", total.bytes);
           if (time)
             json.attribute("seconds", total.seconds);
+          json.attribute("packed_bytes_per_rank", total.packed);
         });
     });
+    json.attribute("packed_bytes_per_rank", function.packedBytes);
     json.attribute("parameter_bytes_per_rank", function.parameterBytes);
     json.attribute("constant_bytes_per_rank", function.constantBytes);
     json.attribute("peak_bytes_per_rank", function.peakBytes);

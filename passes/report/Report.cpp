@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/report/Report.h"
+#include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -68,6 +69,7 @@ static CollectiveUse makeUse(CollectiveOpInterface collective, MeshOp mesh,
   use.dtype = describeType(type.getElementType());
   use.bytesSentPerRank =
       collective.getBytesSentPerRank(getGroupSize(axes, mesh.getAxes()));
+  use.packedBytesPerRank = count * getPackedBytes(op);
   use.count = count;
   use.inUnknownLoop = inUnknownLoop;
   if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
@@ -93,9 +95,28 @@ static int64_t countFlops(Operation *op) {
   return flops;
 }
 
+namespace {
+/// Bytes that transposes copy for collectives of one kind in one module of the
+/// model.
+using Packs = llvm::MapVector<std::pair<StringRef, StringRef>, int64_t>;
+} // namespace
+
+/// Adds what is copied for collectives to the first of their kind in the same
+/// module.
+static void addPacks(const Packs &packs, FunctionReport &report) {
+  Packs left = packs;
+  for (CollectiveUse &use : report.collectives) {
+    int64_t &bytes = left[{use.op, use.scope}];
+    use.packedBytesPerRank += std::exchange(bytes, 0);
+    report.packedBytes += use.packedBytesPerRank;
+  }
+  for (auto &[key, bytes] : left)
+    report.packedBytes += bytes;
+}
+
 /// Adds what the ops of `region`, which runs `count` times, send and compute.
 static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
-                           FunctionReport &report) {
+                           FunctionReport &report, Packs &packs) {
   for (Operation &op : region.getOps()) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (collective && !isa<AllSliceOp>(op)) {
@@ -104,6 +125,11 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
         return op.emitError() << "has no mesh";
       report.collectives.push_back(
           makeUse(collective, mesh, count, inUnknownLoop));
+    }
+    if (auto kind = op.getAttrOfType<StringAttr>(kPacksAttr)) {
+      auto scope = op.getAttrOfType<StringAttr>(kScopeAttr);
+      packs[{kind.getValue(), scope ? scope.getValue() : StringRef()}] +=
+          count * getTensorBytes(op.getResult(0).getType());
     }
     report.flops += count * countFlops(&op);
     int64_t trips = 1;
@@ -116,7 +142,7 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
     if (isa<linalg::LinalgOp>(op)) // whose body computes scalars
       continue;
     for (Region &nested : op.getRegions())
-      if (failed(visit(nested, count * trips, unknown, report)))
+      if (failed(visit(nested, count * trips, unknown, report, packs)))
         return failure();
   }
   return success();
@@ -187,8 +213,10 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
         entry.parameterBytes += bytes;
     }
     entry.constantBytes = countConstantBytes(function.getFunctionBody());
-    if (failed(visit(function.getFunctionBody(), 1, false, entry)))
+    Packs packs;
+    if (failed(visit(function.getFunctionBody(), 1, false, entry, packs)))
       return failure();
+    addPacks(packs, entry);
     entry.peakBytes = argumentBytes + entry.constantBytes +
                       getPeakBytes(function.getFunctionBody().front());
   }

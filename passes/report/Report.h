@@ -30,6 +30,10 @@ struct CollectiveUse {
   std::string dtype;
   /// Each time it runs.
   int64_t bytesSentPerRank;
+  /// What a rank copies, all the times together, because the collective is not
+  /// on the leading dimension: itself (getPackedBytes), or by transposes for
+  /// its sake (kPacksAttr).
+  int64_t packedBytesPerRank;
   /// How often it runs: trip counts of the loops around it, multiplied.
   int64_t count;
   /// Whether a loop around it has a trip count that is not known, and taken
@@ -43,6 +47,9 @@ struct FunctionReport {
   /// Whether it is the entry function or one that this calls.
   bool runs;
   std::vector<CollectiveUse> collectives;
+  /// Bytes that are copied because collectives are not on the leading
+  /// dimension.
+  int64_t packedBytes = 0;
   /// Bytes of the arguments that are parameters.
   int64_t parameterBytes = 0;
   /// Bytes of constants, each counted once: the parts of those that are split,

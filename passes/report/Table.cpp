@@ -154,6 +154,7 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
            << path << '\n'
            << cause << '\n'
            << use.bytesSentPerRank << '\n'
+           << use.packedBytesPerRank / std::max<int64_t>(1, use.count) << '\n'
            << use.inUnknownLoop << '\n'
            << llvm::join(use.axes, ",") << '\n';
     llvm::interleave(use.shape, stream, ",");
@@ -184,13 +185,17 @@ static void printFunction(const FunctionReport &function, StringRef entry,
   if (!function.runs)
     stream << " (does not run: @" << entry << " does not call it)";
   stream << "\n";
-  bool anyUnknown = false;
+  bool anyUnknown = false, packs = function.packedBytes > 0;
   if (function.collectives.empty()) {
     stream << "  no communication\n";
   } else {
-    Columns columns("lllrrll");
-    columns.add({"collective", "axes", "local tensor", "sent", "times",
-                 "module", "cause"});
+    Columns columns(packs ? "lllrrrll" : "lllrrll");
+    std::vector<std::string> head{"collective", "axes",  "local tensor",
+                                  "sent",       "times", "module",
+                                  "cause"};
+    if (packs)
+      head.insert(head.begin() + 4, "packed");
+    columns.add(head);
     llvm::MapVector<StringRef, size_t> causes;
     std::vector<Line> lines = makeLines(function, all);
     for (const Line &line : lines) {
@@ -201,11 +206,18 @@ static void printFunction(const FunctionReport &function, StringRef entry,
       anyUnknown |= use.inUnknownLoop;
       size_t cause =
           causes.try_emplace(line.cause, causes.size() + 1).first->second;
-      columns.add({use.op + (use.reduce.empty() ? "" : " " + use.reduce),
-                   llvm::join(use.axes, ","), shape + use.dtype,
-                   bytesText(use.bytesSentPerRank),
-                   std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
-                   joinPath(line), "(" + std::to_string(cause) + ")"});
+      std::vector<std::string> row{
+          use.op + (use.reduce.empty() ? "" : " " + use.reduce),
+          llvm::join(use.axes, ","),
+          shape + use.dtype,
+          bytesText(use.bytesSentPerRank),
+          std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
+          joinPath(line),
+          "(" + std::to_string(cause) + ")"};
+      if (packs)
+        row.insert(row.begin() + 4, bytesText(use.packedBytesPerRank /
+                                              std::max<int64_t>(1, use.count)));
+      columns.add(row);
     }
     columns.print(stream);
     stream << "\n";
@@ -214,17 +226,21 @@ static void printFunction(const FunctionReport &function, StringRef entry,
   }
 
   struct Total {
-    int64_t count = 0, bytes = 0;
+    int64_t count = 0, bytes = 0, packed = 0;
     double seconds = 0;
     void add(const CollectiveUse &use, const LinkTime &time) {
       count += use.count;
       bytes += use.count * use.bytesSentPerRank;
+      packed += use.packedBytesPerRank;
       if (time)
         seconds += use.count * time(use.bytesSentPerRank);
     }
-    std::vector<std::string> row(std::string name, bool timed) const {
+    std::vector<std::string> row(std::string name, bool packs,
+                                 bool timed) const {
       std::vector<std::string> row{std::move(name), std::to_string(count),
                                    bytesText(bytes)};
+      if (packs)
+        row.push_back(bytesText(packed));
       if (timed)
         row.push_back(secondsText(seconds));
       return row;
@@ -237,15 +253,17 @@ static void printFunction(const FunctionReport &function, StringRef entry,
       totals[use.op].add(use, time);
       sum.add(use, time);
     }
-    Columns columns("lrrr");
+    Columns columns("lrrrr");
     std::vector<std::string> head{"in all", "times", "sent by a rank"};
+    if (packs)
+      head.push_back("packed by a rank");
     if (time)
       head.push_back("on the link");
     columns.add(head);
     for (const auto &[op, total] : totals)
-      columns.add(total.row(op.str(), static_cast<bool>(time)));
+      columns.add(total.row(op.str(), packs, static_cast<bool>(time)));
     if (totals.size() > 1)
-      columns.add(sum.row("sum", static_cast<bool>(time)));
+      columns.add(sum.row("sum", packs, static_cast<bool>(time)));
     stream << "\n";
     columns.print(stream);
   }

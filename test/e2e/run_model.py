@@ -10,7 +10,9 @@ For every schedule and size of its mesh, each of these is a test of its own:
 - `verify`: the ranks agree with one device within what rounding changes; with the program converted
   to f64 also within 1e-10;
 - `plan`: what was decided, written as a plan and read again, sends the same;
-- `collectives`: what dist-report counts is what the schedule promises, to the byte.
+- `collectives`: what dist-report counts is what the schedule promises, to the byte;
+- `fused`: with `--fuse-transposes` the ranks agree with one device in f64, send the same, and copy as little around
+  collectives as can be.
 
 Where a model has many schedules, most are checked by `f64` in place of the first two: one run in f64, on inputs with
 padding if the model takes any, agrees with one device within 1e-10 and with PyTorch as above.
@@ -280,6 +282,8 @@ class ModelTest:
                     yield f"{name}.f64", lambda n=name, o=options, r=ranks: self.check_f64(n, o, r)
                 if ranks > 1:
                     yield f"{name}.plan", lambda s=schedule, o=options: self.check_plan(s, o)
+                if ranks == 2:
+                    yield f"{name}.fused", lambda o=options, r=ranks: self.check_fused(o, r)
                 if (schedule, sizes) not in WITHOUT_CLOSED_FORM:
                     yield f"{name}.collectives", lambda s=schedule, m=mesh: self.check_collectives(s, m)
 
@@ -369,9 +373,11 @@ class ModelTest:
         # The totals say the same as the list.
         totals = {}
         for collective in collectives:
-            entry = totals.setdefault(collective["op"], {"count": 0, "bytes_sent_per_rank": 0})
+            entry = totals.setdefault(
+                collective["op"], {"count": 0, "bytes_sent_per_rank": 0, "packed_bytes_per_rank": 0})
             entry["count"] += collective["count"]
-            entry["bytes_sent_per_rank"] += collective["bytes_sent_per_rank"] * collective["count"]
+            for figure in "bytes_sent_per_rank", "packed_bytes_per_rank":
+                entry[figure] += collective[figure] * collective["count"]
         if function["totals"] != totals:
             raise Failure(f"totals {function['totals']} are not the sums of the list, {totals}")
 
@@ -393,6 +399,28 @@ class ModelTest:
                 raise Failure(f"what the plan does not say is not said on standard error:\n{written.stderr}")
         elif sent[0] != sent[1]:
             raise Failure(f"the schedule sends\n{sent[0]}\nits plan\n{sent[1]}")
+
+    def check_fused(self, options, ranks):
+        """With collectives on the leading dimension all is as before, but for what is copied around collectives."""
+        inputs, _ = next(self.input_sets())
+        text = call("dist-run", self.module, *options, *self.input_options(inputs), "--fuse-transposes", "--verify=f64",
+                    "--json")
+        verdict = json.loads(text.strip().splitlines()[-1])
+        if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:
+            raise Failure(f"not the verdict of {ranks} ranks that agree: {verdict}")
+        plain, fused = (
+            json.loads(call("dist-report", self.module, *options, "--json", *flag))["functions"][0]
+            for flag in ([], ["--fuse-transposes"]))
+        sent = [{op: total["bytes_sent_per_rank"] for op, total in f["totals"].items()} for f in (plain, fused)]
+        if sent[0] != sent[1]:
+            raise Failure(f"sends {sent[1]}, not {sent[0]}")
+        if fused["packed_bytes_per_rank"] > plain["packed_bytes_per_rank"]:
+            raise Failure(f"copies {fused['packed_bytes_per_rank']} bytes, more than {plain['packed_bytes_per_rank']}")
+        # Of transposing before a collective and after it, each layer does one at most.
+        for collective in fused["collectives"]:
+            whole = 4 * math.prod(collective["shape"]) * (ranks if collective["op"] == "all_gather" else 1)
+            if self.facts.scope.match(collective["scope"]) and collective["packed_bytes_per_rank"] > whole:
+                raise Failure(f"copies more than once: {collective}")
 
     def parameter_bytes(self):
         """{name: bytes} of the program's f32 parameters, as the import wrote them."""

@@ -61,6 +61,8 @@ struct CheckOptions {
   bool fromLevel2 = false;
   /// Hides sizes from the program, which become known again at level 3.
   bool forgetsSizes = false;
+  /// Stores tensors so that collectives are on the leading dimension.
+  bool fusesTransposes = false;
   /// Floats must agree bit by bit: all that the program computes is exact.
   bool isExact = false;
   /// Told before each pass runs.

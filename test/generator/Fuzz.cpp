@@ -42,6 +42,7 @@ static void fill(FuzzCase &out, uint64_t seed) {
   out.options.throughText = seed % 8 == 7;
   out.options.fromLevel2 = seed % 8 == 6;
   out.options.forgetsSizes = seed % 8 == 5;
+  out.options.fusesTransposes = seed % 3 == 2;
 }
 
 FuzzCase mlir::dist::test::makeCase(uint64_t seed, StringRef only,

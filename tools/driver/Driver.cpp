@@ -172,11 +172,16 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     // As the user's file has it: what the pipeline makes itself, it checks.
     PassManager passes(module.getContext());
     passes.addPass(createVerifySpmdPass());
+    if (options.fuseTransposes)
+      addFuseTransposes(passes);
     return stages.run("placement", passes, module);
   }
   if (options.allowUnmatched && !hasSchedule)
     return module.emitError("--allow-unmatched: there is no schedule or plan "
                             "that it would apply to");
+  if (options.fuseTransposes && level == 0 && !hasSchedule)
+    return module.emitError("--fuse-transposes: there is no schedule or plan, "
+                            "so that nothing is sent");
   if (level == 0 && !hasSchedule)
     return success();
   if (hasSchedule) {
@@ -193,7 +198,7 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
   if (options.stopPlaced)
     buildPlacementPipeline(passes);
   else
-    buildSpmdPipeline(passes);
+    buildSpmdPipeline(passes, options.fuseTransposes);
   return stages.run("placement", passes, module);
 }
 

@@ -35,6 +35,8 @@ struct ScheduleOptions {
   /// Whether the program was converted to f64: what the schedule brings along
   /// is as well.
   bool f64 = false;
+  /// Whether collectives are to be on the leading dimension.
+  bool fuseTransposes = false;
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.

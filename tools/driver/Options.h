@@ -22,6 +22,10 @@ struct CompileOptions {
                        llvm::cl::desc("Warn of a directive or a plan's pattern "
                                       "that matches nothing, and go on"),
                        llvm::cl::cat(category)),
+        fuseTransposes("fuse-transposes",
+                       llvm::cl::desc("Store tensors so that collectives are "
+                                      "on the leading dimension"),
+                       llvm::cl::cat(category)),
         scheduleName("schedule-name",
                      llvm::cl::desc("Which schedule, where the file (or the "
                                     "module) has several"),
@@ -49,12 +53,13 @@ struct CompileOptions {
 
   /// What distribute() takes, with sizes that are known from elsewhere.
   ScheduleOptions getScheduleOptions(std::vector<SizeBinding> sizes) const {
-    return {schedule, plan,         {mesh.begin(), mesh.end()},
-            sizes,    scheduleName, allowUnmatched};
+    return {schedule,      plan,         {mesh.begin(), mesh.end()},
+            sizes,         scheduleName, allowUnmatched,
+            fuseTransposes};
   }
 
   llvm::cl::opt<std::string> schedule, plan;
-  llvm::cl::opt<bool> allowUnmatched;
+  llvm::cl::opt<bool> allowUnmatched, fuseTransposes;
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;

@@ -2,6 +2,7 @@
 
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Packing.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -179,7 +180,8 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
-  if (name == kWeightsAttr || name == kScopeAttr || name == kCheckpointAttr) {
+  if (name == kWeightsAttr || name == kScopeAttr || name == kCheckpointAttr ||
+      name == kPacksAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text)
       return op->emitOpError()

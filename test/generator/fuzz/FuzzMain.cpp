@@ -54,6 +54,11 @@ static cl::opt<bool>
     forgetFlag("forget-sizes",
                cl::desc("Hide sizes from every program, not from some"),
                cl::cat(category));
+static cl::opt<bool> fuseFlag(
+    "fuse-transposes",
+    cl::desc("Store the tensors of every program, not of some, so that "
+             "collectives are on the leading dimension"),
+    cl::cat(category));
 static cl::opt<bool>
     loweredFlag("lowered",
                 cl::desc("Compile and run what is placed, instead of "
@@ -79,6 +84,7 @@ static int checkFile() {
       options.seed = seedFlag + i;
       options.throughText = i == 7;
       options.forgetsSizes = forgetFlag;
+      options.fusesTransposes = fuseFlag;
       if (loweredFlag || buffersFlag)
         options.run = checkLowered;
       verdict = checkApart(text, options, timeFlag);
@@ -128,6 +134,7 @@ static FuzzCase make(uint64_t seed) {
                  : buffersFlag ? makeBufferCase(seed, onlyFlag, stepsFlag)
                                : makeCase(seed, onlyFlag, stepsFlag);
   out.options.forgetsSizes |= forgetFlag;
+  out.options.fusesTransposes |= fuseFlag;
   if (loweredFlag || buffersFlag)
     out.options.run = checkLowered;
   return out;

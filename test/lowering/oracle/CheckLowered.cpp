@@ -88,7 +88,7 @@ Verdict mlir::dist::test::checkLowered(StringRef text,
   if (isPlaced) {
     PassManager pm(context, ModuleOp::getOperationName());
     pm.addInstrumentation(std::make_unique<PassWatcher>(enter));
-    buildSpmdPipeline(pm);
+    buildSpmdPipeline(pm, options.fusesTransposes);
     if (failed(pm.run(*module)))
       return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
                     diagnostics.message);

@@ -34,19 +34,19 @@
 // ALL: in all times sent by a rank on the link
 // ALL: all_reduce 4 48.0 KiB 49.2 ms
 
-// TIMED: "bytes_sent_per_rank":12288,"seconds":4,"count":1,
-// TIMED: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152,"seconds":16}
+// TIMED: "bytes_sent_per_rank":12288,"seconds":4,"count":1,"packed_bytes_per_rank":0,
+// TIMED: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152,"seconds":16,"packed_bytes_per_rank":0}
 
 // JSON: {"mesh":{"axes":{"dp":2,"tp":4}},"functions":[
 // JSON-SAME: {"name":"main","runs":true,"collectives":[
-// JSON-SAME: {"op":"all_reduce","axes":["tp"],"reduce":"sum","shape":[2,16,64],"dtype":"f32","bytes_sent_per_rank":12288,"count":1,
+// JSON-SAME: {"op":"all_reduce","axes":["tp"],"reduce":"sum","shape":[2,16,64],"dtype":"f32","bytes_sent_per_rank":12288,"count":1,"packed_bytes_per_rank":0,
 // JSON-SAME: "scope":"h.0.proj","cause":"s.mlir:4: dist.shard \"h.*.proj\" row over \"tp\": for linalg.contract (h.0.proj)","location":"{{[^"]+}}"}
-// JSON-SAME: {"op":"all_gather","axes":["dp","tp"],"reduce":"","shape":[16],"dtype":"bf16","bytes_sent_per_rank":224,"count":10,
-// JSON-SAME: {"op":"all_gather","axes":["tp(1)2"],"reduce":"","shape":[4],"dtype":"f32","bytes_sent_per_rank":16,"count":1,"scope":"","cause":"",
-// JSON-SAME: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152},"all_gather":{"count":11,"bytes_sent_per_rank":2256}}
+// JSON-SAME: {"op":"all_gather","axes":["dp","tp"],"reduce":"","shape":[16],"dtype":"bf16","bytes_sent_per_rank":224,"count":10,"packed_bytes_per_rank":0,
+// JSON-SAME: {"op":"all_gather","axes":["tp(1)2"],"reduce":"","shape":[4],"dtype":"f32","bytes_sent_per_rank":16,"count":1,"packed_bytes_per_rank":0,"scope":"","cause":"",
+// JSON-SAME: "totals":{"all_reduce":{"count":4,"bytes_sent_per_rank":49152,"packed_bytes_per_rank":0},"all_gather":{"count":11,"bytes_sent_per_rank":2256,"packed_bytes_per_rank":0}},"packed_bytes_per_rank":0
 // JSON-SAME: "parameter_bytes_per_rank":16384,"constant_bytes_per_rank":0,"peak_bytes_per_rank":41008,"flops_per_rank":262144}
-// JSON-SAME: {"name":"other","runs":false,"collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":16,"flops_per_rank":0}
-// JSON-SAME: {"name":"constants","runs":false,"collectives":[],"totals":{},"parameter_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}]}
+// JSON-SAME: {"name":"other","runs":false,"collectives":[],"totals":{},"packed_bytes_per_rank":0,"parameter_bytes_per_rank":0,"constant_bytes_per_rank":0,"peak_bytes_per_rank":16,"flops_per_rank":0}
+// JSON-SAME: {"name":"constants","runs":false,"collectives":[],"totals":{},"packed_bytes_per_rank":0,"parameter_bytes_per_rank":0,"constant_bytes_per_rank":108,"peak_bytes_per_rank":108,"flops_per_rank":0}]}
 
 dist.mesh @m ["dp" = 2, "tp" = 4]
 
