@@ -194,6 +194,11 @@ void Mover::rewrite(ArrayRef<unsigned> chosen) {
     }
     values.setShardings(op, {way.result});
     values.setPlacement(op->getResult(0), way.result);
+    // The root's are seen to below.
+    if (op->getResult(0) != root)
+      for (Operation *user : op->getResult(0).getUsers())
+        if (auto reshard = dyn_cast<ReshardOp>(user))
+          reshard.setSourceAttr(way.result);
   }
   if (before != after) {
     SmallVector<ReshardOp> reshards;
