@@ -1,4 +1,4 @@
-//===- PlacementTree.h - Ops that can be sharded otherwise -----*- C++ -*-===//
+//===- PlacementTree.h - Ops that can be sharded otherwise ------*- C++ -*-===//
 //
 // Ops that only move elements, or compute them one by one, each result of which
 // one op alone uses: a tree, of which every op may be placed in many ways.
