@@ -54,6 +54,14 @@ unsigned ModuleBorder::getReadPosition(Operation *reader) {
   return first;
 }
 
+static void
+sortByPlace(SmallVectorImpl<std::tuple<unsigned, unsigned, Value>> &values) {
+  llvm::sort(values, [](const auto &a, const auto &b) {
+    return std::make_pair(std::get<0>(a), std::get<1>(a)) <
+           std::make_pair(std::get<0>(b), std::get<1>(b));
+  });
+}
+
 ModuleBorder::Reads ModuleBorder::findInputs() {
   // Ops within an op that say nothing else belong to its module.
   Reads reads;
@@ -92,16 +100,16 @@ ModuleBorder::Reads ModuleBorder::findInputs() {
           origins.get(operand->get()).kind == Origin::Computed)
         all.insert(operand->get());
   }
-  SmallVector<std::pair<unsigned, Value>> ordered;
+  SmallVector<std::tuple<unsigned, unsigned, Value>> ordered;
   for (Value input : features.empty() ? all : features) {
     unsigned first = ~0u;
     for (OpOperand *use : reads[input])
       first = std::min(first, getReadPosition(use->getOwner()));
-    ordered.emplace_back(first, input);
+    ordered.emplace_back(first, ordered.size(), input);
   }
-  llvm::stable_sort(ordered, llvm::less_first());
+  sortByPlace(ordered);
   Reads inputs;
-  for (auto &[position, input] : ordered)
+  for (auto &[place, number, input] : ordered)
     inputs[input] = std::move(reads[input]);
   return inputs;
 }
@@ -124,11 +132,14 @@ SmallVector<Value> ModuleBorder::findOutputs() {
     }
     return op ? scopes.getPosition(op) : 0;
   };
-  SmallVector<std::pair<unsigned, Value>> ordered;
+  SmallVector<std::tuple<unsigned, unsigned, Value>> ordered;
   for (Value output : outputs)
-    ordered.emplace_back(getPosition(output), output);
-  llvm::stable_sort(ordered, llvm::less_first());
-  return llvm::to_vector(llvm::make_second_range(ordered));
+    ordered.emplace_back(getPosition(output), ordered.size(), output);
+  sortByPlace(ordered);
+  outputs.clear();
+  for (auto &[place, number, output] : ordered)
+    outputs.push_back(output);
+  return outputs;
 }
 
 SmallVector<OpOperand *> ModuleBorder::findOutsideUses(Value output) {

@@ -18,9 +18,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// On the ops of the model: their numbers. Of no dialect, as the attribute is
-/// gone when the program is.
-static constexpr StringLiteral kMarkAttr = "plan_mark";
+/// On the ops of the model: their numbers. Of no dialect that there is, as they
+/// are gone when the plan is written.
+static constexpr StringLiteral kMarkAttr = "plan.mark";
 
 PlanWriter::PlanWriter(ModuleOp model) {
   ScopeIndex scopes(model);
@@ -56,15 +56,18 @@ PlanWriter::PlanWriter(ModuleOp model) {
 // Names
 //===----------------------------------------------------------------------===//
 
+static bool isNumber(StringRef component) {
+  return !component.empty() && llvm::all_of(component, llvm::isDigit);
+}
+
 /// The regular expression that matches `name` and what differs from it in
 /// numbers only, or with `isExact` that name alone.
 static std::string getKey(StringRef name, bool isExact) {
   std::string key;
   for (StringRef rest = name;;) {
     auto [component, after] = rest.split('.');
-    bool isNumber =
-        !component.empty() && llvm::all_of(component, llvm::isDigit);
-    key += isNumber && !isExact ? "\\d+" : llvm::Regex::escape(component);
+    key += isNumber(component) && !isExact ? "\\d+"
+                                           : llvm::Regex::escape(component);
     if (component.size() == rest.size())
       return key;
     key += "\\.";
@@ -138,8 +141,10 @@ PlanText::PlanText(ArrayRef<MeshAxisAttr> axes, ModuleOp placed,
 }
 
 std::string PlanText::giveUp(StringRef name, StringRef why) {
-  std::string open = getKey(name, /*isExact=*/false);
-  llvm::erase(open, '\\');
+  std::string open;
+  for (StringRef component : llvm::split(name, '.'))
+    open += (open.empty() ? "" : ".") +
+            (isNumber(component) ? "*" : component).str();
   ++unsaid[{std::move(open), why.str()}];
   return "null";
 }
@@ -418,10 +423,9 @@ LogicalResult PlanWriter::write(ModuleOp placed, llvm::raw_ostream &plan,
   FailureOr<MeshOp> mesh = findProgramMesh(placed);
   if (failed(entry) || failed(mesh))
     return failure();
-  if (!*mesh)
-    return placed.emitError(
-        "has no mesh, so that nothing is placed; --schedule "
-        "says how it is distributed");
+  if (!*mesh || getLevel(placed) != 2)
+    return placed.emitError("has nothing placed that a plan could say; "
+                            "--schedule says how it is distributed");
   PlanText text(mesh->getAxes(), placed, operandCounts);
   text.addParameters(*entry);
   text.addProgramBorder(*entry, /*isInput=*/true);

@@ -357,19 +357,21 @@ LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
                                                    ShardingAttr sharding) {
   if (failed(verifyFits(directive, value, sharding)))
     return failure();
-  // An earlier directive may have spoken of the same: its constraint is what is
-  // read, or what reads.
+  OpBuilder builder(op);
+  // Of no module within it, whose own border is elsewhere.
+  auto module = builder.getStringAttr(scopes.getPath(scope));
+  // An earlier directive may have spoken of the same border: its constraint is
+  // what is read, or what reads. Borders of other modules that the value goes
+  // over are one after the other.
   for (Operation *other :
        {value.getDefiningOp(),
         llvm::hasSingleElement(uses) ? uses.front()->getOwner() : nullptr})
-    if (auto made = borders.find(other); made != borders.end())
+    if (auto made = borders.find(other);
+        made != borders.end() && other->getAttr(kScopeAttr) == module)
       return extend(made->second, directive, op, sharding);
-  OpBuilder builder(op);
   builder.setInsertionPointAfterValue(value);
-  // Of no module within it, whose own border is elsewhere.
   auto constraint =
-      createConstraint(builder, directive, op, value, sharding,
-                       builder.getStringAttr(scopes.getPath(scope)));
+      createConstraint(builder, directive, op, value, sharding, module);
   for (OpOperand *use : uses)
     use->set(constraint);
   borders[constraint] = {constraint, directive, saysWhole(directive)};
