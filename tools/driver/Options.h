@@ -53,9 +53,12 @@ struct CompileOptions {
 
   /// What distribute() takes, with sizes that are known from elsewhere.
   ScheduleOptions getScheduleOptions(std::vector<SizeBinding> sizes) const {
-    return {schedule,      plan,         {mesh.begin(), mesh.end()},
-            sizes,         scheduleName, allowUnmatched,
-            fuseTransposes};
+    ScheduleOptions options{schedule, plan, {mesh.begin(), mesh.end()}};
+    options.sizes = std::move(sizes);
+    options.name = scheduleName;
+    options.allowUnmatched = allowUnmatched;
+    options.fuseTransposes = fuseTransposes;
+    return options;
   }
 
   llvm::cl::opt<std::string> schedule, plan;
