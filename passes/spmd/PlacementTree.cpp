@@ -186,6 +186,10 @@ void PlacementTree::collectAxes() {
   layout.refine(list, others);
   axes.clear();
   axes.insert(list.begin(), list.end());
+  // Parts of 3 and of 4 devices of 12 have none in common.
+  for (size_t i = 1; i < axes.size(); ++i)
+    if (anyOverlap(axes[i], axes.getArrayRef().take_front(i)))
+      return axes.clear();
 }
 
 void PlacementTree::collectPending() {

@@ -213,6 +213,10 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   enter("without-fused-transposes");
   OwningOpRef<ModuleOp> plain = parse(text, context.get());
   PassManager pm(context.get(), ModuleOp::getOperationName());
+  if (options.fromLevel2) {
+    pm.addPass(createPropagatePass());
+    pm.addPass(createInsertReshardsPass());
+  }
   buildSpmdPipeline(pm);
   if (failed(pm.run(*plain)))
     return finish(Outcome::Broken, diagnostics.message);
