@@ -284,9 +284,8 @@ LogicalResult ReshardInserter::run(Operation *module) {
   for (FunctionOpInterface function : functions)
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
-  ReshardPlanner planner(layout);
   for (FunctionOpInterface function : functions) {
-    moveReshards(function, layout, graph, values, planner);
+    moveReshards(function, layout, graph, values);
     tidyReshards(function, values);
   }
   return success();

@@ -39,6 +39,10 @@ private:
   ArrayRef<TreeNode> nodes;
   const MeshLayout &layout;
   PlacedValues &values;
+  /// What each transfer takes besides its bytes, in bytes: less than in plans
+  /// of reshards, as bytes are to be saved here.
+  static constexpr int64_t kTransfer = 512;
+  int64_t latency = 0;
 };
 } // namespace
 
@@ -49,8 +53,9 @@ int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
   if (from.getPartialKind() == to.getPartialKind() &&
       pending == to.getPartialAxes())
     pending = {};
-  return getMoveCost(layout, getTensorBytes(value.getType()), from.getDims(),
-                     pending, to.getDims());
+  int64_t bytes = getMoveCost(layout, getTensorBytes(value.getType()),
+                              from.getDims(), pending, to.getDims());
+  return bytes > 0 ? bytes + latency : 0;
 }
 
 /// The users of a value, but no more of them than can be looked at each time.
@@ -293,17 +298,23 @@ SmallVector<unsigned> Mover::choose() {
 }
 
 void Mover::run() {
-  int64_t now = evaluate(SmallVector<unsigned>(nodes.size(), 0));
+  // Next to nothing goes by few transfers.
+  latency = kTransfer;
+  SmallVector<unsigned> first(nodes.size(), 0);
+  int64_t now = evaluate(first);
   if (now == 0)
     return;
   SmallVector<unsigned> chosen = choose();
-  if (evaluate(chosen) < now)
+  if (evaluate(chosen) >= now)
+    return;
+  latency = 0;
+  if (evaluate(chosen) < evaluate(first))
     rewrite(chosen);
 }
 
 void mlir::dist::moveReshards(FunctionOpInterface function,
                               const MeshLayout &layout, PlacementGraph &graph,
-                              PlacedValues &values, ReshardPlanner &planner) {
+                              PlacedValues &values) {
   PlacementTree tree(layout, graph, values);
   SmallVector<Operation *> roots;
   function->walk([&](Operation *op) {

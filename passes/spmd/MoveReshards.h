@@ -14,14 +14,12 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/PlacedValues.h"
-#include "passes/spmd/ReshardPlan.h"
 
 namespace mlir::dist {
 
 /// Needs a function in which every op has been visited.
 void moveReshards(FunctionOpInterface function, const MeshLayout &layout,
-                  PlacementGraph &graph, PlacedValues &values,
-                  ReshardPlanner &planner);
+                  PlacementGraph &graph, PlacedValues &values);
 
 } // namespace mlir::dist
 

@@ -58,6 +58,12 @@ public:
   }
   /// Where propagation wants it; null for values that it does not know.
   ShardingAttr getTarget(Value value) const;
+  /// Whether it is a parameter that is only stored in parts, and is gathered
+  /// where it is used.
+  bool isStored(Value value) const {
+    unsigned index = graph.getIndex(value);
+    return index != kNone && !targets.getStoredAxes(index).empty();
+  }
   void setPlacement(Value value, ShardingAttr sharding) {
     unsigned index = graph.getIndex(value);
     (index == kNone ? newPlacements[value] : placements[index]) = sharding;

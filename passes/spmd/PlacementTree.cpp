@@ -22,6 +22,16 @@ static int64_t getDegree(const MeshLayout &layout,
   return degree;
 }
 
+/// What a value was before reshards that only served its user.
+static Value getSource(Value value, const PlacedValues &values) {
+  while (auto reshard = value.getDefiningOp<ReshardOp>()) {
+    if (values.isAskedFor(value))
+      break;
+    value = reshard.getOperand();
+  }
+  return value;
+}
+
 bool PlacementTree::isMovable(Operation *op) {
   auto [known, isNew] = movable.try_emplace(op, false);
   if (!isNew)
@@ -37,6 +47,10 @@ bool PlacementTree::isMovable(Operation *op) {
       !isKnownTensor(op->getResult(0).getType()) ||
       !llvm::all_of(op->getOperandTypes(), isKnownTensor))
     return false;
+  // A parameter that is only stored in parts is gathered where it is used.
+  for (Value operand : op->getOperands())
+    if (isTensor(operand) && values.isStored(getSource(operand, values)))
+      return false;
   // What its body reads, it reads whole.
   for (Region &region : op->getRegions())
     if (region
@@ -82,16 +96,6 @@ Operation *PlacementTree::getParent(Operation *op) {
     }
   }
   return parent && isMovable(parent) ? parent : nullptr;
-}
-
-/// What a value was before reshards that only served its user.
-static Value getSource(Value value, const PlacedValues &values) {
-  while (auto reshard = value.getDefiningOp<ReshardOp>()) {
-    if (values.isAskedFor(value))
-      break;
-    value = reshard.getOperand();
-  }
-  return value;
 }
 
 unsigned PlacementTree::addNode(Operation *op) {
