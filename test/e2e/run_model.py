@@ -151,9 +151,6 @@ WITHOUT_CLOSED_FORM = {("tp", 3)}
 WITHOUT_PLAN = {("phi3", "tp"), ("phi3", "tp_full"), ("phi3", "tp_dp"), ("phi3", "sp"),
                 ("mixtral", "ep"), ("mixtral", "ep_dp")}
 
-# What comes out of the embeddings is fixed by a plan: gathered once, and not moved away from there and back.
-PLAN_SENDS_LESS = {("bert", "fsdp"), ("gpt2", "fsdp")}
-
 CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
 
 # All schedules of OPT, with the sizes in the order of the schedule's mesh.
@@ -400,10 +397,6 @@ class ModelTest:
         if (self.model, schedule) in WITHOUT_PLAN:
             if "null in the plan" not in written.stderr:
                 raise Failure(f"what the plan does not say is not said on standard error:\n{written.stderr}")
-        elif (self.model, schedule) in PLAN_SENDS_LESS:
-            totals = [sum(count * sent for *_, count, sent in one) for one in sent]
-            if totals[1] >= totals[0]:
-                raise Failure(f"the schedule sends {totals[0]} bytes and its plan {totals[1]}, which was less")
         elif sent[0] != sent[1]:
             raise Failure(f"the schedule sends\n{sent[0]}\nits plan\n{sent[1]}")
 
