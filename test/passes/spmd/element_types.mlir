@@ -25,11 +25,11 @@ func.func @narrow(%a: tensor<8x6xf8E4M3FN> {dist.sharding = #dist.sharding<@m, [
 dist.mesh @m ["x" = 4]
 
 // CHECK-LABEL: func.func @few
-// CHECK: tensor.insert_slice %{{.*}} : tensor<2x6xcomplex<f64>> into tensor<2x8xcomplex<f64>>
+// CHECK: tensor.insert_slice %{{.*}} : tensor<16x6xcomplex<f64>> into tensor<16x8xcomplex<f64>>
 // CHECK: dist.all_to_all
-// CHECK: tensor.gather %{{.*}} : (tensor<8x2xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x2xcomplex<f64>>
+// CHECK: tensor.gather %{{.*}} : (tensor<64x2xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x2xcomplex<f64>>
 // CHECK: dist.all_gather
-func.func @few(%table: tensor<8x6xcomplex<f64>> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %rows: tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>> {
-  %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<8x6xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>>
+func.func @few(%table: tensor<64x6xcomplex<f64>> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %rows: tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>> {
+  %0 = tensor.gather %table[%rows] gather_dims([0]) : (tensor<64x6xcomplex<f64>>, tensor<3x1xi64>) -> tensor<3x6xcomplex<f64>>
   return %0 : tensor<3x6xcomplex<f64>>
 }

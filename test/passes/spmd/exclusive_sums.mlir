@@ -56,10 +56,10 @@ func.func @same_rows(%i: tensor<6x1xi64>,
 
 #id = affine_map<(t, n) -> (t, n)>
 // CHECK-LABEL: func.func @other_rows
-// CHECK: dist.reduce_scatter %{{.*}} sum dim 0 over "ep"
-// CHECK: dist.reduce_scatter %{{.*}} sum dim 0 over "ep"
+// CHECK: dist.all_reduce %{{.*}} sum over "ep" {{.*}} : tensor<6x16xf32>
+// CHECK: dist.all_reduce %{{.*}} sum over "ep" {{.*}} : tensor<6x16xf32>
 // CHECK: arith.mulf
-// CHECK: dist.all_gather %{{.*}} dim 0 over "ep"
+// CHECK-NOT: dist.all_
 // CHECK: return
 dist.mesh @m ["ep" = 4]
 func.func @other_rows(%i: tensor<6x1xindex>, %j: tensor<6x1xindex>,
