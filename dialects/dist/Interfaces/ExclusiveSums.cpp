@@ -132,15 +132,19 @@ void Scalars::visit(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(getConstant(operand));
+  // Folding may rewrite an op in place, by what holds for these zeros only.
+  Operation *copy = op.clone();
   SmallVector<OpFoldResult> folded;
-  if (succeeded(op.fold(operands, folded)) && folded.size() == 1) {
-    Attribute constant = dyn_cast<Attribute>(folded[0]);
+  Attribute constant;
+  if (succeeded(copy->fold(operands, folded)) && folded.size() == 1) {
+    constant = dyn_cast<Attribute>(folded[0]);
     if (!constant)
       constant = getConstant(cast<Value>(folded[0]));
-    if (constant) {
-      constants[result] = constant;
-      return;
-    }
+  }
+  copy->destroy();
+  if (constant) {
+    constants[result] = constant;
+    return;
   }
   // What is made of nothing that is zero is as it is on any device.
   if (llvm::none_of(op.getOperands(), [&](Value operand) {

@@ -100,3 +100,26 @@ func.func @no_zeros(%i: tensor<6x1xindex>,
   } -> tensor<6x16xf32>
   return %1 : tensor<6x16xf32>
 }
+
+// -----
+
+// To look at what a body makes of zeros does not change it, here the order of its operands.
+
+#id = affine_map<(t, n) -> (t, n)>
+// CHECK-LABEL: func.func @as_written
+// CHECK: dist.all_reduce
+// CHECK: ^bb0(%[[ROW:.*]]: f32, %[[OTHER:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.maximumf %[[ROW]], %[[OTHER]]
+dist.mesh @m ["ep" = 4]
+func.func @as_written(%i: tensor<6x1xindex>, %o: tensor<6x16xf32>,
+                      %a: tensor<8x16xf32> {dist.parameter = "a", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>}) -> tensor<6x16xf32> {
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<8x16xf32>, tensor<6x1xindex>) -> tensor<6x16xf32>
+  %e = tensor.empty() : tensor<6x16xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+         ins(%0, %o : tensor<6x16xf32>, tensor<6x16xf32>) outs(%e : tensor<6x16xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %x = arith.maximumf %in, %in2 : f32
+    linalg.yield %x : f32
+  } -> tensor<6x16xf32>
+  return %1 : tensor<6x16xf32>
+}

@@ -1,0 +1,45 @@
+//===- DirectiveAssembly.h - What directives have in common -----*- C++ -*-===//
+//
+// Axes after `over`, and what may stand at a directive's end. Used by the
+// dialect only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_IR_DIRECTIVEASSEMBLY_H
+#define DIST_DIALECTS_DIST_IR_DIRECTIVEASSEMBLY_H
+
+#include "dialects/dist/IR/Dist.h"
+
+namespace mlir::dist {
+
+ParseResult parseAxisList(OpAsmParser &parser, ArrayAttr &axes);
+void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
+
+/// Checks the axes of a directive, whose mesh may be in the program to come.
+LogicalResult verifyDirectiveAxes(Operation *op, ArrayRef<AxisRefAttr> axes);
+
+/// What may follow any directive: `optional` and `expect n`.
+ParseResult parseCount(OpAsmParser &parser, OperationState &result);
+
+template <typename Directive>
+void printCount(OpAsmPrinter &printer, Directive op) {
+  if (op.getOptional())
+    printer << " optional";
+  if (op.getExpect())
+    printer << " expect " << *op.getExpect();
+}
+
+template <typename Directive> LogicalResult verifyCount(Directive op) {
+  if (!op.getExpect())
+    return success();
+  int64_t expected = *op.getExpect();
+  if (expected < 1)
+    return op.emitOpError() << "expect " << expected << " must be at least 1";
+  if (op.getOptional())
+    return op.emitOpError() << "is 'optional' and expects places";
+  return success();
+}
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_DIRECTIVEASSEMBLY_H

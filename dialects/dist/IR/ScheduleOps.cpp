@@ -1,0 +1,506 @@
+//===- ScheduleOps.cpp - Assembly and verifiers of schedules --------------===//
+
+#include "dialects/dist/IR/Assembly.h"
+#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Directive.h"
+#include "dialects/dist/IR/DirectiveAssembly.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/InterleavedRange.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// What directives have in common
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::dist::parseAxisList(OpAsmParser &parser, ArrayAttr &axes) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+        AxisRefAttr axis;
+        if (parseAxis(parser, axis))
+          return failure();
+        list.push_back(axis);
+        return success();
+      }))
+    return failure();
+  axes = ArrayAttr::get(parser.getContext(), list);
+  return success();
+}
+
+void mlir::dist::printAxisList(OpAsmPrinter &printer, Operation *,
+                               ArrayAttr axes) {
+  llvm::interleaveComma(axes.getAsRange<AxisRefAttr>(), printer.getStream());
+}
+
+LogicalResult mlir::dist::verifyDirectiveAxes(Operation *op,
+                                              ArrayRef<AxisRefAttr> axes) {
+  auto schedule = cast<ScheduleOp>(op->getParentOp());
+  return verifyAxes(axes, lookupMesh(schedule, schedule.getMeshAttr()),
+                    [&] { return op->emitOpError(); });
+}
+
+ParseResult mlir::dist::parseCount(OpAsmParser &parser,
+                                   OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("optional")))
+    result.addAttribute("optional", parser.getBuilder().getUnitAttr());
+  if (failed(parser.parseOptionalKeyword("expect")))
+    return success();
+  int64_t count;
+  if (parser.parseInteger(count))
+    return failure();
+  result.addAttribute("expect", parser.getBuilder().getI64IntegerAttr(count));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+/// Whether the op has, or is promised, the interface of directives: a schedule
+/// can be read where nothing applies it.
+static bool isDirective(Operation &op) {
+  Dialect *dialect = op.getDialect();
+  return (dialect && dialect_extension_detail::hasPromisedInterface(
+                         *dialect, op.getName().getTypeID(),
+                         ScheduleDirectiveOpInterface::getInterfaceID())) ||
+         isa<ScheduleDirectiveOpInterface>(op);
+}
+
+LogicalResult ScheduleOp::verifyRegions() {
+  for (Operation &op : *getBody().begin())
+    if (!isDirective(op) && !isa<IncludeOp>(op))
+      return op.emitOpError() << "is no directive of a schedule";
+  return success();
+}
+
+SmallVector<AxisRefAttr> mlir::dist::findAxes(Operation *op) {
+  llvm::SmallSetVector<AxisRefAttr, 4> axes;
+  op->getAttrDictionary().walk([&](AxisRefAttr axis) { axes.insert(axis); });
+  return axes.takeVector();
+}
+
+std::string mlir::dist::describeDirective(Operation *directive) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto line = directive->getLoc()->findInstanceOf<FileLineColLoc>()) {
+    StringRef file = line.getFilename().getValue();
+    stream << file.substr(file.rfind('/') + 1) << ":" << line.getStartLine()
+           << ": ";
+  }
+  // Printed where it stands, it would have all values of the module numbered.
+  OwningOpRef<Operation *> alone = directive->clone();
+  alone->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  return text;
+}
+
+/// `[dim, dim]`, or `replicate`.
+static ParseResult parseDimsOrReplicate(OpAsmParser &parser,
+                                        OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("replicate"))) {
+    result.addAttribute("replicate", parser.getBuilder().getUnitAttr());
+    return success();
+  }
+  SmallVector<Attribute> dims;
+  SmallVector<int64_t> numbers;
+  auto parseEntry = [&]() -> ParseResult {
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    int64_t number;
+    OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+    if (hasNumber.has_value()) {
+      if (failed(*hasNumber) || parser.parseEqual())
+        return failure();
+      numbers.push_back(number);
+    }
+    DimShardingAttr dim;
+    if (parseDim(parser, dim))
+      return failure();
+    dims.push_back(dim);
+    if (!numbers.empty() && numbers.size() != dims.size())
+      return parser.emitError(loc)
+             << "either each entry names its dimension or none does";
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseEntry))
+    return failure();
+  result.addAttribute("dims", ArrayAttr::get(parser.getContext(), dims));
+  if (!numbers.empty())
+    result.addAttribute("dimNumbers",
+                        parser.getBuilder().getDenseI64ArrayAttr(numbers));
+  return success();
+}
+
+/// Whether what modules compute is meant, and axes follow.
+static bool isFeatureTarget(ShardTarget kind) {
+  return kind == ShardTarget::Column || kind == ShardTarget::Row ||
+         kind == ShardTarget::Heads || kind == ShardTarget::Experts;
+}
+
+static bool isActivationTarget(ShardTarget kind) {
+  return kind == ShardTarget::ModuleInput || kind == ShardTarget::ModuleOutput;
+}
+
+/// `partial = sum {"tp"}`, where it is.
+static ParseResult parseOptionalPartial(OpAsmParser &parser,
+                                        OperationState &result) {
+  if (failed(parser.parseOptionalKeyword("partial")))
+    return success();
+  MLIRContext *context = parser.getContext();
+  ReductionKind kind;
+  SmallVector<AxisRefAttr> axes;
+  if (parsePartial(parser, kind, axes))
+    return failure();
+  result.addAttribute("partialKind", ReductionKindAttr::get(context, kind));
+  result.addAttribute("partialAxes",
+                      ArrayAttr::get(context, SmallVector<Attribute>(
+                                                  axes.begin(), axes.end())));
+  return success();
+}
+
+/// `3`, or `[64, 16, 16]`.
+static ParseResult parseGroups(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  int64_t number;
+  OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+  if (hasNumber.has_value()) {
+    result.addAttribute("groups", builder.getI64IntegerAttr(number));
+    return *hasNumber;
+  }
+  SmallVector<int64_t> blocks;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(blocks.emplace_back());
+      }))
+    return failure();
+  result.addAttribute("blocks", builder.getDenseI64ArrayAttr(blocks));
+  return success();
+}
+
+/// Which of several tensors is meant, where it says so.
+static ParseResult parseNumber(OpAsmParser &parser, OperationState &result) {
+  int64_t number;
+  OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+  if (!hasNumber.has_value())
+    return success();
+  result.addAttribute("number", parser.getBuilder().getI64IntegerAttr(number));
+  return *hasNumber;
+}
+
+/// Whether a number may say which of several tensors is meant.
+static bool isNumbered(ShardTarget kind) {
+  return isActivationTarget(kind) || kind == ShardTarget::Value;
+}
+
+ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
+  MLIRContext *context = parser.getContext();
+  std::string target;
+  ShardTarget kind;
+  StringRef word;
+  if (succeeded(parser.parseOptionalKeyword(
+          &word, {"parameter", "input", "output", "value"}))) {
+    kind = *symbolizeShardTarget(word);
+    if (parser.parseString(&target) ||
+        (kind == ShardTarget::Value && parseNumber(parser, result)) ||
+        parseDimsOrReplicate(parser, result))
+      return failure();
+  } else {
+    ArrayAttr axes;
+    if (parser.parseString(&target))
+      return failure();
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    if (word == "input" || word == "output") {
+      kind = word == "input" ? ShardTarget::ModuleInput
+                             : ShardTarget::ModuleOutput;
+      if (parseNumber(parser, result) || parseDimsOrReplicate(parser, result) ||
+          parseOptionalPartial(parser, result))
+        return failure();
+    } else {
+      std::optional<ShardTarget> parsed = symbolizeShardTarget(word);
+      if (!parsed || !isFeatureTarget(*parsed))
+        return parser.emitError(loc)
+               << "'" << word
+               << "' must be 'column', 'row', 'heads', 'experts', 'input' or "
+                  "'output'";
+      kind = *parsed;
+      if (parser.parseKeyword("over") || parseAxisList(parser, axes))
+        return failure();
+      result.addAttribute("axes", axes);
+      if (succeeded(parser.parseOptionalKeyword("groups")) &&
+          parseGroups(parser, result))
+        return failure();
+    }
+  }
+  result.addAttribute("target", StringAttr::get(context, target));
+  result.addAttribute("kind", ShardTargetAttr::get(context, kind));
+  if (parseCount(parser, result))
+    return failure();
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ShardOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  bool isActivation = isActivationTarget(getKind());
+  bool hasAxes = isFeatureTarget(getKind());
+  if (!isActivation && !hasAxes)
+    printer << stringifyShardTarget(getKind()) << " ";
+  printer.printAttribute(getTargetAttr());
+  if (isActivation)
+    printer << (getKind() == ShardTarget::ModuleInput ? " input" : " output");
+  if (getNumber())
+    printer << " " << *getNumber();
+  if (hasAxes) {
+    printer << " " << stringifyShardTarget(getKind()) << " over ";
+    if (getAxes())
+      printAxisList(printer, *this, *getAxes());
+    if (getGroups() != 1)
+      printer << " groups " << getGroups();
+    if (getBlocks())
+      printer << " groups [" << llvm::interleaved(*getBlocks()) << "]";
+  } else if (getReplicate()) {
+    printer << " replicate";
+  } else if (getDims()) {
+    printer << " [";
+    llvm::interleaveComma(
+        llvm::enumerate(*getDims()), printer, [&](const auto &entry) {
+          if (getDimNumbers())
+            printer << (*getDimNumbers())[entry.index()] << " = ";
+          printDim(printer, cast<DimShardingAttr>(entry.value()));
+        });
+    printer << "]";
+  }
+  if (getPartialKind() && getPartialAxes()) {
+    printer << " ";
+    printPartial(printer, *getPartialKind(), getAxisRefs(*getPartialAxes()));
+  }
+  printCount(printer, *this);
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"target", "kind", "axes", "groups", "blocks",
+                            "number", "dims", "dimNumbers", "partialKind",
+                            "partialAxes", "replicate", "optional", "expect"});
+}
+
+LogicalResult ShardOp::verify() {
+  bool isFeature = isFeatureTarget(getKind());
+  if (isFeature != (getAxes().has_value() && !getAxes()->empty()) ||
+      isFeature == (getDims().has_value() || getReplicate()) ||
+      (getDims() && getReplicate()))
+    return emitOpError() << "'" << stringifyShardTarget(getKind()) << "' takes "
+                         << (isFeature ? "axes"
+                                       : "one entry a dimension, or "
+                                         "'replicate'");
+  if (std::optional<ArrayRef<int64_t>> numbers = getDimNumbers()) {
+    if (!getDims() || numbers->size() != getDims()->size())
+      return emitOpError() << "names " << numbers->size()
+                           << " dimensions, but has not as many entries";
+    for (auto [index, number] : llvm::enumerate(*numbers))
+      if (llvm::is_contained(numbers->take_front(index), number))
+        return emitOpError() << "names dimension " << number << " twice";
+  }
+  int64_t number = getNumber().value_or(0);
+  if (getNumber() && (number < 0 || !isNumbered(getKind())))
+    return emitOpError() << "number " << number
+                         << " names no input or output of a module";
+  bool isPartial = getPartialAxes() && !getPartialAxes()->empty();
+  if (getPartialKind().has_value() != isPartial ||
+      (isPartial && !isActivationTarget(getKind())))
+    return emitOpError() << "'partial' takes a reduction and axes, and belongs "
+                            "to 'input' and 'output' of modules: what goes "
+                            "into the program, or comes out of it, is whole";
+  if (failed(verifyCount(*this)))
+    return failure();
+  if (getGroups() < 1)
+    return emitOpError() << "groups " << getGroups() << " must be at least 1";
+  if (getGroups() != 1 && getKind() != ShardTarget::Column &&
+      getKind() != ShardTarget::Row)
+    return emitOpError() << "groups belong to 'column' and 'row', not to '"
+                         << stringifyShardTarget(getKind()) << "'";
+  if (std::optional<ArrayRef<int64_t>> blocks = getBlocks()) {
+    if (getKind() != ShardTarget::Column)
+      return emitOpError() << "a list of groups belongs to 'column', not to '"
+                           << stringifyShardTarget(getKind()) << "'";
+    if (getGroups() != 1 || blocks->size() < 2 ||
+        llvm::any_of(*blocks, [](int64_t size) {
+          return size < 1 || size > int64_t(1) << 40;
+        }))
+      return emitOpError() << "groups [" << llvm::interleaved(*blocks)
+                           << "] must be at least 2 sizes of at least 1";
+  }
+  SmallVector<AxisRefAttr> axes;
+  if (isFeature)
+    axes = getAxisRefs(*getAxes());
+  else if (getDims())
+    for (Attribute dim : getDimsAttr())
+      llvm::append_range(axes, cast<DimShardingAttr>(dim).getAllAxes());
+  if (isPartial)
+    llvm::append_range(axes, getAxisRefs(*getPartialAxes()));
+  return verifyDirectiveAxes(*this, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Directives about modules
+//===----------------------------------------------------------------------===//
+
+ParseResult AnnotateOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  NamedAttrList annotations;
+  if (parser.parseString(&target) ||
+      parser.parseOptionalAttrDict(annotations) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  result.addAttribute("annotations",
+                      annotations.getDictionary(parser.getContext()));
+  return success();
+}
+
+void AnnotateOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " ";
+  printer.printAttributeWithoutType(getAnnotations());
+  printCount(printer, *this);
+}
+
+LogicalResult AnnotateOp::verify() {
+  if (getAnnotations().empty())
+    return emitOpError() << "gives no attribute";
+  for (NamedAttribute attr : getAnnotations()) {
+    auto [dialect, name] = attr.getName().getValue().split('.');
+    if (dialect.empty() || name.empty() ||
+        dialect == DistDialect::getDialectNamespace())
+      return emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must have the prefix of a dialect that is not "
+                           << "'" << DistDialect::getDialectNamespace()
+                           << "', as in 'my.tag'";
+  }
+  return verifyCount(*this);
+}
+
+ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  if (parser.parseString(&target) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void CheckpointOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "optional", "expect"});
+}
+
+LogicalResult CheckpointOp::verify() { return verifyCount(*this); }
+
+ParseResult DecomposeOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  if (parser.parseString(&target) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void DecomposeOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "optional", "expect"});
+}
+
+LogicalResult DecomposeOp::verify() { return verifyCount(*this); }
+
+ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  FlatSymbolRefAttr function;
+  if (parser.parseString(&target) || parser.parseKeyword("with") ||
+      parser.parseAttribute(function, "function", result.attributes) ||
+      parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ReplaceOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " with " << getFunctionAttr();
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "function", "optional", "expect"});
+}
+
+LogicalResult ReplaceOp::verify() { return verifyCount(*this); }
+
+/// `{"tp" = "model", layers = "{0..11}"}`: names to texts.
+static ParseResult parseTexts(OpAsmParser &parser, DictionaryAttr &texts) {
+  NamedAttrList list;
+  auto parseOne = [&]() -> ParseResult {
+    std::string name, text;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseString(&text))
+      return failure();
+    if (name.empty() || list.get(name))
+      return parser.emitError(loc) << "name \"" << name << "\" is "
+                                   << (name.empty() ? "empty" : "given twice");
+    list.append(name, parser.getBuilder().getStringAttr(text));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseOne))
+    return failure();
+  texts = list.getDictionary(parser.getContext());
+  return success();
+}
+
+static void printTexts(OpAsmPrinter &printer, DictionaryAttr texts) {
+  printer << "{";
+  llvm::interleaveComma(texts, printer, [&](NamedAttribute one) {
+    printer.printString(one.getName());
+    printer << " = ";
+    printer.printAttribute(one.getValue());
+  });
+  printer << "}";
+}
+
+ParseResult IncludeOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string file;
+  if (parser.parseString(&file))
+    return failure();
+  result.addAttribute("file", parser.getBuilder().getStringAttr(file));
+  FlatSymbolRefAttr schedule;
+  OptionalParseResult hasName =
+      parser.parseOptionalAttribute(schedule, "schedule", result.attributes);
+  if (hasName.has_value() && failed(*hasName))
+    return failure();
+  for (StringRef name : {"axes", "where"}) {
+    DictionaryAttr texts;
+    if (failed(parser.parseOptionalKeyword(name)))
+      continue;
+    if (parseTexts(parser, texts))
+      return failure();
+    result.addAttribute(name, texts);
+  }
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void IncludeOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getFileAttr());
+  if (getScheduleAttr())
+    printer << " " << getScheduleAttr();
+  if (getAxesAttr()) {
+    printer << " axes ";
+    printTexts(printer, getAxesAttr());
+  }
+  if (getWhereAttr()) {
+    printer << " where ";
+    printTexts(printer, getWhereAttr());
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"file", "schedule", "axes", "where"});
+}
