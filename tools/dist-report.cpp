@@ -3,7 +3,9 @@
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
 #include "lowering/files/OutputStream.h"
+#include "passes/cost/Machine.h"
 #include "passes/report/Report.h"
+#include "passes/report/Simulation.h"
 #include "passes/schedule/PlanWriter.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Driver.h"
@@ -45,6 +47,25 @@ static cl::opt<std::string>
          cl::desc("Estimate the time of the communication: each collective "
                   "takes latency + bytes sent / bandwidth"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+static cl::opt<bool>
+    simulateStep("simulate",
+                 cl::desc("Estimate the time of a step on the devices of "
+                          "--machine"),
+                 cl::cat(category));
+static cl::opt<std::string>
+    machineName("machine",
+                cl::desc("For --simulate and --timeline: 8xA100, 8xH100, "
+                         "64x8xH100, or a machine file (*.json)"),
+                cl::value_desc("NAME|FILE.json"), cl::cat(category));
+static cl::opt<std::string>
+    timeline("timeline",
+             cl::desc("Where to write the simulated step as a trace, which "
+                      "Perfetto shows"),
+             cl::value_desc("FILE.json"), cl::cat(category));
+static cl::opt<bool> printMachine("print-machine",
+                                  cl::desc("Write the file of --machine and "
+                                           "end: to start one's own from"),
+                                  cl::cat(category));
 static cl::list<std::string>
     bind("bind",
          cl::desc("Size of a dimension that the program does not know; may be "
@@ -73,10 +94,10 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
 }
 
-/// Writes to the output file, or says why that cannot be.
+/// Writes to the file `path`, or says why that cannot be.
 static LogicalResult
-writeOutput(function_ref<void(llvm::raw_ostream &)> write) {
-  llvm::Error error = writeFile(output, [&](llvm::raw_ostream &os) {
+writeOutput(StringRef path, function_ref<void(llvm::raw_ostream &)> write) {
+  llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) {
     write(os);
     return llvm::Error::success();
   });
@@ -110,7 +131,41 @@ static LogicalResult writePlan(ModuleOp module, Stages &stages) {
     llvm::errs() << "dist-report: note: " << line << "\n";
     rest = after;
   }
-  return writeOutput([&](llvm::raw_ostream &os) { os << text; });
+  return writeOutput(output, [&](llvm::raw_ostream &os) { os << text; });
+}
+
+/// Refuses options that would be without effect.
+static LogicalResult checkSimulation() {
+  bool wantsMachine = simulateStep || !timeline.empty() || printMachine;
+  StringRef message;
+  if (wantsMachine && machineName.empty())
+    message = "--simulate, --timeline and --print-machine need --machine, "
+              "which says on what";
+  else if (!wantsMachine && !machineName.empty())
+    message = "--machine: what for? --simulate estimates the time of a step on "
+              "it, --timeline draws it";
+  else if (plan && wantsMachine)
+    message = "--plan: it is written in place of the report; leave out "
+              "--simulate, --timeline and --machine";
+  else if (!timeline.empty() && timeline != "-" && timeline == output)
+    message = "--timeline and -o name the same file";
+  else
+    return success();
+  llvm::errs() << "dist-report: error: " << message << "\n";
+  return failure();
+}
+
+/// Writes the text of the machine file.
+static LogicalResult writeMachine(MLIRContext *context) {
+  if (failed(Machine::load(machineName, context)))
+    return failure();
+  for (const MachinePreset &preset : getMachinePresets())
+    if (preset.name == machineName)
+      return writeOutput(output,
+                         [&](llvm::raw_ostream &os) { os << preset.text; });
+  llvm::errs() << "dist-report: error: --print-machine: '" << machineName
+               << "' is a file already\n";
+  return failure();
 }
 
 static LogicalResult run() {
@@ -125,6 +180,8 @@ static LogicalResult run() {
                     "--link\n";
     return failure();
   }
+  if (failed(checkSimulation()))
+    return failure();
   LinkTime time;
   if (!link.empty()) {
     try {
@@ -143,6 +200,15 @@ static LogicalResult run() {
   registerAll(registry);
   MLIRContext context(registry);
   DiagnosticPrinter printer(&context);
+  if (printMachine)
+    return writeMachine(&context);
+  Machine machine;
+  if (!machineName.empty()) {
+    FailureOr<Machine> loaded = Machine::load(machineName, &context);
+    if (failed(loaded))
+      return failure();
+    machine = std::move(*loaded);
+  }
   Stages stages("dist-report", verbose);
   OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);
   if (!module)
@@ -156,7 +222,20 @@ static LogicalResult run() {
   FailureOr<ProgramReport> report = makeReport(*module);
   if (failed(report))
     return failure();
-  return writeOutput([&](llvm::raw_ostream &os) {
+  if (!machineName.empty()) {
+    FailureOr<Simulation> simulation =
+        simulate(*module, machine, !timeline.empty());
+    if (failed(simulation))
+      return failure();
+    if (!timeline.empty() &&
+        failed(writeOutput(timeline, [&](llvm::raw_ostream &os) {
+          printTimeline(*simulation, os);
+        })))
+      return failure();
+    if (simulateStep)
+      report->simulation = std::move(*simulation);
+  }
+  return writeOutput(output, [&](llvm::raw_ostream &os) {
     if (json)
       printJson(*report, time, os);
     else

@@ -75,6 +75,30 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
   });
 }
 
+static void printSimulation(const Simulation &simulation,
+                            llvm::json::OStream &json) {
+  const SimulatedTime &time = simulation.time;
+  json.object([&] {
+    json.attribute("machine", simulation.machine);
+    json.attribute("seconds", time.getTotal());
+    json.attribute("compute_seconds", time.getCompute());
+    json.attribute("product_seconds", time.products);
+    json.attribute("memory_seconds", time.memory);
+    json.attribute("start_seconds", time.starts);
+    json.attribute("communication_seconds", time.communication);
+    json.attributeObject("communication_seconds_by_axes", [&] {
+      for (const auto &[axes, seconds] : simulation.byAxes)
+        json.attribute(axes, seconds);
+    });
+    json.attribute("device_memory_bytes", simulation.memoryBytes);
+    json.attribute("has_unknown_loop", simulation.hasUnknownLoop);
+    json.attributeArray("unknown_types", [&] {
+      for (const std::string &type : simulation.unknownTypes)
+        json.value(type);
+    });
+  });
+}
+
 void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
                            llvm::raw_ostream &stream) {
   llvm::json::OStream json(stream);
@@ -89,6 +113,11 @@ void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
       for (const FunctionReport &function : report.functions)
         printFunction(function, time, json);
     });
+    if (report.simulation) {
+      json.attributeBegin("simulation");
+      printSimulation(*report.simulation, json);
+      json.attributeEnd();
+    }
   });
   stream << "\n";
 }

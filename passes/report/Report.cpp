@@ -7,12 +7,12 @@
 #include "passes/report/Report.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/IR/Program.h"
-#include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/report/Work.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -78,21 +78,6 @@ static CollectiveUse makeUse(CollectiveOpInterface collective, MeshOp mesh,
     use.cause = cause.str();
   use.location = describeLocation(op->getLoc());
   return use;
-}
-
-/// Multiplications and additions, if `op` is a contraction.
-static int64_t countFlops(Operation *op) {
-  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!iface || op->getNumOperands() < 2)
-    return 0;
-  ShardingRule rule = iface.getShardingRule();
-  if (!rule.isContraction)
-    return 0;
-  int64_t flops = 2;
-  for (const Factor &factor : rule.factors)
-    if (!ShapedType::isDynamic(factor.size))
-      flops *= factor.size;
-  return flops;
 }
 
 namespace {

@@ -10,8 +10,10 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/report/Simulation.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +71,8 @@ struct ProgramReport {
   /// Name of the entry function.
   std::string entry;
   std::vector<FunctionReport> functions;
+  /// The time of a step, where one was asked for.
+  std::optional<Simulation> simulation;
 };
 
 /// Emits an error, which says how to get there, unless `module` is at level 3.

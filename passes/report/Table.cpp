@@ -281,6 +281,39 @@ static void printFunction(const FunctionReport &function, StringRef entry,
          << " in contractions\n";
 }
 
+static void printSimulation(const ProgramReport &report,
+                            llvm::raw_ostream &stream) {
+  const Simulation &simulation = *report.simulation;
+  const SimulatedTime &time = simulation.time;
+  stream << "\nsimulated on " << simulation.machine << ": "
+         << secondsText(time.getTotal()) << " a step\n";
+  Columns columns("lrr");
+  auto add = [&](std::string name, double seconds) {
+    std::string share;
+    llvm::raw_string_ostream(share) << llvm::format(
+        "%.1f%%", time.getTotal() > 0 ? 100 * seconds / time.getTotal() : 0.0);
+    columns.add({std::move(name), secondsText(seconds), share});
+  };
+  add("products", time.products);
+  add("memory", time.memory);
+  add("starting kernels", time.starts);
+  for (const auto &[axes, seconds] : simulation.byAxes)
+    add("communication over " + axes, seconds);
+  columns.print(stream);
+  for (const std::string &type : simulation.unknownTypes)
+    stream << "  " << simulation.machine << " has no figure for products of "
+           << type << ": that of its slowest type is taken\n";
+  if (simulation.hasUnknownLoop)
+    stream << "  a loop has an unknown trip count: one iteration is counted\n";
+  for (const FunctionReport &function : report.functions)
+    if (function.name == report.entry)
+      stream << "  a device has " << bytesText(simulation.memoryBytes)
+             << " of memory; a rank "
+             << (function.peakBytes > simulation.memoryBytes ? "does not fit: "
+                                                             : "")
+             << "needs " << bytesText(function.peakBytes) << "\n";
+}
+
 void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
                             bool all, llvm::raw_ostream &stream) {
   int64_t ranks = 1;
@@ -295,4 +328,6 @@ void mlir::dist::printTable(const ProgramReport &report, const LinkTime &time,
   stream << "\n";
   for (const FunctionReport &function : report.functions)
     printFunction(function, report.entry, time, all, stream);
+  if (report.simulation)
+    printSimulation(report, stream);
 }

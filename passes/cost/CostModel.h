@@ -1,0 +1,55 @@
+//===- CostModel.h - How long work and transfers take -----------*- C++ -*-===//
+
+#ifndef DIST_PASSES_COST_COSTMODEL_H
+#define DIST_PASSES_COST_COSTMODEL_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "passes/cost/Machine.h"
+
+#include <map>
+
+namespace mlir::dist {
+
+/// Seconds for what one rank does, on a machine whose devices are the mesh's in
+/// row-major order: rank i of the mesh is the machine's device i.
+class CostModel {
+public:
+  CostModel(const Machine &machine, MeshOp mesh);
+
+  /// Of a product of so many operations on elements of `type`, or of moving
+  /// `bytes` in and out of memory, whichever is longer; what a kernel costs at
+  /// least is left out.
+  double getComputeSeconds(double flops, Type type, double bytes) const;
+  double getOpSeconds() const { return machine.opSeconds; }
+  /// Whether the machine file says how fast products of `type` are; else the
+  /// slowest type's figure is taken.
+  bool knows(Type type) const;
+
+  /// Of one collective, with `bytesSent` by a rank as
+  /// getBytesSentPerRank says, and the group that takes longest:
+  /// - all_gather, reduce_scatter: a ring, calls + steps + the most that any
+  ///   level sends over its bandwidth. A group that spans n blocks of a level
+  ///   crosses between them n - 1 times, and sends there what is left after the
+  ///   levels inside have divided it.
+  /// - all_reduce: twice that, or a tree's steps where these are fewer (NCCL,
+  ///   src/graph/tuning.cc, has the same formulas).
+  /// - all_to_all: all messages at once; each level carries those that cross
+  ///   it.
+  /// - permutes, send_recv, halo_exchange: one message over the outermost level
+  ///   that the group spans.
+  double getSeconds(CollectiveOpInterface collective) const;
+
+private:
+  /// How many blocks of each level below a group touches: of the devices
+  /// themselves, then of each link's blocks; the largest over the groups.
+  const std::vector<double> &getSpans(ArrayRef<AxisRefAttr> axes) const;
+
+  const Machine &machine;
+  SmallVector<MeshAxisAttr> axes;
+  int64_t devices = 1;
+  mutable std::map<std::vector<const void *>, std::vector<double>> spans;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_COST_COSTMODEL_H

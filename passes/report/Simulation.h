@@ -1,0 +1,78 @@
+//===- Simulation.h - How long a step takes on a machine --------*- C++ -*-===//
+//
+// The time of a program at level 3 on devices that are not there. All ranks run
+// one program, what an op takes depends on the op alone, and what a collective
+// takes on its groups alone: then all ranks reach each op at the same time, by
+// induction over the program, and one of them stands for all, however many
+// there are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_REPORT_SIMULATION_H
+#define DIST_PASSES_REPORT_SIMULATION_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/cost/Machine.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+/// Seconds of one kind of work.
+struct SimulatedTime {
+  /// Contractions.
+  double products = 0;
+  /// Everything else that moves data.
+  double memory = 0;
+  /// Starting kernels and library calls.
+  double starts = 0;
+  /// Collectives.
+  double communication = 0;
+
+  double getCompute() const { return products + memory + starts; }
+  double getTotal() const { return getCompute() + communication; }
+  void add(const SimulatedTime &other, double times) {
+    products += times * other.products;
+    memory += times * other.memory;
+    starts += times * other.starts;
+    communication += times * other.communication;
+  }
+};
+
+/// One op, or one collective, on the rank's time line.
+struct SimulatedEvent {
+  std::string name, scope;
+  bool isCommunication;
+  double start, seconds;
+  int64_t bytesSent;
+};
+
+struct Simulation {
+  std::string machine;
+  SimulatedTime time;
+  /// Seconds of communication, by the axes it is over: {"tp", …}.
+  std::vector<std::pair<std::string, double>> byAxes;
+  /// What the device has.
+  int64_t memoryBytes = 0;
+  /// Element types for which the machine has no figure.
+  std::vector<std::string> unknownTypes;
+  /// Whether a loop has a trip count that is not known, and taken as 1.
+  bool hasUnknownLoop = false;
+  /// Where asked for: what the entry function does itself; loops and calls in
+  /// one.
+  std::vector<SimulatedEvent> events;
+};
+
+/// Simulates the entry function of `module`, which is at level 3. Emits an
+/// error where the mesh has more devices than `machine`.
+FailureOr<Simulation> simulate(ModuleOp module, const Machine &machine,
+                               bool wantEvents);
+
+/// Writes `events` as a Chrome trace, which Perfetto shows: a track for
+/// computation and one for links.
+void printTimeline(const Simulation &simulation, llvm::raw_ostream &stream);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_REPORT_SIMULATION_H
