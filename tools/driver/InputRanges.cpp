@@ -4,6 +4,8 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/sizes/BindSizes.h"
 #include "tools/driver/ranges/Signs.h"
 #include "tools/driver/ranges/Tracer.h"
@@ -119,8 +121,19 @@ struct RangesMaker {
 };
 } // namespace
 
-IndexRanges mlir::dist::findIndexRanges(ModuleOp module) {
+/// A function that is called from several places is asked for other things in
+/// each of them. Lowering inlines all as well.
+static OwningOpRef<ModuleOp> inlineCalls(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager inlining(module.getContext());
+  inlining.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  return succeeded(inlining.run(*copy)) ? std::move(copy) : nullptr;
+}
+
+IndexRanges mlir::dist::findIndexRanges(ModuleOp given) {
   IndexRanges out;
+  OwningOpRef<ModuleOp> inlined = inlineCalls(given);
+  ModuleOp module = inlined ? *inlined : given;
   auto entry = dyn_cast_or_null<func::FuncOp>(getEntryFunction(module));
   if (!entry)
     return out;

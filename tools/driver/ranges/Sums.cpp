@@ -61,80 +61,105 @@ std::optional<Sum> ranges::findSum(Value value) {
   return sum;
 }
 
+namespace {
+/// The values of a share: `steps` strides from `start` on.
+struct Part {
+  Share &share;
+  Interval limit;
+  double start, steps, least, most;
+
+  explicit Part(Share &share)
+      : share(share), limit(share.limit.value_or(Interval())) {
+    start = share.fixed              ? share.fixed->low
+            : limit.low != -kNoBound ? limit.low
+                                     : std::min(limit.high, 0.0);
+    steps = least =
+        share.fixed ? std::ceil((share.fixed->high - start) / share.stride) : 0;
+    most = std::max(least, std::floor((limit.high - start) / share.stride));
+  }
+  double unit() const { return share.factor * share.stride; }
+  double size() const { return std::abs(unit()); }
+  Interval get() const { return {start, start + steps * share.stride}; }
+  Interval inSum() const { return get().times(share.factor); }
+};
+} // namespace
+
+/// Moves one of the parts so that the sum of all is in the range, with fewer
+/// values of it where some would be beyond the other end.
+static bool moveInto(Interval range, ArrayRef<Part *> smallestFirst) {
+  Interval sum{0, 0};
+  for (const Part *part : smallestFirst)
+    sum = sum + part->inSum();
+  if (range.holds(sum))
+    return true;
+  for (bool mayDrop : {false, true})
+    for (Part *part : smallestFirst) {
+      if (part->share.fixed)
+        continue;
+      bool isUp = sum.low < range.low;
+      double by = std::ceil(
+          (isUp ? range.low - sum.low : sum.high - range.high) / part->size());
+      double over = isUp ? sum.high + by * part->size() - range.high
+                         : range.low - (sum.low - by * part->size());
+      double dropped = std::max(0.0, std::ceil(over / part->size()));
+      if (dropped > (mayDrop ? part->steps : 0))
+        continue;
+      Part moved = *part;
+      bool isAhead = isUp == (part->unit() > 0);
+      // What is dropped is at the end that it moves to.
+      moved.start += (isAhead ? by : dropped - by) * part->share.stride;
+      moved.steps -= dropped;
+      if (!moved.limit.holds(moved.get()))
+        continue;
+      part->start = moved.start, part->steps = moved.steps;
+      return true;
+    }
+  return false;
+}
+
 bool ranges::shareOut(Interval range, llvm::MutableArrayRef<Share> shares) {
   if (!range.isBounded())
     return false;
-  // Each value is where it starts and a number of steps.
-  SmallVector<double> start, steps, most;
-  double fixed = 0;
-  for (const Share &share : shares) {
-    bool hasLimit = share.limit && share.limit->isBounded();
-    start.push_back(hasLimit ? share.limit->low : 0);
-    most.push_back(
-        hasLimit
-            ? std::floor((share.limit->high - share.limit->low) / share.stride)
-            : kNoBound);
-    steps.push_back(0);
-    fixed += share.factor * start.back();
-  }
-  auto size = [&](size_t i) {
-    return std::abs(shares[i].factor) * shares[i].stride;
-  };
-  auto order = llvm::to_vector(llvm::seq<size_t>(0, shares.size()));
-  llvm::sort(order, [&](size_t a, size_t b) {
-    return std::make_tuple(-size(a), most[a], a) <
-           std::make_tuple(-size(b), most[b], b);
-  });
+  SmallVector<Part> parts;
   double rest = range.high - range.low;
+  for (Share &share : shares)
+    rest -= parts.emplace_back(share).least * parts.back().size();
+  if (rest < 0)
+    return false;
+  auto order = llvm::map_to_vector(parts, [](Part &part) { return &part; });
+  llvm::stable_sort(order, [&](Part *a, Part *b) {
+    return std::make_tuple(-a->size(), -a->least, a->most) <
+           std::make_tuple(-b->size(), -b->least, b->most);
+  });
   for (size_t begin = 0, end; begin < order.size(); begin = end) {
-    double step = size(order[begin]);
+    double step = order[begin]->size();
     end = begin;
-    while (end < order.size() && size(order[end]) == step)
-      ++end;
+    while (end < order.size() && order[end]->size() == step)
+      rest += order[end++]->least * step;
     bool isSmallest = end == order.size();
     double count = isSmallest ? std::floor(rest / step)
                               : std::floor((rest + 1) / step) - 1;
     if (count < 1 && rest >= step)
       count = 1;
-    for (size_t i = begin; i < end && count > 0; ++i) {
-      double own = std::ceil(count / (end - i));
-      steps[order[i]] = std::min(own, most[order[i]]);
-      count -= steps[order[i]];
-      rest -= step * steps[order[i]];
+    for (size_t i = begin; i < end; ++i) {
+      Part &part = *order[i];
+      double own = std::ceil(std::max(count, 0.0) / (end - i));
+      part.steps = std::max(part.least, std::min(own, part.most));
+      count -= part.steps;
+      rest -= step * part.steps;
     }
   }
   // What is left where others are limited.
-  for (size_t i : order) {
-    double more = std::min(std::floor(rest / size(i)), most[i] - steps[i]);
-    steps[i] += more;
-    rest -= more * size(i);
+  for (Part *part : order) {
+    double more =
+        std::min(std::floor(rest / part->size()), part->most - part->steps);
+    part->steps += more;
+    rest -= more * part->size();
   }
-  // Moves a term so that the sum is in the range.
-  double low = fixed, high = fixed;
-  for (size_t i = 0; i < shares.size(); ++i)
-    (shares[i].factor < 0 ? low : high) +=
-        shares[i].factor * shares[i].stride * steps[i];
-  double least = range.low - low, largest = range.high - high;
-  if (least > 0 || largest < 0) {
-    bool isMoved = false;
-    for (size_t i : llvm::reverse(order)) {
-      double unit = shares[i].factor * shares[i].stride;
-      double by = least > 0 ? least : largest;
-      double moves =
-          unit > 0 == by > 0 ? std::ceil(by / unit) : std::floor(by / unit);
-      bool fits = moves * unit >= least && moves * unit <= largest;
-      bool isAllowed =
-          most[i] == kNoBound || (moves >= 0 && moves + steps[i] <= most[i]);
-      if (!fits || !isAllowed)
-        continue;
-      start[i] += moves * shares[i].stride;
-      isMoved = true;
-      break;
-    }
-    if (!isMoved)
-      return false;
-  }
-  for (size_t i = 0; i < shares.size(); ++i)
-    shares[i].given = {start[i], start[i] + steps[i] * shares[i].stride};
+  std::reverse(order.begin(), order.end());
+  if (!moveInto(range, order))
+    return false;
+  for (Part &part : parts)
+    part.share.given = part.get();
   return true;
 }

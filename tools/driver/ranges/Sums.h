@@ -27,8 +27,10 @@ struct Share {
   double factor;
   /// All its values are multiples of this.
   double stride = 1;
-  /// What it is limited to, if that is known already.
+  /// What it is limited to, as far as that is known already.
   std::optional<Interval> limit;
+  /// What it is in some places whatever it is given.
+  std::optional<Interval> fixed;
   /// What it is given.
   Interval given = {};
 };

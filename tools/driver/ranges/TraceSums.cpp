@@ -35,7 +35,7 @@ std::optional<Interval> Tracer::findLimit(Value value, bool isHint) {
     return all.isBounded() ? std::optional<Interval>(all) : std::nullopt;
   };
   std::optional<Interval> limit = findBounds(value, ofArgument);
-  return limit && limit->isBounded() ? limit : std::nullopt;
+  return limit && !limit->isEmpty() && !limit->isAll() ? limit : std::nullopt;
 }
 
 bool Tracer::traceSum(Value value, const Wanted &wanted) {
@@ -86,8 +86,8 @@ bool Tracer::traceSum(Value value, const Wanted &wanted) {
     return true;
   SmallVector<Share> shares;
   for (auto [term, factor] : open)
-    shares.push_back(
-        {factor, sum->rounds ? 1 : findStride(term), findLimit(term)});
+    shares.push_back({factor, sum->rounds ? 1 : findStride(term),
+                      findLimit(term), findFixed(term)});
   if (!shareOut(range, shares))
     return true;
   for (auto [part, share] : llvm::zip_equal(open, shares))
@@ -102,7 +102,8 @@ static std::pair<double, double> shareProduct(double most,
                                               std::optional<Interval> left,
                                               std::optional<Interval> right) {
   auto limit = [&](std::optional<Interval> of) {
-    return of && of->high >= 1 ? std::min(of->high, most) : kNoBound;
+    return of && of->isBounded() && of->high >= 1 ? std::min(of->high, most)
+                                                  : kNoBound;
   };
   double first = limit(left), second = limit(right);
   // One of them reaches all, the other tells whether it is there.
@@ -167,12 +168,66 @@ bool Tracer::traceProduct(Operation *op, const Wanted &wanted) {
   auto [one, other] = shareProduct(range.high, leftLimit, rightLimit);
   if (mayShareInputs(left, right))
     one = other = std::sqrt(range.high);
+  // What a factor is in some places anyhow, the other is to fit to.
+  auto fitTo = [&](Value factor, double &ofFactor, double &ofOther) {
+    std::optional<Interval> fixed = findFixed(factor);
+    if (fixed && fixed->high > ofFactor) {
+      ofFactor = fixed->high;
+      ofOther = std::min(ofOther, range.high / ofFactor);
+    }
+    return !fixed || fixed->low >= 0;
+  };
+  if (!fitTo(left, one, other) || !fitTo(right, other, one))
+    return true;
   auto give = [&](Value value, double most) {
     Interval given = rounded({0, most});
     trace(value, wanted.with(given, legal.isAll() ? Interval() : given));
   };
   give(left, one);
   give(right, other);
+  return true;
+}
+
+/// The divisor gets its two least values: with these the dividend reaches most.
+bool Tracer::traceQuotient(Operation *op, const Wanted &wanted) {
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(left));
+  const Interval natural = Interval::natural();
+  Interval worth = wanted.worth & natural, legal = wanted.legal & natural;
+  if (mayShareInputs(left, right)) {
+    if (!isFloat)
+      trace(left, wanted.with(worth, legal));
+    return true;
+  }
+  if (defer(op->getResult(0), wanted))
+    return true;
+  if (worth.isEmpty() || legal.isEmpty())
+    return true;
+  std::optional<Interval> limit = findLimit(right), fixed = findFixed(right);
+  Interval divisors{1, 2};
+  if (limit && limit->low > 1)
+    divisors = {limit->low, std::min(limit->low + 1, limit->high)};
+  divisors = divisors | fixed.value_or(divisors);
+  if (divisors.low < 1)
+    return true;
+  // In range whatever of these it is divided by.
+  auto times = [&](Interval of) {
+    Interval product = isFloat
+                           ? Interval{of.low, of.high * divisors.low}.shrunk(
+                                 getRounding(left.getType()))
+                           : of.timesOfFloor(divisors.low);
+    product.low = of.low * divisors.high;
+    return product;
+  };
+  if (!fixed && times(worth & legal).isEmpty())
+    divisors.high = divisors.low;
+  bool isFree = wanted.legal.isAll(), isOpen = legal.low == 0 && !isFloat;
+  trace(left, wanted.with(times(worth), isFree ? Interval() : times(legal)));
+  trace(right,
+        wanted.with(divisors,
+                    isFree ? Interval()
+                           : Interval{divisors.low,
+                                      isOpen ? kNoBound : divisors.high}));
   return true;
 }
 
@@ -207,10 +262,8 @@ bool Tracer::traceBinary(Operation *op, const Wanted &wanted) {
     }
     return true;
   }
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op)) {
-    trace(op->getOperand(0),
-          wanted.with(wanted.worth & natural, wanted.legal & natural));
-    return true;
-  }
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::DivFOp>(
+          op))
+    return traceQuotient(op, wanted);
   return false;
 }

@@ -3,7 +3,6 @@
 #include "tools/driver/ranges/Tracer.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tools/driver/ranges/Sums.h"
 #include "tools/driver/ranges/Values.h"
 
 using namespace mlir;
@@ -88,57 +87,9 @@ void Tracer::traceArgument(BlockArgument argument, const Wanted &wanted) {
   } else if (auto function = dyn_cast<func::FuncOp>(parent)) {
     for (func::CallOp call : calls[function.getName()])
       trace(call.getOperand(number), wanted);
-  } else if (auto loop = dyn_cast<LoopLikeOpInterface>(parent)) {
-    traceCarried(loop, argument, wanted, /*isResult=*/false);
+  } else {
+    traceLoop(argument, wanted);
   }
-}
-
-/// What `next` adds to `carried` in each turn, if it is that.
-static std::optional<Interval> findStep(Value next, Value carried) {
-  if (next == carried)
-    return Interval{0, 0};
-  std::optional<Sum> sum = findSum(next);
-  if (!sum)
-    return std::nullopt;
-  Interval step{sum->constant, sum->constant};
-  bool isCarried = false;
-  for (auto [term, factor] : sum->terms) {
-    if (term == carried && factor == 1) {
-      isCarried = true;
-      continue;
-    }
-    std::optional<Interval> bounds = findBounds(term);
-    if (!bounds)
-      return std::nullopt;
-    step = step + bounds->times(factor);
-  }
-  return isCarried ? std::optional<Interval>(step) : std::nullopt;
-}
-
-void Tracer::traceCarried(LoopLikeOpInterface loop, BlockArgument argument,
-                          const Wanted &wanted, bool isResult) {
-  OpOperand *init = loop.getTiedLoopInit(argument);
-  OpOperand *next = loop.getTiedLoopYieldedValue(argument);
-  if (!init)
-    return;
-  if (!next || !active.insert(argument).second)
-    return next ? void() : trace(init->get(), wanted);
-  std::optional<Interval> step = findStep(next->get(), argument);
-  if (!step) {
-    trace(init->get(), wanted);
-    trace(next->get(), wanted);
-  } else if (step->low == 0 && step->high == 0) {
-    trace(init->get(), wanted);
-  } else if (std::optional<int64_t> turns = countTurns(loop);
-             turns && *turns > 0) {
-    // All that it is in some turn.
-    double moves = isResult ? *turns : *turns - 1;
-    Interval moved{step->low * moves, step->high * moves};
-    if (!isResult)
-      moved = moved | Interval{0, 0};
-    trace(init->get(), solve(wanted, moved, 1, argument.getType()));
-  }
-  active.erase(argument);
 }
 
 Wanted ranges::solve(const Wanted &wanted, Interval offset, double factor,
@@ -276,9 +227,8 @@ void Tracer::traceOp(OpResult result, const Wanted &wanted) {
     for (Region &region : branch->getRegions())
       if (!region.empty())
         trace(region.front().getTerminator()->getOperand(number), wanted);
-  } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-    if (BlockArgument carried = loop.getTiedLoopRegionIterArg(result))
-      traceCarried(loop, carried, wanted, /*isResult=*/true);
+  } else if (traceLoop(result, wanted)) {
+    return;
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
     auto function = module.lookupSymbol<func::FuncOp>(call.getCallee());
     if (function && !function.isExternal())

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "tools/driver/ranges/Inversion.h"
@@ -44,13 +45,18 @@ private:
   // Tracer.cpp
   void trace(Value value, Wanted wanted);
   void traceArgument(BlockArgument argument, const Wanted &wanted);
-  void traceCarried(LoopLikeOpInterface loop, BlockArgument argument,
-                    const Wanted &wanted, bool isResult);
   void traceOp(OpResult result, const Wanted &wanted);
   bool traceSelect(arith::SelectOp op, const Wanted &wanted);
+  // TraceLoops.cpp
+  bool traceLoop(Value value, const Wanted &wanted);
+  void traceCarried(LoopLikeOpInterface loop, BlockArgument argument,
+                    const Wanted &wanted, bool isResult);
+  void traceTurn(scf::ForOp loop, const Wanted &wanted);
+  void traceAfter(scf::WhileOp loop, Value before, const Wanted &wanted);
   // TraceSums.cpp
   bool traceSum(Value value, const Wanted &wanted);
   bool traceProduct(Operation *op, const Wanted &wanted);
+  bool traceQuotient(Operation *op, const Wanted &wanted);
   bool traceBinary(Operation *op, const Wanted &wanted);
   bool defer(Value value, const Wanted &wanted);
   std::optional<Interval> findLimit(Value value, bool isHint = false);

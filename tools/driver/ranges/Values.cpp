@@ -127,6 +127,28 @@ std::optional<int64_t> ranges::countTurns(LoopLikeOpInterface loop) {
   return count->getSExtValue();
 }
 
+/// The values that each element of the result of `op` is one of; none for ops
+/// that compute, or with several results.
+static SmallVector<Value> getChoices(Operation *op) {
+  if (op->getNumResults() != 1)
+    return {};
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return {select.getTrueValue(), select.getFalseValue()};
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return {pad.getSource(), pad.getBody()->getTerminator()->getOperand(0)};
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return {insert.getSource(), insert.getDest()};
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return {insert.getScalar(), insert.getDest()};
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return {branch.thenYield().getOperand(0), branch.elseYield().getOperand(0)};
+  if (auto generate = dyn_cast<tensor::GenerateOp>(op))
+    return {generate.getBody().front().getTerminator()->getOperand(0)};
+  if (isa<tensor::ConcatOp, tensor::FromElementsOp>(op))
+    return op->getOperands();
+  return {};
+}
+
 namespace {
 /// Follows values back to what bounds them.
 class BoundsFinder {
@@ -181,6 +203,15 @@ private:
       }
       return all.isEmpty() ? std::nullopt : std::optional<Interval>(all);
     }
+    if (SmallVector<Value> choices = getChoices(op); !choices.empty()) {
+      std::optional<Interval> all = Interval::none();
+      for (Value choice : choices)
+        if (std::optional<Interval> one = find(choice, depth + 1); one && all)
+          all = *all | *one;
+        else
+          all = std::nullopt;
+      return all;
+    }
     auto operand = [&](unsigned i) {
       return find(op->getOperand(i), depth + 1);
     };
@@ -198,11 +229,6 @@ private:
       return from.isInteger(1) ? std::optional<Interval>(Interval{0, 1})
                                : std::nullopt;
     }
-    if (isa<arith::SelectOp>(op)) {
-      std::optional<Interval> first = operand(1), second = operand(2);
-      return first && second ? std::optional<Interval>(*first | *second)
-                             : std::nullopt;
-    }
     if (op->getNumOperands() != 2 || op->getNumResults() != 1)
       return std::nullopt;
     return ofBinary(op, operand(0), operand(1));
@@ -212,6 +238,8 @@ private:
                                    std::optional<Interval> right) {
     if (!ofArgument && (!left || !right))
       return std::nullopt;
+    if ((left && left->isEmpty()) || (right && right->isEmpty()))
+      return Interval::none();
     // What is bounded on one side may make the result bounded on both.
     Interval a = left.value_or(Interval()), b = right.value_or(Interval());
     std::optional<Interval> out;
@@ -256,34 +284,40 @@ std::optional<Interval> ranges::findBounds(Value value,
   return BoundsFinder(ofArgument).find(value, 0);
 }
 
-/// The arguments that `value` is made of; false if they are too many to follow,
-/// or are carried by loops.
+std::optional<Interval> ranges::findFixed(Value value) {
+  std::optional<Interval> fixed =
+      findBounds(value, [](Value) { return Interval::none(); });
+  return fixed && fixed->isBounded() ? fixed : std::nullopt;
+}
+
+/// The arguments that `value` is made of; false if they are too many to follow.
 static bool findArguments(Value value, llvm::SetVector<Value> &arguments) {
   constexpr size_t kMost = 256;
   llvm::SetVector<Value> reached;
+  auto addOperands = [&](Operation *op) {
+    reached.insert(op->operand_begin(), op->operand_end());
+  };
   reached.insert(value);
   for (size_t i = 0; i < reached.size(); ++i) {
+    if (reached.size() > kMost)
+      return false;
     Value at = reached[i];
-    if (reached.size() > kMost || isPartialResult(at))
-      return false;
     Operation *op = at.getDefiningOp();
-    if (Value origin = findOrigin(at)) {
-      reached.insert(origin);
-    } else if (!op) {
-      // Callers may give the same value twice.
-      Operation *parent = cast<BlockArgument>(at).getOwner()->getParentOp();
-      if (!isa<FunctionOpInterface>(parent) ||
-          SymbolTable::getSymbolVisibility(parent) ==
-              SymbolTable::Visibility::Private)
-        return false;
-      arguments.insert(at);
-      continue;
+    if (!op) {
+      op = cast<BlockArgument>(at).getOwner()->getParentOp();
+      if (isa<FunctionOpInterface>(op)) {
+        // Callers may give the same value twice.
+        if (SymbolTable::getSymbolVisibility(op) ==
+            SymbolTable::Visibility::Private)
+          return false;
+        arguments.insert(at);
+        continue;
+      }
     }
-    if (!op || isa<linalg::LinalgOp>(op))
-      continue;
-    if (op->getNumRegions() > 0)
-      return false;
-    reached.insert(op->operand_begin(), op->operand_end());
+    addOperands(op);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        addOperands(block.getTerminator());
   }
   return true;
 }

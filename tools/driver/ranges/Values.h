@@ -43,6 +43,10 @@ using ArgumentBounds = llvm::function_ref<std::optional<Interval>(Value)>;
 std::optional<Interval> findBounds(Value value,
                                    ArgumentBounds ofArgument = nullptr);
 
+/// What elements of `value` are whatever the arguments are: those of padding,
+/// or another side of a selection. Nothing if all hang on arguments.
+std::optional<Interval> findFixed(Value value);
+
 /// Whether two values may be made of the same input.
 bool mayShareInputs(Value first, Value second);
 
