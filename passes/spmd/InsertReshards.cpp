@@ -182,10 +182,12 @@ LogicalResult ReshardInserter::placeGeneralResults(Operation *op,
 LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   const ShardingRule &rule = *graph.getRule(op);
   FactorChoice choice = chooseFactors(op, rule, layout, graph, targets, values);
-  PendingPlan plan = planPending(op, rule, layout, choice, values, exclusive,
-                                 [&](Operation *other) -> const ShardingRule & {
-                                   return *graph.getRule(other);
-                                 });
+  PendingPlan plan = planPending(
+      op, rule, layout, choice, values, exclusive,
+      [&](Operation *other) -> const ShardingRule & {
+        return *graph.getRule(other);
+      },
+      op->getNumResults() == 1 && keptPending.contains(op->getResult(0)));
   if (failed(bringOperands(op, rule, choice, plan)))
     return failure();
   replicateCaptures(op);
@@ -277,6 +279,7 @@ LogicalResult ReshardInserter::visitBlock(Block &block) {
 }
 
 LogicalResult ReshardInserter::run(Operation *module) {
+  keptPending = findKeptPending(module);
   SmallVector<FunctionOpInterface> functions;
   for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
     if (!function.isExternal())

@@ -1,6 +1,7 @@
 //===- PendingPlan.cpp - Reductions that pass through an op ---------------===//
 
 #include "passes/spmd/PendingPlan.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -12,12 +13,43 @@ static int64_t getBytes(TypeRange types) {
   return bytes;
 }
 
+llvm::DenseSet<Value> mlir::dist::findKeptPending(Operation *module) {
+  llvm::DenseSet<Value> kept;
+  module->walk([&](ShardingConstraintOp constraint) {
+    if (!constraint.getSharding().isPartial())
+      return;
+    SmallVector<Value> left{constraint.getOperand()};
+    while (!left.empty()) {
+      Value value = left.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || op->getNumResults() != 1 ||
+          isa<ShardingConstraintOp, SyncOp, ManualReshardOp, ReshardOp>(op) ||
+          !isa<ShardingRuleOpInterface>(op) || !kept.insert(value).second)
+        continue;
+      llvm::append_range(left, op->getOperands());
+    }
+  });
+  return kept;
+}
+
+/// `isPassed`, and what the op combines with it.
+static SmallVector<bool, 8> addOthers(Operation *op, ArrayRef<bool> isPassed) {
+  SmallVector<bool, 8> all(isPassed);
+  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) &&
+        !(destination && destination.isDpsInit(&operand)))
+      all[operand.getOperandNumber()] = true;
+  return all;
+}
+
 PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const MeshLayout &layout,
                                     const FactorChoice &choice,
                                     const PlacedValues &values,
                                     const ExclusiveSums &exclusive,
-                                    ExclusiveSums::GetRule getRule) {
+                                    ExclusiveSums::GetRule getRule,
+                                    bool isKept) {
   PendingPlan plan;
   plan.isPassed.assign(op->getNumOperands(), false);
   // What each result is left to be reduced by: each in its own way.
@@ -66,6 +98,12 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                    getBytes(op->getResultTypes()) <= partialBytes;
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
+    if (mayPass && !passes && isKept) {
+      SmallVector<bool, 8> all = addOthers(op, plan.isPassed);
+      passes = iface.getPartialResult(all, plan.kind) == PartialResult::Partial;
+      if (passes)
+        plan.isPassed = std::move(all);
+    }
     plan.isExclusive = mayPass && !passes && plan.kind == ReductionKind::Sum &&
                        exclusive.passes(op, rule, plan.isPassed);
     passes |= plan.isExclusive;

@@ -30,11 +30,17 @@ struct PendingPlan {
   bool isExclusive = false;
 };
 
+/// The values that come to a constraint which leaves a reduction pending, and
+/// those that they are made of by ops that such a reduction can pass through.
+llvm::DenseSet<Value> findKeptPending(Operation *module);
+
+/// Where the op's result is `isKept`, operands that are added to what is
+/// pending are made pending as well, so that it passes.
 PendingPlan planPending(Operation *op, const ShardingRule &rule,
                         const MeshLayout &layout, const FactorChoice &choice,
                         const PlacedValues &values,
                         const ExclusiveSums &exclusive,
-                        ExclusiveSums::GetRule getRule);
+                        ExclusiveSums::GetRule getRule, bool isKept);
 
 } // namespace mlir::dist
 

@@ -79,6 +79,7 @@ private:
   MLIRContext *context;
   PlacedValues values;
   ExclusiveSums exclusive;
+  llvm::DenseSet<Value> keptPending;
   /// By function and number.
   llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
       returnPlacements;
