@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/MovedValues.h"
 #include "passes/spmd/PendingReductions.h"
+#include "passes/spmd/WindowCost.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -64,7 +65,7 @@ private:
 } // namespace
 
 Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
-  Cost cost{0, 0};
+  Cost cost{0, getWindowBytes(op, rule, factors, layout.none())};
   SmallVector<DimShardingAttr, 4> dims;
   auto add = [&](int64_t moved, Value value) {
     if (moved == 0)
@@ -158,7 +159,8 @@ void Chooser::run() {
         bool isEvenOnly = rule.factors[factor].evenOnly ||
                           (rule.factors[factor].kind == FactorKind::Reduction &&
                            !rule.masksPadding);
-        if (isEvenOnly && !layout.isEven(part, rule.factors[factor].size))
+        if ((isEvenOnly && !layout.isEven(part, rule.factors[factor].size)) ||
+            !rule.factors[factor].accepts(layout, part))
           continue;
         unsigned cause =
             index == kNone ? kNone : targets.getDims(index)[dim].cause;

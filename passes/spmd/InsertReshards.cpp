@@ -193,6 +193,11 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   replicateCaptures(op);
   if (failed(placeGeneralResults(op, rule, choice, plan)))
     return failure();
+  // For the collectives that its windows will need.
+  for (auto [factor, cause] : llvm::zip_equal(rule.factors, choice.causes))
+    if (factor.inBlocks && cause != kNone)
+      op->setDiscardableAttr(
+          kCauseAttr, StringAttr::get(context, values.getCauseText(cause)));
   if (plan.isExclusive)
     keepRowsApart(op);
   exclusive.visit(op, rule, [&](Value v) { return values.getPlacement(v); });

@@ -120,6 +120,7 @@ int64_t Mover::evaluate(ArrayRef<unsigned> chosen) {
   llvm::SmallDenseSet<std::pair<Value, Attribute>> brought;
   for (auto [node, number] : llvm::zip_equal(nodes, chosen)) {
     const Way &way = node.ways[number];
+    sum = std::min(sum + way.bytes, kNever);
     for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
       if (!wanted)
         continue;
@@ -247,7 +248,7 @@ SmallVector<unsigned> Mover::choose() {
   SmallVector<SmallVector<SmallVector<unsigned, 4>, 0>, 0> picked(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes))
     for (const Way &way : node.ways) {
-      int64_t cost = 0;
+      int64_t cost = way.bytes;
       SmallVector<unsigned, 4> picks(node.children.size(), 0);
       for (auto [operand, wanted] : llvm::enumerate(way.operands)) {
         if (!wanted)

@@ -88,6 +88,8 @@ LogicalResult OpVerifier::verifyFactors() {
                     " that is shared out over " +
                     printAxes(factors[index].getAllAxes()) +
                     " has padding, which the op does not keep apart");
+    if (!factor.accepts(layout, factors[index]))
+      return refuse("the op reads windows of a dimension that is interleaved");
     SmallVector<AxisRefAttr> axes = factors[index].getAllAxes();
     if (anyOverlap(axes, used))
       return refuse(printAxes(axes) +

@@ -5,6 +5,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "passes/spmd/MovedValues.h"
+#include "passes/spmd/WindowCost.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -211,9 +212,11 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
                             ArrayRef<DimShardingAttr> factors) {
   SmallVector<DimShardingAttr, 4> dims;
   Operation *op = node.op;
+  int64_t bytes = getWindowBytes(op, rule, factors, layout.none());
   auto add = [&](ArrayRef<bool> passed, ReductionKind kind,
                  ArrayRef<AxisRefAttr> partial) {
     Way way;
+    way.bytes = bytes;
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
       way.operands.push_back({});
       way.free.push_back({});
@@ -294,6 +297,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
     read(rule.operands[number], sharding);
   }
   read(rule.results[0], now.result);
+  now.bytes = getWindowBytes(op, rule, factors, layout.none());
   node.ways.push_back(now);
   // The parts of each factor that stay.
   SmallVector<SmallVector<AxisRefAttr>> lists;
@@ -336,7 +340,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
           DimShardingAttr::get(layout.getContext(), ArrayRef(list),
                                /*isOpen=*/false),
           factor.size);
-      if (!dim || (factor.evenOnly && !layout.isEven(dim, factor.size)))
+      if (!dim || !factor.accepts(layout, dim))
         return;
       made.push_back(dim);
     }

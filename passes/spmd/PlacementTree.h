@@ -22,6 +22,8 @@ struct Way {
   /// How its free operands are made; null for the others.
   SmallVector<ShardingAttr, 4> free;
   ShardingAttr result;
+  /// What its windows send.
+  int64_t bytes = 0;
 };
 
 /// An op of a tree: each of its operands is made by a child, or comes from

@@ -105,7 +105,7 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
            llvm::zip_equal(list, rule.splitDim(layout, list, said))) {
         const Factor &known = rule.factors[factor];
         if (part == none || known.kind == FactorKind::Replicated ||
-            (known.evenOnly && !layout.isEven(part, known.size)))
+            !known.accepts(layout, part))
           continue;
         any = true;
         FactorState &have = factors[factor];

@@ -268,7 +268,7 @@ SmallVector<Way> Search::getWays(Operation *op, const ShardingRule &rule) {
                       DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(list),
                                            /*isOpen=*/false),
                       known.size);
-        if (!factor || (known.evenOnly && !layout.isEven(factor, known.size)))
+        if (!factor || !known.accepts(layout, factor))
           return;
       }
       addWays(op, rule, factors, unused, ways);

@@ -181,7 +181,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == kWeightsAttr || name == kScopeAttr || name == kCheckpointAttr ||
-      name == kPacksAttr) {
+      name == kPacksAttr || name == kCauseAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text)
       return op->emitOpError()

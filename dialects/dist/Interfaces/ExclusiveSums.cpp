@@ -215,8 +215,9 @@ ExclusiveSums::findSlotFactors(Operation *op, const ShardingRule &rule,
       return std::nullopt;
     for (auto [index, dim] : llvm::enumerate(sum->slots)) {
       ArrayRef<unsigned> list = rule.operands[number].dims[dim];
-      if (list.size() != 1 || (first ? factors[index] != list[0]
-                                     : llvm::is_contained(factors, list[0])))
+      if (list.size() != 1 || rule.operands[number].getWindow(dim) ||
+          (first ? factors[index] != list[0]
+                 : llvm::is_contained(factors, list[0])))
         return std::nullopt;
       if (!first)
         factors.push_back(list[0]);

@@ -73,6 +73,69 @@ static FactorKind getLoopKind(linalg::LinalgOp op, unsigned loop,
                                  : FactorKind::Replicated;
 }
 
+/// What a loop adds to an index.
+using Coefficients = SmallVector<int64_t, 8>;
+
+/// Adds `scale` times an expression; false where it is no sum of multiples of
+/// loops.
+static bool addLinear(AffineExpr expr, int64_t scale, Coefficients &loops,
+                      int64_t &constant) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+    constant += scale * number.getValue();
+    return true;
+  }
+  if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+    loops[loop.getPosition()] += scale;
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), scale, loops, constant) &&
+           addLinear(binary.getRHS(), scale, loops, constant);
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && factor &&
+         addLinear(binary.getLHS(), scale * factor.getValue(), loops, constant);
+}
+
+/// The loop along which an index moves in windows, the one that moves it
+/// furthest, and the window that the others span; none where devices cannot
+/// share it out.
+static std::optional<std::pair<unsigned, Window>>
+findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
+           const ShardingRule &rule) {
+  Coefficients loops(rule.factors.size(), 0);
+  int64_t constant = 0;
+  if (type.isDynamicDim(dim) || type.getDimSize(dim) == 0 ||
+      !type.getElementType().isIntOrIndexOrFloat() ||
+      !addLinear(expr, 1, loops, constant))
+    return std::nullopt;
+  std::optional<unsigned> along;
+  int64_t furthest = -1, last = constant;
+  for (auto [loop, stride] : llvm::enumerate(loops)) {
+    const Factor &factor = rule.factors[loop];
+    if (stride == 0)
+      continue;
+    if (ShapedType::isDynamic(factor.size) || factor.size == 0)
+      return std::nullopt;
+    int64_t reach = std::abs(stride) * (factor.size - 1);
+    last += std::max<int64_t>(stride, 0) * (factor.size - 1);
+    if (reach > furthest ||
+        (reach == furthest && factor.kind == FactorKind::Parallel)) {
+      along = loop;
+      furthest = reach;
+    }
+  }
+  if (!along || loops[*along] < 0 ||
+      rule.factors[*along].kind != FactorKind::Parallel)
+    return std::nullopt;
+  // What a negative stride or a constant leaves out in front is read as well:
+  // the local op's index keeps them.
+  return std::make_pair(*along,
+                        Window{dim, loops[*along], last - furthest + 1, 0});
+}
+
 static ShardingRule getLinalgRule(linalg::LinalgOp op) {
   ShardingRule rule;
   rule.masksPadding = true;
@@ -117,11 +180,24 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
         tensor.dims[dim].push_back(factor);
         continue;
       }
-      // Windows and the like need their whole dimension.
+      // Of a window one loop can be shared out, and needs the others whole.
+      std::optional<std::pair<unsigned, Window>> window;
+      if (op.isDpsInput(&operand))
+        window = findWindow(
+            expr, dim, cast<RankedTensorType>(operand.get().getType()), rule);
+      bool isShared = window && !seen[window->first];
       expr.walk([&](AffineExpr part) {
-        if (auto loop = dyn_cast<AffineDimExpr>(part))
-          rule.factors[loop.getPosition()].kind = FactorKind::Replicated;
+        auto loop = dyn_cast<AffineDimExpr>(part);
+        if (!loop || (isShared && loop.getPosition() == window->first))
+          return;
+        rule.factors[loop.getPosition()].kind = FactorKind::Replicated;
       });
+      if (!isShared)
+        continue;
+      seen[window->first] = true;
+      rule.factors[window->first].inBlocks = true;
+      tensor.dims[dim].push_back(window->first);
+      tensor.windows.push_back(window->second);
     }
     tensorsWithReduction += hasReductionFactor;
   };

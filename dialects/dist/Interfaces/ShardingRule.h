@@ -39,13 +39,44 @@ struct Factor {
   /// Sharded only where it divides evenly: one tensor knows its size, another
   /// does not and could not be padded.
   bool evenOnly = false;
+  /// Some operand is read in windows of it (TensorRule::windows): its devices
+  /// form a line, in which each has one block.
+  bool inBlocks = false;
+
+  /// Whether the factor may be sharded like this, as far as sizes go.
+  bool accepts(const MeshLayout &layout, DimShardingAttr sharding) const {
+    return (!evenOnly || layout.isEven(sharding, size)) &&
+           (!inBlocks || sharding.getSubDims().size() <= 1);
+  }
+};
+
+/// A dimension of an operand that is read in windows: iteration i of its one
+/// factor reads the elements from i * stride + offset on, `extent` of them;
+/// those that the operand does not have it makes up itself. The
+/// dimension has a size of its own, and lies in even blocks of its own on the
+/// devices that the factor is sharded over. What a device's iterations read of
+/// other devices' blocks is brought to it where the op is made local: the local
+/// op gets an operand that begins with the first element that it reads. (The
+/// halo of stencil codes; GSPMD, Xu et al. 2021, section 4.)
+struct Window {
+  unsigned dim;
+  int64_t stride = 1, extent = 1, offset = 0;
 };
 
 /// The factors of each dimension of one operand or result, major to minor. A
 /// dimension without factors has size 1 or is broadcast. Their sizes multiply
-/// to the dimension's.
+/// to the dimension's, but where it is read in windows.
 struct TensorRule {
   SmallVector<SmallVector<unsigned, 1>, 4> dims;
+  /// Of operands alone; by dimension.
+  SmallVector<Window, 0> windows = {};
+
+  const Window *getWindow(unsigned dim) const {
+    for (const Window &window : windows)
+      if (window.dim == dim)
+        return &window;
+    return nullptr;
+  }
 };
 
 /// The factors of an op. Operands and results that are no ranked tensors have a

@@ -347,10 +347,20 @@ struct PadModel
     if (!pad.getConstantPaddingValue())
       return rule;
     for (int64_t dim = 0, e = pad.getSourceType().getRank(); dim < e; ++dim) {
-      if (pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0)
-        continue;
       int64_t size = pad.getSourceType().getDimSize(dim);
-      unsigned factor = rule.addFactor(size);
+      int64_t low = pad.getStaticLow()[dim], high = pad.getStaticHigh()[dim];
+      bool isPadded = low != 0 || high != 0;
+      // A row that is added is no device's; the others move on by `low`.
+      if (isPadded &&
+          (ShapedType::isDynamic(size) || size == 0 || low < 0 || high < 0 ||
+           !pad.getSourceType().getElementType().isIntOrIndexOrFloat()))
+        continue;
+      unsigned factor = rule.addFactor(isPadded ? size + low + high : size);
+      if (isPadded) {
+        rule.factors[factor].inBlocks = true;
+        rule.operands[0].windows.push_back(
+            {static_cast<unsigned>(dim), 1, 1, -low});
+      }
       rule.operands[0].dims[dim].push_back(factor);
       rule.results[0].dims[dim].push_back(factor);
     }

@@ -1,0 +1,306 @@
+//===- WindowLowering.cpp - What a device's iterations read ---------------===//
+
+#include "passes/spmd/WindowLowering.h"
+#include "dialects/dist/Interfaces/LocalIndex.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/spmd/ReshardLowering.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// The blocks of a dimension on the devices that share it, row-major.
+struct Blocks {
+  Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size);
+
+  int64_t size;
+  /// Elements of a block, padding included.
+  int64_t extent;
+  SmallVector<int64_t> starts;
+  /// Elements that are no padding, by device.
+  SmallVector<int64_t> valid;
+  /// Whether each block begins where a full one before it ends.
+  bool isLine = true;
+};
+
+class Reader {
+public:
+  Reader(OpBuilder &b, Location loc, const MeshLayout &layout,
+         ReshardPlanner &planner, WindowSource source, Value fill,
+         std::string why, Attribute scope)
+      : b(b), loc(loc), layout(layout), planner(planner), source(source),
+        value(source.local), fill(fill), why(std::move(why)), scope(scope) {}
+
+  LogicalResult readSharded(const WindowRead &read);
+  void readUnsharded(const WindowRead &read);
+  Value finish();
+
+private:
+  RankedTensorType type() const {
+    return cast<RankedTensorType>(value.getType());
+  }
+  Value constant(int64_t number) {
+    return arith::ConstantIndexOp::create(b, loc, number);
+  }
+  Value add(Value x, int64_t y) {
+    return y == 0 ? x
+                  : arith::AddIOp::create(b, loc, x, constant(y)).getResult();
+  }
+  /// Where the device's block begins in the whole dimension.
+  Value getStart(DimShardingAttr dim, const Blocks &blocks) {
+    return getGlobalIndex(b, loc, layout, dim, blocks.size, constant(0)).index;
+  }
+  void pad(int64_t dim, int64_t low, int64_t high);
+  void exchange(int64_t dim, int64_t low, int64_t high,
+                ArrayRef<AxisRefAttr> axes);
+  LogicalResult gather(int64_t dim, const std::string &because);
+
+  OpBuilder &b;
+  Location loc;
+  const MeshLayout &layout;
+  ReshardPlanner &planner;
+  WindowSource source;
+  Value value;
+  Value fill;
+  std::string why;
+  Attribute scope;
+  /// Dimensions with elements that must be filled in yet: where the part begins
+  /// in the whole dimension, and the size of that.
+  struct Mask {
+    int64_t dim;
+    Value start;
+    int64_t size;
+  };
+  SmallVector<Mask, 2> masks;
+};
+} // namespace
+
+Blocks::Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size)
+    : size(size), extent(size), starts{0}, valid{size} {
+  for (AxisRefAttr axis : dim.getAllAxes()) {
+    int64_t count = layout.size(axis);
+    int64_t block = llvm::divideCeil(extent, count);
+    SmallVector<int64_t> nextStarts, nextValid;
+    for (auto [start, left] : llvm::zip_equal(starts, valid))
+      for (int64_t i = 0; i < count; ++i) {
+        nextStarts.push_back(start + i * block);
+        nextValid.push_back(std::clamp<int64_t>(left - i * block, 0, block));
+      }
+    starts = std::move(nextStarts);
+    valid = std::move(nextValid);
+    extent = block;
+  }
+  for (auto [i, start] : llvm::enumerate(starts))
+    isLine &= start == static_cast<int64_t>(i) * extent;
+}
+
+/// What devices lack of what they read: that of elements there are, and for
+/// iterations that are no padding.
+static std::pair<int64_t, int64_t>
+getHalo(const Blocks &rows, const Blocks &iterations, const Window &window) {
+  int64_t low = 0, high = 0;
+  for (size_t i = 0; i < rows.starts.size(); ++i) {
+    if (iterations.valid[i] == 0)
+      continue;
+    int64_t first = iterations.starts[i] * window.stride + window.offset;
+    int64_t last =
+        first + (iterations.valid[i] - 1) * window.stride + window.extent;
+    first = std::clamp<int64_t>(first, 0, rows.size);
+    last = std::clamp<int64_t>(last, 0, rows.size);
+    if (first == last)
+      continue;
+    low = std::max(low, rows.starts[i] - first);
+    high = std::max(high, last - rows.starts[i] - rows.extent);
+  }
+  return {low, high};
+}
+
+void Reader::pad(int64_t dim, int64_t low, int64_t high) {
+  if (low == 0 && high == 0)
+    return;
+  SmallVector<OpFoldResult> lows(type().getRank(), b.getIndexAttr(0)),
+      highs = lows;
+  lows[dim] = b.getIndexAttr(low);
+  highs[dim] = b.getIndexAttr(high);
+  SmallVector<int64_t> shape(type().getShape());
+  shape[dim] += low + high;
+  Value filler = fill;
+  if (!filler)
+    filler = arith::ConstantOp::create(b, loc,
+                                       b.getZeroAttr(type().getElementType()));
+  value = tensor::PadOp::create(b, loc, type().clone(shape), value, lows, highs,
+                                filler);
+}
+
+void Reader::exchange(int64_t dim, int64_t low, int64_t high,
+                      ArrayRef<AxisRefAttr> axes) {
+  if (low == 0 && high == 0)
+    return;
+  SmallVector<AxisRefAttr, 2> joined(axes);
+  layout.coalesce(joined);
+  SmallVector<int64_t> shape(type().getShape());
+  shape[dim] += low + high;
+  auto op = HaloExchangeOp::create(
+      b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
+      b.getI64IntegerAttr(low), b.getI64IntegerAttr(high),
+      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
+      layout.getName(), b.getStringAttr(why));
+  if (scope)
+    op->setDiscardableAttr(kScopeAttr, scope);
+  value = op.getResult();
+}
+
+LogicalResult Reader::gather(int64_t dim, const std::string &because) {
+  // Dimensions read before have other sizes by now.
+  SmallVector<int64_t> shape(source.whole.getShape());
+  SmallVector<DimShardingAttr> from(shape.size(), layout.none()), to = from;
+  for (auto [d, size] : llvm::enumerate(type().getShape()))
+    if (static_cast<int64_t>(d) != dim)
+      shape[d] = size;
+  from[dim] = source.sharding.getDims()[dim];
+  auto place = [&](ArrayRef<DimShardingAttr> dims) {
+    return ShardingAttr::get(b.getContext(), layout.getName(), dims,
+                             ReductionKind::Sum, {});
+  };
+  FailureOr<Value> whole = lowerReshard(
+      b, loc, layout, planner, value, source.whole.clone(shape), place(from),
+      place(to), b.getStringAttr(why + because), scope);
+  if (succeeded(whole))
+    value = *whole;
+  return whole;
+}
+
+LogicalResult Reader::readSharded(const WindowRead &read) {
+  const Window &window = read.window;
+  int64_t dim = window.dim;
+  DimShardingAttr sharding = source.sharding.getDims()[dim];
+  SmallVector<AxisRefAttr> axes = sharding.getAllAxes();
+  Blocks rows(layout, sharding, source.whole.getDimSize(dim));
+  Blocks iterations(layout, sharding, read.iterations);
+  int64_t devices = rows.starts.size();
+  auto [low, high] = getHalo(rows, iterations, window);
+  bool isLine = rows.isLine && iterations.isLine;
+  bool isNear = low <= rows.extent && high <= rows.extent &&
+                low + high < (devices - 1) * rows.extent;
+  bool isExchanged = isLine && (isNear || low + high == 0);
+  // Where what the device has by now begins in the whole dimension.
+  SmallVector<int64_t> begins(devices, 0);
+  bool isMasked = false;
+  if (isExchanged) {
+    exchange(dim, low, high, axes);
+    for (auto [at, start] : llvm::zip_equal(begins, rows.starts))
+      at = start - low;
+    // The ends of the line get zeros; padding may be anything.
+    bool isZero = fill && (matchPattern(fill, m_PosZeroFloat()) ||
+                           matchPattern(fill, m_Zero()));
+    isMasked = fill && (rows.extent * devices != rows.size ||
+                        (!isZero && low + high != 0));
+  } else {
+    std::string because =
+        isLine ? ", gathered whole as " + std::to_string(low + high) +
+                     " rows of others are no fewer, or further away, than "
+                     "blocks of " +
+                     std::to_string(rows.extent)
+               : ", gathered whole as blocks within blocks are uneven";
+    if (failed(gather(dim, because)))
+      return failure();
+  }
+
+  // The part [first, first + length), made larger where a device has less.
+  int64_t length = (iterations.extent - 1) * window.stride + window.extent;
+  int64_t have = type().getDimSize(dim);
+  int64_t before = 0, after = 0;
+  SmallVector<int64_t> offsets;
+  for (auto [start, at] : llvm::zip_equal(iterations.starts, begins)) {
+    offsets.push_back(start * window.stride + window.offset - at);
+    before = std::max(before, -offsets.back());
+    after = std::max(after, offsets.back() + length - have);
+  }
+  pad(dim, before, after);
+  bool isFixed = llvm::all_equal(offsets);
+  Value first;
+  if (isMasked || !isFixed) {
+    first = getStart(sharding, iterations);
+    if (window.stride != 1)
+      first = arith::MulIOp::create(b, loc, first, constant(window.stride));
+    first = add(first, window.offset);
+  }
+  if (isMasked)
+    masks.push_back({dim, first, rows.size});
+  int64_t rank = type().getRank();
+  SmallVector<OpFoldResult> starts(rank, b.getIndexAttr(0)),
+      ones(rank, b.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(b, loc, value);
+  sizes[dim] = b.getIndexAttr(length);
+  if (isFixed) {
+    starts[dim] = b.getIndexAttr(offsets[0] + before);
+  } else {
+    Value offset = add(first, before);
+    if (isExchanged)
+      offset = arith::SubIOp::create(b, loc, add(offset, low),
+                                     getStart(sharding, rows));
+    starts[dim] = offset;
+  }
+  SmallVector<int64_t> shape(type().getShape());
+  if (isFixed && offsets[0] + before == 0 && shape[dim] == length)
+    return success();
+  shape[dim] = length;
+  value = tensor::ExtractSliceOp::create(b, loc, type().clone(shape), value,
+                                         starts, sizes, ones);
+  return success();
+}
+
+void Reader::readUnsharded(const WindowRead &read) {
+  pad(read.window.dim, read.low, read.high);
+}
+
+/// Gives the elements that nobody has their value.
+Value Reader::finish() {
+  if (masks.empty())
+    return value;
+  Type element = type().getElementType();
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, value), element);
+  AffineMap identity = b.getMultiDimIdentityMap(type().getRank());
+  SmallVector<utils::IteratorType> loops(type().getRank(),
+                                         utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, loc, type(), value, empty, ArrayRef<AffineMap>{identity, identity},
+      loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+        Value inside;
+        for (const Mask &mask : masks) {
+          Value index = linalg::IndexOp::create(inner, at, mask.dim);
+          index = arith::AddIOp::create(inner, at, index, mask.start);
+          // One in front is a large number without a sign.
+          Value end = arith::ConstantIndexOp::create(inner, at, mask.size);
+          Value here = arith::CmpIOp::create(
+              inner, at, arith::CmpIPredicate::ult, index, end);
+          inside =
+              inside
+                  ? arith::AndIOp::create(inner, at, inside, here).getResult()
+                  : here;
+        }
+        Value kept =
+            arith::SelectOp::create(inner, at, inside, values[0], fill);
+        linalg::YieldOp::create(inner, at, kept);
+      });
+  return generic.getResult(0);
+}
+
+FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,
+                                         const MeshLayout &layout,
+                                         ReshardPlanner &planner,
+                                         WindowSource source,
+                                         ArrayRef<WindowRead> reads, Value fill,
+                                         const Twine &why, Attribute scope) {
+  Reader reader(builder, loc, layout, planner, source, fill, why.str(), scope);
+  for (const WindowRead &read : reads)
+    if (source.sharding.getDims()[read.window.dim] == layout.none())
+      reader.readUnsharded(read);
+    else if (failed(reader.readSharded(read)))
+      return failure();
+  return reader.finish();
+}
