@@ -131,6 +131,61 @@ def DistApplyPlanPass : Pass<"dist-apply-plan", "ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def DistDifferentiatePass : Pass<"dist-differentiate", "ModuleOp"> {
+  let summary = "Adds the gradients of a result to a program: level 0 or 1";
+  let description = [{
+    The function, which is the entry function unless `function` names another, gets
+    a result for each argument that `wrt` names (globs over the names of parameters
+    and inputs; without it, all parameters of floats): the gradient of the result `of`,
+    called `NAME.grad`, which is placed as its argument is. A result that is no single
+    number is differentiated along a cotangent, an input that `cotangent` names and that
+    the pass adds. What comes out is a program like any other, of the level that it was:
+    run it after `--dist-apply-schedule`, so that directives mean the forward.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32> {dist.input = "x"},
+                    %w: tensor<8x16xf32> {dist.parameter = "w"})
+        -> (tensor<4x16xf32> {dist.output = "y"}) {
+      …
+      %y = linalg.matmul ins(%x, %w : …) outs(%0 : …) -> tensor<4x16xf32>
+      return %y : tensor<4x16xf32>
+    }
+    ```
+
+    with `cotangent=dy` makes
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32> {dist.input = "x"},
+                    %w: tensor<8x16xf32> {dist.parameter = "w"},
+                    %dy: tensor<4x16xf32> {dist.input = "dy"})
+        -> (tensor<4x16xf32> {dist.output = "y"},
+            tensor<8x16xf32> {dist.output = "w.grad"}) {
+      …
+      // of x [4, 8] and dy [4, 16], summed over the 4 rows
+      %dw = linalg.generic … ins(%x, %dy : …) outs(%1 : …) -> tensor<8x16xf32>
+      return %y, %dw : tensor<4x16xf32>, tensor<8x16xf32>
+    }
+    ```
+
+    Ops are known through `DifferentiableOpInterface` alone; docs/training.md says
+    which have it, and what is taken for the derivative where there are several.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to differentiate, in place of the entry function">,
+    Option<"of", "of", "std::string", "\"\"",
+           "Name of the result to differentiate, where there are several">,
+    Option<"cotangent", "cotangent", "std::string", "\"\"",
+           "Name of a new input, the cotangent of a result that is no single number">,
+    ListOption<"wrt", "wrt", "std::string",
+               "Parameters and inputs to differentiate with respect to, as globs">,
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::dist::DistDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
   let summary = "linalg.softmax as its parts: any level before 2";
   let description = [{

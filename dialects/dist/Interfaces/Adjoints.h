@@ -1,0 +1,61 @@
+//===- Adjoints.h - Cotangents of values, and who makes them ----*- C++ -*-===//
+//
+// Reverse mode over straight-line code (Linnainmaa 1970; Griewank and Walther
+// 2008): from the last op to the first, each op turns the cotangents of its
+// results into contributions to those of its operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_DIALECTS_DIST_INTERFACES_ADJOINTS_H
+#define DIST_DIALECTS_DIST_INTERFACES_ADJOINTS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::dist {
+
+/// Whether values of the type have derivatives: floating-point numbers, and
+/// tensors of them.
+bool isDifferentiable(Type type);
+
+/// The cotangents of the values of a block.
+class Adjoints {
+public:
+  /// A value is active if it depends on what is differentiated with respect to.
+  bool isActive(Value value) const { return active.contains(value); }
+  void setActive(Value value) { active.insert(value); }
+
+  /// The cotangent found so far; null where it is zero.
+  Value lookup(Value value) const { return cotangents.lookup(value); }
+
+  /// Adds to the cotangent of `value`, if it is active. `cotangent` is of the
+  /// type of `value`.
+  void add(OpBuilder &builder, Location loc, Value value, Value cotangent);
+
+  /// Marks what `block` computes from active values, in one sweep.
+  void spreadActivity(Block &block);
+
+  /// The adjoints of those of `ops` that have a result with a cotangent, from
+  /// the last to the first. Fails after an error.
+  LogicalResult reverse(OpBuilder &builder, ArrayRef<Operation *> ops);
+
+private:
+  llvm::DenseSet<Value> active;
+  llvm::DenseMap<Value, Value> cotangents;
+};
+
+/// The sum of two scalars, or elementwise of two tensors.
+Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
+
+/// A floating-point constant: a scalar, or a tensor of equal elements with the
+/// shape of `like`, which is of that type.
+Value createConstantLike(OpBuilder &builder, Location loc, Value like,
+                         double number);
+
+} // namespace mlir::dist
+
+#include "dialects/dist/Interfaces/DifferentiableOpInterface.h.inc"
+
+#endif // DIST_DIALECTS_DIST_INTERFACES_ADJOINTS_H

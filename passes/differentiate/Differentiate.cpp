@@ -1,0 +1,270 @@
+//===- Differentiate.cpp - Gradients of a function ------------------------===//
+
+#include "passes/differentiate/Differentiate.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/differentiate/Models.h"
+#include "passes/schedule/NamePattern.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void mlir::dist::registerAdjoints(DialectRegistry &registry) {
+  registerScalarAdjoints(registry);
+  registerLinalgAdjoints(registry);
+  registerTensorAdjoints(registry);
+  registerPlacementAdjoints(registry);
+}
+
+namespace {
+class Gradients {
+public:
+  Gradients(func::FuncOp function, const GradientRequest &request)
+      : function(function), request(request),
+        terminator(function.getBody().front().getTerminator()),
+        builder(terminator) {}
+
+  LogicalResult run();
+
+private:
+  StringRef getName(BlockArgument argument);
+  LogicalResult chooseArguments();
+  LogicalResult chooseResult();
+  LogicalResult findOps();
+  LogicalResult addCotangent();
+  void returnGradients();
+
+  func::FuncOp function;
+  const GradientRequest &request;
+  Operation *terminator;
+  OpBuilder builder;
+  Adjoints adjoints;
+  SmallVector<BlockArgument> wrt;
+  unsigned result = 0;
+  /// Ops between the arguments and the result.
+  SmallVector<Operation *> ops;
+};
+} // namespace
+
+StringRef Gradients::getName(BlockArgument argument) {
+  for (StringRef key : {kParameterAttr, kInputAttr})
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), key))
+      return name.getValue();
+  return "";
+}
+
+LogicalResult Gradients::chooseArguments() {
+  if (request.wrt.empty()) {
+    for (BlockArgument argument : function.getArguments())
+      if (isDifferentiable(argument.getType()) &&
+          function.getArgAttr(argument.getArgNumber(), kParameterAttr))
+        wrt.push_back(argument);
+    if (wrt.empty())
+      return function.emitError("has no parameter of floats to differentiate "
+                                "with respect to: name inputs with wrt=");
+    return success();
+  }
+  SmallVector<StringRef> names;
+  for (BlockArgument argument : function.getArguments())
+    names.push_back(getName(argument));
+  llvm::SetVector<unsigned> chosen;
+  for (const std::string &text : request.wrt) {
+    std::string error;
+    std::optional<NamePattern> pattern = NamePattern::parse(text, error);
+    if (!pattern)
+      return function.emitError("wrt=")
+             << text << " is no pattern of names: " << error;
+    bool any = false;
+    for (auto [number, name] : llvm::enumerate(names)) {
+      if (name.empty() || !pattern->matches(name))
+        continue;
+      Type type = function.getArgument(number).getType();
+      if (!isDifferentiable(type)) {
+        // A glob means what has a derivative; a name means this one.
+        if (name == text)
+          return function.emitError("wrt=")
+                 << text << " is of type " << type
+                 << ", which has no derivative: it is of floats";
+        continue;
+      }
+      any = true;
+      chosen.insert(number);
+    }
+    if (any)
+      continue;
+    InFlightDiagnostic diagnostic =
+        function.emitError("wrt=")
+        << text << " matches no parameter or input of floats";
+    if (StringRef near = findNearMiss(text, names); !near.empty())
+      diagnostic << "; did you mean '" << near << "'?";
+    return diagnostic;
+  }
+  for (unsigned number : llvm::to_vector(chosen))
+    wrt.push_back(function.getArgument(number));
+  llvm::sort(wrt, [](BlockArgument a, BlockArgument b) {
+    return a.getArgNumber() < b.getArgNumber();
+  });
+  return success();
+}
+
+LogicalResult Gradients::chooseResult() {
+  SmallVector<unsigned> candidates;
+  SmallVector<StringRef> names;
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
+    auto name = function.getResultAttrOfType<StringAttr>(number, kOutputAttr);
+    names.push_back(name ? name.getValue() : "");
+    if (request.result.empty() ? isDifferentiable(type)
+                               : names.back() == request.result)
+      candidates.push_back(number);
+  }
+  if (candidates.size() == 1) {
+    result = candidates.front();
+    Type type = function.getResultTypes()[result];
+    if (isDifferentiable(type))
+      return success();
+    return function.emitError("of=") << request.result << " is of type " << type
+                                     << ", which has no derivative";
+  }
+  if (!request.result.empty()) {
+    InFlightDiagnostic diagnostic = function.emitError("of=")
+                                    << request.result << " is no result";
+    if (StringRef near = findNearMiss(request.result, names); !near.empty())
+      diagnostic << "; did you mean '" << near << "'?";
+    return diagnostic;
+  }
+  return function.emitError("has ")
+         << candidates.size()
+         << " results of floats: of=NAME says which is differentiated";
+}
+
+/// What is between: it varies with the arguments, and the result with it.
+LogicalResult Gradients::findOps() {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("has several blocks: --lift-cf-to-scf makes "
+                              "structured control flow of them");
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : wrt)
+    adjoints.setActive(argument);
+  adjoints.spreadActivity(block);
+  llvm::DenseSet<Value> needed{terminator->getOperand(result)};
+  llvm::MapVector<OperationName, SmallVector<Operation *, 1>> unknown;
+  for (Operation &op : llvm::reverse(block)) {
+    if (llvm::none_of(op.getResults(), [&](Value value) {
+          return needed.contains(value) && adjoints.isActive(value);
+        }))
+      continue;
+    needed.insert_range(op.getOperands());
+    ops.push_back(&op);
+    if (!isa<DifferentiableOpInterface>(op))
+      unknown[op.getName()].push_back(&op);
+  }
+  std::reverse(ops.begin(), ops.end());
+  for (auto &[name, places] : llvm::reverse(unknown)) {
+    InFlightDiagnostic diagnostic =
+        places.back()->emitOpError("has no derivative that is known");
+    if (places.size() > 1)
+      diagnostic << " (" << places.size() << " such ops, this is the first)";
+    diagnostic << ": its dialect can implement DifferentiableOpInterface, or "
+                  "wrt= leave out what goes through it";
+  }
+  return success(unknown.empty());
+}
+
+LogicalResult Gradients::addCotangent() {
+  Value value = terminator->getOperand(result);
+  Location loc = terminator->getLoc();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (request.cotangent.empty()) {
+    if (type && !(type.hasStaticShape() && type.getNumElements() == 1))
+      return function.emitError("differentiates a result of type ")
+             << type
+             << ", which is no single number: cotangent=NAME adds an input "
+                "that gives its cotangent";
+    adjoints.add(builder, loc, value,
+                 createConstantLike(builder, loc, value, 1));
+    return success();
+  }
+  for (BlockArgument argument : function.getArguments())
+    if (getName(argument) == request.cotangent)
+      return function.emitError("cotangent=")
+             << request.cotangent << " is an input or a parameter already";
+  // Made last, but placed as the result is.
+  SmallVector<NamedAttribute> attributes{builder.getNamedAttr(
+      kInputAttr, builder.getStringAttr(request.cotangent))};
+  if (Attribute sharding = function.getResultAttr(result, kShardingAttr))
+    attributes.push_back(builder.getNamedAttr(kShardingAttr, sharding));
+  unsigned number = function.getNumArguments();
+  if (failed(function.insertArgument(
+          number, value.getType(), builder.getDictionaryAttr(attributes), loc)))
+    return failure();
+  adjoints.add(builder, loc, value, function.getArgument(number));
+  return success();
+}
+
+void Gradients::returnGradients() {
+  SmallVector<Value> results(terminator->getOperands());
+  SmallVector<Type> types(function.getResultTypes());
+  SmallVector<NamedAttrList> attributes;
+  for (unsigned number = 0; number < results.size(); ++number)
+    attributes.push_back(function.getResultAttrDict(number));
+  for (BlockArgument argument : wrt) {
+    Value gradient = adjoints.lookup(argument);
+    StringRef name = getName(argument);
+    if (!gradient) {
+      function.emitWarning("does not depend on '")
+          << name << "': its gradient is zero";
+      gradient = createZeros(builder, argument.getLoc(), argument);
+    }
+    NamedAttrList list;
+    if (!name.empty())
+      list.set(kOutputAttr, builder.getStringAttr(name + ".grad"));
+    if (Attribute sharding =
+            function.getArgAttr(argument.getArgNumber(), kShardingAttr))
+      list.set(kShardingAttr, sharding);
+    results.push_back(gradient);
+    types.push_back(gradient.getType());
+    attributes.push_back(list);
+  }
+  terminator->setOperands(results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    list = attributes[number];
+  });
+}
+
+LogicalResult Gradients::run() {
+  if (failed(chooseArguments()) || failed(chooseResult()) ||
+      failed(findOps()) || failed(addCotangent()) ||
+      failed(adjoints.reverse(builder, ops)))
+    return failure();
+  returnGradients();
+  return success();
+}
+
+LogicalResult mlir::dist::differentiate(ModuleOp module,
+                                        const GradientRequest &request) {
+  if (int level = getLevel(module); level > 1)
+    return module.emitError("is of level ")
+           << level
+           << ": gradients are taken of levels 0 and 1, before "
+              "--dist-propagate";
+  func::FuncOp function;
+  if (request.function.empty()) {
+    FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
+    if (failed(entry))
+      return failure();
+    function = dyn_cast<func::FuncOp>(entry->getOperation());
+  } else {
+    function = module.lookupSymbol<func::FuncOp>(request.function);
+    if (!function)
+      return module.emitError("has no function @") << request.function;
+  }
+  if (!function || function.isExternal())
+    return module.emitError("has no function with a body to differentiate");
+  return Gradients(function, request).run();
+}

@@ -1,0 +1,35 @@
+//===- Differentiate.h - Gradients of a function ----------------*- C++ -*-===//
+//
+// Reverse mode over a program of level 0 or 1; see --dist-differentiate.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_DIFFERENTIATE_DIFFERENTIATE_H
+#define DIST_PASSES_DIFFERENTIATE_DIFFERENTIATE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dist {
+
+struct GradientRequest {
+  /// The function; empty: the entry function.
+  StringRef function;
+  /// Name of the result that is differentiated; empty: the only one of floats.
+  StringRef result;
+  /// Name of the input that gives the result's cotangent; empty: it is 1.
+  StringRef cotangent;
+  /// Globs of the names of parameters and inputs; empty: all parameters of
+  /// floats.
+  ArrayRef<std::string> wrt;
+};
+
+/// Adds to the function a result for each argument that is asked for: its
+/// gradient, called `NAME.grad`.
+LogicalResult differentiate(ModuleOp module, const GradientRequest &request);
+
+/// Gives ops of the dialects that are known their adjoints.
+void registerAdjoints(DialectRegistry &registry);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_DIFFERENTIATE_DIFFERENTIATE_H

@@ -1,0 +1,290 @@
+//===- TensorAdjoints.cpp - Adjoints of ops that move elements ------------===//
+//
+// Moving is linear: its adjoint moves back, with zeros where nothing came from
+// and sums where something went to several places.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/differentiate/Models.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// What the adjoint of an op with one result has at hand.
+template <typename OpTy> struct Context {
+  OpTy op;
+  OpBuilder &b;
+  Adjoints &adjoints;
+  Location loc = op.getLoc();
+  Value cotangent = adjoints.lookup(op->getResult(0));
+
+  void add(Value operand, function_ref<Value()> make) {
+    if (adjoints.isActive(operand))
+      adjoints.add(b, loc, operand, make());
+  }
+};
+} // namespace
+
+static LogicalResult derive(Context<tensor::ExpandShapeOp> c) {
+  Value source = c.op.getSrc();
+  c.add(source, [&] {
+    return tensor::CollapseShapeOp::create(c.b, c.loc, source.getType(),
+                                           c.cotangent,
+                                           c.op.getReassociationIndices());
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::CollapseShapeOp> c) {
+  Value source = c.op.getSrc();
+  c.add(source, [&] {
+    return tensor::ExpandShapeOp::create(
+        c.b, c.loc, source.getType(), c.cotangent,
+        c.op.getReassociationIndices(),
+        tensor::getMixedSizes(c.b, c.loc, source));
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::CastOp> c) {
+  Value source = c.op.getSource();
+  c.add(source, [&] {
+    return tensor::CastOp::create(c.b, c.loc, source.getType(), c.cotangent);
+  });
+  return success();
+}
+
+/// Zeros around what was cut out; between its elements as well, if it skipped
+/// some.
+static LogicalResult derive(Context<tensor::ExtractSliceOp> c) {
+  tensor::ExtractSliceOp op = c.op;
+  Value source = op.getSource();
+  c.add(source, [&]() -> Value {
+    auto whole = op.getSourceType();
+    bool isPad = op.hasUnitStride() && whole.hasStaticShape() &&
+                 op.getType().getRank() == whole.getRank() &&
+                 !ShapedType::isDynamicShape(op.getStaticSizes()) &&
+                 !ShapedType::isDynamicShape(op.getStaticOffsets());
+    if (!isPad)
+      return tensor::InsertSliceOp::create(
+          c.b, c.loc, c.cotangent, createZeros(c.b, c.loc, source),
+          op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides());
+    SmallVector<OpFoldResult> low, high;
+    for (auto [offset, size, all] : llvm::zip_equal(
+             op.getStaticOffsets(), op.getStaticSizes(), whole.getShape())) {
+      low.push_back(c.b.getIndexAttr(offset));
+      high.push_back(c.b.getIndexAttr(all - offset - size));
+    }
+    Value zero = arith::ConstantOp::create(
+        c.b, c.loc, c.b.getZeroAttr(whole.getElementType()));
+    return tensor::PadOp::create(c.b, c.loc, whole, c.cotangent, low, high,
+                                 zero);
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::InsertSliceOp> c) {
+  tensor::InsertSliceOp op = c.op;
+  c.add(op.getSource(), [&] {
+    return tensor::ExtractSliceOp::create(
+        c.b, c.loc, op.getSourceType(), c.cotangent, op.getMixedOffsets(),
+        op.getMixedSizes(), op.getMixedStrides());
+  });
+  c.add(op.getDest(), [&] {
+    return tensor::InsertSliceOp::create(
+        c.b, c.loc, createZeros(c.b, c.loc, op.getSource()), c.cotangent,
+        op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides());
+  });
+  return success();
+}
+
+/// A tensor of ones of the offsets, sizes and strides of a slice.
+static SmallVector<OpFoldResult> getUnits(OpBuilder &b, size_t count) {
+  return SmallVector<OpFoldResult>(count, b.getIndexAttr(1));
+}
+
+static LogicalResult derive(Context<tensor::PadOp> c) {
+  tensor::PadOp op = c.op;
+  // A number that varies would collect what lies around.
+  Value number = op.getConstantPaddingValue();
+  if (!number || c.adjoints.isActive(number))
+    return op->emitOpError(
+        "pads with what is no constant: its derivative is not known");
+  Value source = op.getSource();
+  c.add(source, [&] {
+    return tensor::ExtractSliceOp::create(
+        c.b, c.loc, cast<RankedTensorType>(source.getType()), c.cotangent,
+        op.getMixedLowPad(), tensor::getMixedSizes(c.b, c.loc, source),
+        getUnits(c.b, op.getSourceType().getRank()));
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::ConcatOp> c) {
+  int64_t dim = c.op.getDim();
+  OpFoldResult before = c.b.getIndexAttr(0);
+  for (Value input : c.op.getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(c.b, c.loc, input);
+    c.add(input, [&] {
+      SmallVector<OpFoldResult> offsets(type.getRank(), c.b.getIndexAttr(0));
+      offsets[dim] = before;
+      return tensor::ExtractSliceOp::create(c.b, c.loc, type, c.cotangent,
+                                            offsets, sizes,
+                                            getUnits(c.b, type.getRank()));
+    });
+    AffineExpr x, y;
+    bindSymbols(c.b.getContext(), x, y);
+    before = affine::makeComposedFoldedAffineApply(
+        c.b, c.loc, x + y, ArrayRef<OpFoldResult>{before, sizes[dim]});
+  }
+  return success();
+}
+
+/// Rows are added up where they came from: by each row that there is, those of
+/// the cotangent whose index names it.
+static LogicalResult derive(Context<tensor::GatherOp> c) {
+  tensor::GatherOp op = c.op;
+  OpBuilder &b = c.b;
+  Value table = op.getSource(), indices = op.getIndices();
+  RankedTensorType type = op.getSourceType();
+  ArrayRef<int64_t> gathered = op.getGatherDims();
+  int64_t batch = op.getIndicesType().getRank() - 1;
+  bool keepsDims = op.getResultType().getRank() == batch + type.getRank();
+
+  // Loops: the table's dimensions, then those of the indices.
+  int64_t loops = type.getRank() + batch;
+  auto dim = [&](int64_t loop) { return b.getAffineDimExpr(loop); };
+  SmallVector<AffineExpr> rowExprs, cotangentExprs;
+  for (int64_t i = 0; i < batch; ++i)
+    cotangentExprs.push_back(dim(type.getRank() + i));
+  SmallVector<AffineExpr> indexExprs = cotangentExprs;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    rowExprs.push_back(dim(i));
+    if (!llvm::is_contained(gathered, i))
+      cotangentExprs.push_back(dim(i));
+    else if (keepsDims)
+      cotangentExprs.push_back(b.getAffineConstantExpr(0));
+  }
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (int64_t i = 0, e = gathered.size(); i < e; ++i) {
+    SmallVector<AffineExpr> exprs = indexExprs;
+    exprs.push_back(b.getAffineConstantExpr(i));
+    inputs.push_back(indices);
+    maps.push_back(AffineMap::get(loops, 0, exprs, b.getContext()));
+  }
+  inputs.push_back(c.cotangent);
+  maps.push_back(AffineMap::get(loops, 0, cotangentExprs, b.getContext()));
+  maps.push_back(AffineMap::get(loops, 0, rowExprs, b.getContext()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  iterators.append(batch, utils::IteratorType::reduction);
+  c.add(table, [&] {
+    return linalg::GenericOp::create(
+               b, c.loc, table.getType(), inputs, createZeros(b, c.loc, table),
+               maps, iterators,
+               [&](OpBuilder &b, Location loc, ValueRange args) {
+                 Value isHere;
+                 for (auto [i, dim] : llvm::enumerate(gathered)) {
+                   Value row = linalg::IndexOp::create(b, loc, dim);
+                   Value named = args[i];
+                   if (!named.getType().isIndex())
+                     named = arith::IndexCastOp::create(
+                         b, loc, b.getIndexType(), named);
+                   Value same = arith::CmpIOp::create(
+                       b, loc, arith::CmpIPredicate::eq, named, row);
+                   isHere = isHere ? arith::AndIOp::create(b, loc, isHere, same)
+                                         .getResult()
+                                   : same;
+                 }
+                 Value mine = args[gathered.size()], sum = args.back();
+                 Value zero = createConstantLike(b, loc, mine, 0);
+                 Value taken =
+                     arith::SelectOp::create(b, loc, isHere, mine, zero);
+                 Value added = arith::AddFOp::create(b, loc, sum, taken);
+                 linalg::YieldOp::create(b, loc, added);
+               })
+        .getResult(0);
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::SplatOp> c) {
+  Value number = c.op.getInput();
+  c.add(number, [&]() -> Value {
+    auto type = c.op.getType();
+    Value zero = arith::ConstantOp::create(
+        c.b, c.loc, c.b.getZeroAttr(type.getElementType()));
+    Value empty = tensor::EmptyOp::create(c.b, c.loc, ArrayRef<int64_t>(),
+                                          type.getElementType());
+    Value init = linalg::FillOp::create(c.b, c.loc, zero, empty).getResult(0);
+    AffineMap all = c.b.getMultiDimIdentityMap(type.getRank());
+    AffineMap one = AffineMap::get(type.getRank(), 0, c.b.getContext());
+    SmallVector<utils::IteratorType> loops(type.getRank(),
+                                           utils::IteratorType::reduction);
+    Value sum = linalg::GenericOp::create(
+                    c.b, c.loc, init.getType(), c.cotangent, init,
+                    ArrayRef<AffineMap>{all, one}, loops,
+                    [](OpBuilder &b, Location loc, ValueRange args) {
+                      Value added =
+                          arith::AddFOp::create(b, loc, args[1], args[0]);
+                      linalg::YieldOp::create(b, loc, added);
+                    })
+                    .getResult(0);
+    return tensor::ExtractOp::create(c.b, c.loc, sum, ValueRange());
+  });
+  return success();
+}
+
+/// One element: zeros but for its place.
+static LogicalResult derive(Context<tensor::ExtractOp> c) {
+  c.add(c.op.getTensor(), [&] {
+    return tensor::InsertOp::create(c.b, c.loc, c.cotangent,
+                                    createZeros(c.b, c.loc, c.op.getTensor()),
+                                    c.op.getIndices());
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::InsertOp> c) {
+  c.add(c.op.getScalar(), [&] {
+    return tensor::ExtractOp::create(c.b, c.loc, c.cotangent,
+                                     c.op.getIndices());
+  });
+  c.add(c.op.getDest(), [&] {
+    Value zero = createConstantLike(c.b, c.loc, c.op.getScalar(), 0);
+    return tensor::InsertOp::create(c.b, c.loc, zero, c.cotangent,
+                                    c.op.getIndices());
+  });
+  return success();
+}
+
+namespace {
+template <typename OpTy>
+struct TensorModel
+    : DifferentiableOpInterface::ExternalModel<TensorModel<OpTy>, OpTy> {
+  LogicalResult addAdjoints(Operation *op, OpBuilder &b,
+                            Adjoints &adjoints) const {
+    return derive(Context<OpTy>{cast<OpTy>(op), b, adjoints});
+  }
+};
+} // namespace
+
+template <typename... Ops> static void attach(MLIRContext *context) {
+  (Ops::template attachInterface<TensorModel<Ops>>(*context), ...);
+}
+
+void mlir::dist::registerTensorAdjoints(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    attach<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+           tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp,
+           tensor::ConcatOp, tensor::GatherOp, tensor::SplatOp,
+           tensor::ExtractOp, tensor::InsertOp>(context);
+  });
+}
