@@ -11,10 +11,9 @@
 
 #include "Contract.h"
 #include "ContractLoops.h"
+#include "Dnnl.h"
 #include "Rank.h"
 #include "dist/Tensor.h"
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include <chrono>
 #include <cstring>
@@ -22,9 +21,6 @@
 
 using namespace dist;
 using dnnl::memory;
-
-// Debian's oneDNN is built with OpenMP; <omp.h> belongs to a compiler.
-extern "C" void omp_set_num_threads(int);
 
 namespace {
 
@@ -106,11 +102,6 @@ static std::string nameOf(int32_t dtype) {
   if (dtype < DIST_F64 || dtype > DIST_U64)
     return "dtype " + std::to_string(dtype);
   return dtypeName(static_cast<dist_dtype>(dtype));
-}
-
-static const dnnl::engine &cpuEngine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
 }
 
 namespace dist {
@@ -413,16 +404,6 @@ void ContractPlan::run(const char *a, const char *b, char *c) {
 Contractions::Contractions() = default;
 Contractions::~Contractions() = default;
 
-size_t
-Contractions::Hash::operator()(const std::vector<int64_t> &values) const {
-  uint64_t hash = values.size();
-  for (int64_t value : values) {
-    hash = (hash ^ static_cast<uint64_t>(value)) * 0xbf58476d1ce4e5b9ull;
-    hash ^= hash >> 31;
-  }
-  return hash;
-}
-
 ContractPlan &Contractions::plan(const ContractCall &call) {
   key.assign({call.inDtype, call.outDtype, call.accumulate});
   key.insert(key.end(), call.loops,
@@ -440,10 +421,7 @@ ContractPlan &Contractions::plan(const ContractCall &call) {
 }
 
 double Contractions::run(const ContractCall &call) {
-  // A rank is one thread: oneDNN must not start a team in it. The setting is
-  // per thread.
-  thread_local bool single = (omp_set_num_threads(1), true);
-  (void)single;
+  useOneThread();
   ContractPlan &plan = this->plan(call);
   plan.run(static_cast<const char *>(call.a), static_cast<const char *>(call.b),
            static_cast<char *>(call.c));

@@ -10,6 +10,7 @@
 #ifndef DIST_LIB_CONTRACT_H
 #define DIST_LIB_CONTRACT_H
 
+#include "PlanKey.h"
 #include "Rank.h"
 
 #include <memory>
@@ -30,14 +31,10 @@ public:
   double run(const ContractCall &call);
 
 private:
-  struct Hash {
-    size_t operator()(const std::vector<int64_t> &key) const;
-  };
   ContractPlan &plan(const ContractCall &call);
 
-  std::unordered_map<std::vector<int64_t>, std::unique_ptr<ContractPlan>, Hash>
-      plans;
-  std::vector<int64_t> key;
+  std::unordered_map<PlanKey, std::unique_ptr<ContractPlan>, PlanKeyHash> plans;
+  PlanKey key;
 };
 
 } // namespace dist

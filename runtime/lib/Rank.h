@@ -1,8 +1,8 @@
 //===- Rank.h - What every backend's rank has in common ---------*- C++ -*-===//
 //
 // The C interface (Interface.cpp) checks the arguments of a call, packs those
-// of a collective or a contraction into a structure and hands it to the rank's
-// backend.
+// of a collective, a contraction or a convolution into a structure and hands it
+// to the rank's backend.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,6 +92,18 @@ struct ContractCall {
   void *c;
 };
 
+/// A convolution; the fields are runtime.h's parameters.
+struct ConvolveCall {
+  int32_t dtype;
+  int32_t flags;
+  int32_t numWindows;
+  const int64_t *table;
+  const void *image;
+  const void *kernel;
+  const void *bias;
+  void *out;
+};
+
 /// What a program asks of its data: that an index is in range, say.
 struct Check {
   std::string message;
@@ -137,6 +149,7 @@ public:
   virtual bool collective(const CollectiveCall &call) = 0;
   /// On stream 0.
   virtual bool contract(const ContractCall &call) = 0;
+  virtual bool convolve(const ConvolveCall &call) = 0;
 
   // Streams.
   virtual bool eventRecord(int32_t event, int32_t stream) = 0;

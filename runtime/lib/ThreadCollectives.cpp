@@ -124,3 +124,12 @@ bool ThreadRank::contract(const ContractCall &call) {
         {"contract", index, 0, -1, start, nowNanos(), 0, flops});
   return true;
 }
+
+bool ThreadRank::convolve(const ConvolveCall &call) {
+  int64_t start = rank.tracing ? nowNanos() : 0;
+  double flops = convolutions.run(call);
+  if (rank.tracing)
+    work[0].trace.push_back(
+        {"convolve", index, 0, -1, start, nowNanos(), 0, flops});
+  return true;
+}

@@ -9,6 +9,7 @@
 #define DIST_LIB_THREADRANK_H
 
 #include "Contract.h"
+#include "Convolve.h"
 #include "ThreadsBackend.h"
 #include "Transfer.h"
 #include "dist/Tensor.h"
@@ -87,6 +88,7 @@ public:
 
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;
+  bool convolve(const ConvolveCall &call) override;
   bool eventRecord(int32_t event, int32_t stream) override;
   bool streamWait(int32_t stream, int32_t event) override;
   bool streamSync(int32_t stream) override;
@@ -139,6 +141,7 @@ private:
   /// What the program knows this rank by.
   dist_rank rank;
   Contractions contractions;
+  Convolutions convolutions;
   std::vector<std::unique_ptr<Stream>> streams;
   std::vector<Event> events;
   std::vector<Channel *> channels;

@@ -69,6 +69,7 @@ public:
   // What the programs here do not do.
   bool collective(const CollectiveCall &) override { return fail("call"); }
   bool contract(const ContractCall &) override { return fail("call"); }
+  bool convolve(const ConvolveCall &) override { return fail("call"); }
   bool eventRecord(int32_t, int32_t) override { return fail("call"); }
   bool streamWait(int32_t, int32_t) override { return fail("call"); }
 

@@ -247,6 +247,46 @@ DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
                                int32_t num_loops, const int64_t *loops,
                                const void *a, const void *b, void *c);
 
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+/// Flags of dist_convolve.
+typedef enum dist_convolve_flags {
+  /// What the result holds is added to.
+  DIST_CONVOLVE_ACCUMULATE = 1,
+  /// At this address lies the same kernel in all calls of the run, so that it
+  /// may be packed once.
+  DIST_CONVOLVE_CONSTANT_KERNEL = 2
+} dist_convolve_flags;
+
+/// Number of int64 in the table that dist_convolve takes: before those of the
+/// windows, and for each window.
+#define DIST_CONVOLVE_FIELDS 13
+#define DIST_WINDOW_FIELDS 9
+
+/// out[n, g, f, y...] = bias[g, f] + sum over c, t... of
+///   image[n, g, c, (y * stride + t * dilation - low)...] * kernel[g, f, c,
+///   t...]
+/// where what is outside of the image is not there (a padding of zeros). `table`
+/// holds
+///   batch {extent, stride in image, in out},
+///   groups {extent, stride in image, in kernel, in out},
+///   channels {extent, stride in image, in kernel},
+///   features {extent, stride in kernel, in out},
+/// and num_windows (1 to 3) times
+///   {extent of the image, extent of out, taps, stride, dilation, low, stride
+///   in image, in kernel, in out}.
+/// Strides of memory count elements, and are those of operands that do not
+/// overlap themselves. All extents are at least 1. `bias` may be null; it is
+/// contiguous. All are of `dtype`, f32. Others fail (the compiler generates
+/// loops for them). Runs on stream 0, on one core. The table is only read
+/// during the call.
+DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
+                               int32_t num_windows, const int64_t *table,
+                               const void *image, const void *kernel,
+                               const void *bias, void *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,432 @@
+//===- Convolve.cpp - Convolutions through oneDNN -------------------------===//
+//
+// oneDNN has fast code for images whose channels lie innermost (what the
+// compiler chooses where it may, lowering/kernels/ChooseLayouts.cpp) and for
+// layouts of its own. For others it has matrix products on unfolded images, and
+// reference code that is slower than any loop. Which is taken: fast code on the
+// operands where they lie; else fast code on copies in the order that it wants;
+// else products on copies in the order n, channels, space.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Convolve.h"
+#include "Dnnl.h"
+#include "dist/Tensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+using namespace dist;
+using dnnl::memory;
+
+using Tag = memory::format_tag;
+constexpr auto f32 = memory::data_type::f32;
+
+namespace {
+
+/// A window of the table.
+struct Window {
+  int64_t in, out, taps, stride, dilation, low;
+  int64_t imageStride, kernelStride, outStride;
+};
+
+/// The table, read.
+struct Sizes {
+  explicit Sizes(const ConvolveCall &call);
+
+  struct {
+    int64_t extent, image, out;
+  } batch;
+  struct {
+    int64_t extent, image, kernel, out;
+  } groups;
+  struct {
+    int64_t extent, image, kernel;
+  } channels;
+  struct {
+    int64_t extent, kernel, out;
+  } features;
+  std::vector<Window> windows;
+};
+
+/// How good oneDNN's code for a description is.
+enum class Quality { None, Reference, Product, Fast };
+
+} // namespace
+
+Sizes::Sizes(const ConvolveCall &call) {
+  const int64_t *t = call.table;
+  batch = {t[0], t[1], t[2]};
+  groups = {t[3], t[4], t[5], t[6]};
+  channels = {t[7], t[8], t[9]};
+  features = {t[10], t[11], t[12]};
+  t += DIST_CONVOLVE_FIELDS;
+  for (int32_t i = 0; i < call.numWindows; ++i, t += DIST_WINDOW_FIELDS)
+    windows.push_back({t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]});
+  bool valid = batch.extent > 0 && groups.extent > 0 && channels.extent > 0 &&
+               features.extent > 0;
+  for (const Window &w : windows)
+    valid &= w.in > 0 && w.out > 0 && w.taps > 0 && w.stride > 0 &&
+             w.dilation > 0 && w.low >= 0;
+  if (!valid)
+    throw Error("dist_convolve: extents, strides and dilations must be at "
+                "least 1, and padding not negative");
+}
+
+/// A description by strides. oneDNN's fast code recognises layouts by all of
+/// them, also those of extents of 1: they are made those of the layout that the
+/// others have, channels innermost if both will do.
+static memory::desc describe(const memory::dims &extents,
+                             const memory::dims &strides) {
+  size_t rank = extents.size();
+  memory::dims innermost(rank), outermost(rank);
+  int64_t span = 1;
+  innermost[1] = span;
+  span *= extents[1];
+  for (size_t i = rank; i-- > 2; span *= extents[i])
+    innermost[i] = span;
+  innermost[0] = span;
+  span = 1;
+  for (size_t i = rank; i-- > 0; span *= extents[i])
+    outermost[i] = span;
+  for (const memory::dims &dense : {innermost, outermost}) {
+    bool same = true;
+    for (size_t i = 0; i < rank; ++i)
+      same &= extents[i] == 1 || dense[i] == strides[i];
+    if (same)
+      return {extents, f32, dense};
+  }
+  return {extents, f32, strides};
+}
+
+/// At how many places of the result at least one tap is in the image.
+static int64_t countPlacesInImage(const Window &w) {
+  int64_t count = 0;
+  for (int64_t y = 0; y < w.out; ++y)
+    for (int64_t t = 0; t < w.taps; ++t) {
+      int64_t x = y * w.stride + t * w.dilation - w.low;
+      if (x < 0 || x >= w.in)
+        continue;
+      ++count;
+      break;
+    }
+  return count;
+}
+
+static memory::desc withTag(const memory::desc &like, Tag tag) {
+  return {like.dims(), f32, tag};
+}
+
+static Quality
+qualityOf(const dnnl::convolution_forward::primitive_desc &description) {
+  const char *name = description.impl_info_str();
+  if (std::strstr(name, "ref"))
+    return Quality::Reference;
+  return std::strstr(name, "gemm:") ? Quality::Product : Quality::Fast;
+}
+
+namespace dist {
+
+class ConvolvePlan {
+public:
+  explicit ConvolvePlan(const ConvolveCall &call);
+  void run(const ConvolveCall &call);
+  double flops() const { return totalFlops; }
+
+private:
+  using Description = dnnl::convolution_forward::primitive_desc;
+
+  std::optional<Description> makeDescription(const memory::desc &imageLayout,
+                                             const memory::desc &outLayout,
+                                             const memory::desc &kernelLayout);
+  void choose();
+  void runGroup(const char *image, const char *kernel, const char *bias,
+                char *out);
+  const memory &packKernel(const char *kernel);
+  void start(const float *bias, float *out, size_t window);
+
+  Sizes shape;
+  /// Whether oneDNN adds the bias, or we before it.
+  bool hasBias, addsBiasFirst = false;
+  bool accumulate, isConstant;
+  /// Whether no tap reaches the image anywhere.
+  bool isAllPadding = false;
+  /// Groups that a call of the primitive does; the others follow one by one.
+  int64_t together = 1;
+  double totalFlops;
+  memory::dims strides, dilations, low, high;
+  /// Operands as they are given.
+  memory::desc imageDesc, kernelDesc, biasDesc, outDesc;
+  /// The kernel as the primitive reads it.
+  memory::desc packedDesc;
+
+  dnnl::stream stream{cpuEngine()};
+  std::optional<dnnl::convolution_forward> primitive;
+  /// Where the operands lie, and, if the primitive wants another order, copies
+  /// in that order.
+  memory image, kernel, bias, out;
+  std::optional<memory> imageCopy, kernelCopy, outCopy;
+  std::optional<dnnl::reorder> takeImage, takeKernel, takeOut, giveOut;
+  /// Constant kernels in the primitive's order, by their address.
+  std::unordered_map<const char *, memory> packed;
+};
+
+} // namespace dist
+
+ConvolvePlan::ConvolvePlan(const ConvolveCall &call)
+    : shape(call), hasBias(call.bias),
+      accumulate(call.flags & DIST_CONVOLVE_ACCUMULATE),
+      isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL) {
+  int64_t groups = shape.groups.extent, channels = shape.channels.extent,
+          features = shape.features.extent;
+  // oneDNN takes groups as parts of the channels, one after the other.
+  auto follow = [](int64_t count, int64_t group, int64_t step) {
+    return count == 1 || group == count * step;
+  };
+  if (follow(channels, shape.groups.image, shape.channels.image) &&
+      follow(features, shape.groups.out, shape.features.out))
+    together = groups;
+  auto stepOf = [&](int64_t count, int64_t group, int64_t step) {
+    return count == 1 && together > 1 ? group : step;
+  };
+  memory::dims in{shape.batch.extent, together * channels},
+      inStrides{shape.batch.image,
+                stepOf(channels, shape.groups.image, shape.channels.image)},
+      result{shape.batch.extent, together * features},
+      resultStrides{shape.batch.out,
+                    stepOf(features, shape.groups.out, shape.features.out)},
+      weights{features, channels},
+      weightStrides{shape.features.kernel, shape.channels.kernel};
+  if (together > 1) {
+    weights.insert(weights.begin(), together);
+    weightStrides.insert(weightStrides.begin(), shape.groups.kernel);
+  }
+  totalFlops = 2.0 * shape.batch.extent * groups * channels * features;
+  for (const Window &w : shape.windows) {
+    // What no window reaches is not there: oneDNN wants to know how far the
+    // last one reaches beyond the image, and that this is less than a stride
+    // before it.
+    int64_t end = (w.out - 1) * w.stride + (w.taps - 1) * w.dilation + 1;
+    int64_t used = w.in;
+    if (end - w.low - w.in <= -w.stride)
+      used = std::max<int64_t>(end - w.low, 1);
+    in.push_back(used);
+    inStrides.push_back(w.imageStride);
+    result.push_back(w.out);
+    resultStrides.push_back(w.outStride);
+    weights.push_back(w.taps);
+    weightStrides.push_back(w.kernelStride);
+    strides.push_back(w.stride);
+    dilations.push_back(w.dilation - 1);
+    low.push_back(w.low);
+    high.push_back(end - w.low - used);
+    totalFlops *= double(w.out) * w.taps;
+  }
+  // oneDNN 2.6 forgets the bias where a sum is added to and no tap reaches the
+  // image.
+  for (const Window &w : shape.windows) {
+    int64_t count = countPlacesInImage(w);
+    isAllPadding |= count == 0;
+    addsBiasFirst |= count < w.out && hasBias && accumulate;
+  }
+  hasBias &= !addsBiasFirst;
+  if (isAllPadding)
+    return;
+  imageDesc = describe(in, inStrides);
+  outDesc = describe(result, resultStrides);
+  kernelDesc = memory::desc(weights, f32, weightStrides);
+  biasDesc = memory::desc({together * features}, f32, Tag::x);
+  choose();
+}
+
+/// The best code for these layouts, if oneDNN has any.
+std::optional<ConvolvePlan::Description>
+ConvolvePlan::makeDescription(const memory::desc &imageLayout,
+                              const memory::desc &outLayout,
+                              const memory::desc &kernelLayout) {
+  dnnl::primitive_attr attributes;
+  if (accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  try {
+    auto direct = dnnl::algorithm::convolution_direct;
+    auto kind = dnnl::prop_kind::forward_inference;
+    using Desc = dnnl::convolution_forward::desc;
+    Desc desc = hasBias
+                    ? Desc(kind, direct, imageLayout, kernelLayout, biasDesc,
+                           outLayout, strides, dilations, low, high)
+                    : Desc(kind, direct, imageLayout, kernelLayout, outLayout,
+                           strides, dilations, low, high);
+    return Description(desc, attributes, cpuEngine());
+  } catch (const dnnl::error &) {
+    return std::nullopt;
+  }
+}
+
+void ConvolvePlan::choose() {
+  memory::desc anyKernel = withTag(kernelDesc, Tag::any);
+  const Tag planes[] = {Tag::ncw, Tag::nchw, Tag::ncdhw};
+  Tag plane = planes[shape.windows.size() - 1];
+  struct {
+    memory::desc image, out;
+  } layouts[] = {
+      {imageDesc, outDesc},
+      {withTag(imageDesc, Tag::any), outDesc},
+      {withTag(imageDesc, Tag::any), withTag(outDesc, Tag::any)},
+      {withTag(imageDesc, plane), withTag(outDesc, plane)},
+  };
+  std::optional<Description> best;
+  Quality quality = Quality::None;
+  for (const auto &[imageLayout, outLayout] : layouts) {
+    std::optional<Description> one =
+        makeDescription(imageLayout, outLayout, anyKernel);
+    if (!one || qualityOf(*one) <= quality)
+      continue;
+    quality = qualityOf(*one);
+    best = std::move(one);
+    if (quality == Quality::Fast)
+      break;
+  }
+  if (!best)
+    throw Error("dist_convolve: oneDNN has no code for this convolution");
+  primitive.emplace(*best);
+
+  const dnnl::engine &engine = cpuEngine();
+  image = memory(imageDesc, engine, nullptr);
+  kernel = memory(kernelDesc, engine, nullptr);
+  bias = memory(biasDesc, engine, nullptr);
+  out = memory(outDesc, engine, nullptr);
+  if (best->src_desc() != imageDesc) {
+    imageCopy.emplace(best->src_desc(), engine);
+    takeImage.emplace(image, *imageCopy);
+  }
+  if (best->dst_desc() != outDesc) {
+    outCopy.emplace(best->dst_desc(), engine);
+    giveOut.emplace(*outCopy, out);
+    if (accumulate)
+      takeOut.emplace(out, *outCopy);
+  }
+  packedDesc = best->weights_desc();
+  if (packedDesc != kernelDesc) {
+    if (!isConstant)
+      kernelCopy.emplace(packedDesc, engine);
+    takeKernel.emplace(kernel, memory(packedDesc, engine, nullptr));
+  }
+}
+
+const memory &ConvolvePlan::packKernel(const char *from) {
+  kernel.set_data_handle(const_cast<char *>(from));
+  if (!takeKernel)
+    return kernel;
+  if (!isConstant) {
+    takeKernel->execute(stream, kernel, *kernelCopy);
+    return *kernelCopy;
+  }
+  auto found = packed.find(from);
+  if (found == packed.end()) {
+    memory copy(packedDesc, cpuEngine());
+    takeKernel->execute(stream, kernel, copy);
+    found = packed.emplace(from, copy).first;
+  }
+  return found->second;
+}
+
+/// What `to` holds (or zero) and the bias (or none), over the windows from
+/// `window` on.
+void ConvolvePlan::start(const float *from, float *to, size_t window) {
+  if (window < shape.windows.size()) {
+    const Window &w = shape.windows[window];
+    for (int64_t y = 0; y < w.out; ++y)
+      start(from, to + y * w.outStride, window + 1);
+    return;
+  }
+  for (int64_t n = 0; n < shape.batch.extent; ++n)
+    for (int64_t g = 0; g < shape.groups.extent; ++g)
+      for (int64_t f = 0; f < shape.features.extent; ++f) {
+        float &value = to[n * shape.batch.out + g * shape.groups.out +
+                          f * shape.features.out];
+        value = (accumulate ? value : 0) +
+                (from ? from[g * shape.features.extent + f] : 0);
+      }
+}
+
+void ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
+                            const char *biasData, char *outData) {
+  image.set_data_handle(const_cast<char *>(imageData));
+  bias.set_data_handle(const_cast<char *>(biasData));
+  out.set_data_handle(outData);
+  if (takeImage)
+    takeImage->execute(stream, image, *imageCopy);
+  if (takeOut)
+    takeOut->execute(stream, out, *outCopy);
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, takeImage ? *imageCopy : image},
+      {DNNL_ARG_WEIGHTS, packKernel(kernelData)},
+      {DNNL_ARG_DST, giveOut ? *outCopy : out}};
+  if (hasBias)
+    arguments.insert({DNNL_ARG_BIAS, bias});
+  primitive->execute(stream, arguments);
+  if (giveOut)
+    giveOut->execute(stream, *outCopy, out);
+}
+
+void ConvolvePlan::run(const ConvolveCall &call) {
+  auto *imageData = static_cast<const char *>(call.image);
+  auto *kernelData = static_cast<const char *>(call.kernel);
+  auto *biasData = static_cast<const char *>(call.bias);
+  auto *outData = static_cast<char *>(call.out);
+  constexpr int64_t bytes = sizeof(float);
+  if (addsBiasFirst || isAllPadding)
+    start(static_cast<const float *>(call.bias), static_cast<float *>(call.out),
+          0);
+  if (isAllPadding)
+    return;
+  for (int64_t g = 0; g < shape.groups.extent; g += together) {
+    const char *biasHere =
+        hasBias ? biasData + g * shape.features.extent * bytes : nullptr;
+    runGroup(imageData + g * shape.groups.image * bytes,
+             kernelData + g * shape.groups.kernel * bytes, biasHere,
+             outData + g * shape.groups.out * bytes);
+  }
+}
+
+Convolutions::Convolutions() = default;
+Convolutions::~Convolutions() = default;
+
+ConvolvePlan &Convolutions::plan(const ConvolveCall &call) {
+  key.assign({call.numWindows, call.flags, call.bias != nullptr});
+  key.insert(key.end(), call.table,
+             call.table + DIST_CONVOLVE_FIELDS +
+                 int64_t(call.numWindows) * DIST_WINDOW_FIELDS);
+  std::unique_ptr<ConvolvePlan> &known = plans[key];
+  if (!known) {
+    try {
+      known = std::make_unique<ConvolvePlan>(call);
+    } catch (...) {
+      plans.erase(key);
+      throw;
+    }
+  }
+  return *known;
+}
+
+double Convolutions::run(const ConvolveCall &call) {
+  if (call.dtype != DIST_F32)
+    throw Error("dist_convolve: no convolution of dtype " +
+                std::to_string(call.dtype) +
+                "; the compiler has to generate loops for it");
+  if (call.numWindows < 1 || call.numWindows > 3)
+    throw Error("dist_convolve: " + std::to_string(call.numWindows) +
+                " windows; 1 to 3 are known");
+  useOneThread();
+  ConvolvePlan &plan = this->plan(call);
+  try {
+    plan.run(call);
+  } catch (const dnnl::error &error) {
+    throw Error(std::string("dist_convolve: oneDNN: ") + error.what());
+  }
+  return plan.flops();
+}

@@ -1,0 +1,41 @@
+//===- Convolve.h - Convolutions through oneDNN -----------------*- C++ -*-===//
+//
+// dist_convolve for CPU backends. oneDNN's code for a convolution is chosen
+// once per table and rank, and depends on the table alone, so that results are
+// the same bits on every run. Kernels are brought into the order that this code
+// reads: once for each that stays the same, for every call otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_LIB_CONVOLVE_H
+#define DIST_LIB_CONVOLVE_H
+
+#include "PlanKey.h"
+#include "Rank.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace dist {
+
+class ConvolvePlan;
+
+/// The convolutions of one rank, which is one thread, and their plans so far.
+class Convolutions {
+public:
+  Convolutions();
+  ~Convolutions();
+  /// Computes `call` and returns its floating-point operations; throws Error if
+  /// oneDNN cannot compute it.
+  double run(const ConvolveCall &call);
+
+private:
+  ConvolvePlan &plan(const ConvolveCall &call);
+
+  std::unordered_map<PlanKey, std::unique_ptr<ConvolvePlan>, PlanKeyHash> plans;
+  PlanKey key;
+};
+
+} // namespace dist
+
+#endif // DIST_LIB_CONVOLVE_H

@@ -1,0 +1,263 @@
+//===- ConvolveTest.cpp - Convolutions against nested loops ---------------===//
+
+#include "Ranks.h"
+#include "dist/Tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace dist;
+using namespace dist::test;
+
+namespace {
+
+struct Window {
+  int64_t in, out, taps, stride, dilation, low;
+  int64_t imageStride = 0, kernelStride = 0, outStride = 0;
+};
+
+/// A convolution and where its operands lie.
+struct Case {
+  int64_t batch, groups, channels, features;
+  std::vector<Window> windows;
+  int64_t imageStrides[3] = {};  // batch, group, channel
+  int64_t kernelStrides[3] = {}; // group, feature, channel
+  int64_t outStrides[3] = {};    // batch, group, feature
+  int64_t imageSize = 0, kernelSize = 0, outSize = 0;
+
+  std::vector<int64_t> table() const {
+    std::vector<int64_t> values = {
+        batch,           imageStrides[0],  outStrides[0], groups,
+        imageStrides[1], kernelStrides[0], outStrides[1], channels,
+        imageStrides[2], kernelStrides[2], features,      kernelStrides[1],
+        outStrides[2]};
+    for (const Window &w : windows)
+      values.insert(values.end(),
+                    {w.in, w.out, w.taps, w.stride, w.dilation, w.low,
+                     w.imageStride, w.kernelStride, w.outStride});
+    return values;
+  }
+};
+
+enum class Order { ChannelsFirst, ChannelsLast, Apart };
+
+/// Lays `extents` out, of which the first is outermost; `gap` elements are left
+/// between rows of the innermost.
+int64_t layOut(const std::vector<std::pair<int64_t, int64_t *>> &extents,
+               int64_t gap) {
+  int64_t span = 1;
+  for (size_t i = extents.size(); i-- > 0;) {
+    *extents[i].second = span;
+    span *= extents[i].first;
+    if (i + 1 == extents.size())
+      span += gap;
+  }
+  return span;
+}
+
+void layOut(Case &c, Order order) {
+  int64_t gap = order == Order::Apart ? 3 : 0;
+  auto lay = [&](int64_t *strides, int64_t inner, int64_t Window::*extent,
+                 int64_t Window::*stride) {
+    std::vector<std::pair<int64_t, int64_t *>> list = {{c.batch, &strides[0]}};
+    auto addChannels = [&] {
+      // Groups within channels are in nobody's order.
+      if (order == Order::Apart) {
+        list.push_back({inner, &strides[2]});
+        list.push_back({c.groups, &strides[1]});
+        return;
+      }
+      list.push_back({c.groups, &strides[1]});
+      list.push_back({inner, &strides[2]});
+    };
+    if (order != Order::ChannelsLast)
+      addChannels();
+    for (Window &w : c.windows)
+      list.push_back({w.*extent, &(w.*stride)});
+    if (order == Order::ChannelsLast)
+      addChannels();
+    return layOut(list, gap);
+  };
+  c.imageSize =
+      lay(c.imageStrides, c.channels, &Window::in, &Window::imageStride);
+  c.outSize = lay(c.outStrides, c.features, &Window::out, &Window::outStride);
+  std::vector<std::pair<int64_t, int64_t *>> list = {
+      {c.groups, &c.kernelStrides[0]},
+      {c.features, &c.kernelStrides[1]},
+      {c.channels, &c.kernelStrides[2]}};
+  for (Window &w : c.windows)
+    list.push_back({w.taps, &w.kernelStride});
+  c.kernelSize = layOut(list, gap);
+}
+
+/// Adds to `out` over the windows from `depth` on.
+void overWindows(const Case &c, size_t depth, const float *image, int64_t at,
+                 const float *kernel, int64_t tap, double &sum,
+                 const std::vector<int64_t> &place) {
+  if (depth == c.windows.size()) {
+    sum += double(image[at]) * kernel[tap];
+    return;
+  }
+  const Window &w = c.windows[depth];
+  for (int64_t t = 0; t < w.taps; ++t) {
+    int64_t x = place[depth] * w.stride + t * w.dilation - w.low;
+    if (x >= 0 && x < w.in)
+      overWindows(c, depth + 1, image, at + x * w.imageStride, kernel,
+                  tap + t * w.kernelStride, sum, place);
+  }
+}
+
+/// The definition: every point of the result, every channel, every tap.
+void reference(const Case &c, const float *image, const float *kernel,
+               const float *bias, bool accumulate, std::vector<float> &out) {
+  std::vector<int64_t> place(c.windows.size(), 0);
+  while (true) {
+    int64_t point = 0;
+    for (size_t i = 0; i < place.size(); ++i)
+      point += place[i] * c.windows[i].outStride;
+    for (int64_t n = 0; n < c.batch; ++n)
+      for (int64_t g = 0; g < c.groups; ++g)
+        for (int64_t f = 0; f < c.features; ++f) {
+          float &value = out[point + n * c.outStrides[0] + g * c.outStrides[1] +
+                             f * c.outStrides[2]];
+          double sum = accumulate ? value : 0;
+          if (bias)
+            sum += bias[g * c.features + f];
+          for (int64_t k = 0; k < c.channels; ++k)
+            overWindows(c, 0, image,
+                        n * c.imageStrides[0] + g * c.imageStrides[1] +
+                            k * c.imageStrides[2],
+                        kernel,
+                        g * c.kernelStrides[0] + f * c.kernelStrides[1] +
+                            k * c.kernelStrides[2],
+                        sum, place);
+          value = sum;
+        }
+    size_t i = place.size();
+    while (i-- > 0) {
+      if (++place[i] < c.windows[i].out)
+        break;
+      place[i] = 0;
+    }
+    if (i == size_t(-1))
+      return;
+  }
+}
+
+std::string toString(const Case &c) {
+  std::string text;
+  for (int64_t value : c.table())
+    text += std::to_string(value) + " ";
+  return text;
+}
+
+/// Numbers of which sums are exact.
+std::vector<float> numbers(std::mt19937 &random, int64_t count) {
+  std::uniform_int_distribution<int> small(-4, 4);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = small(random) * 0.5f;
+  return values;
+}
+
+/// Runs it with and without a bias, adding and not; what is not the result's
+/// must stay. A constant kernel at another address is another one.
+void check(const Case &c) {
+  std::vector<int64_t> table = c.table();
+  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::mt19937 random(11);
+    std::vector<float> image = numbers(random, c.imageSize),
+                       bias = numbers(random, c.groups * c.features),
+                       start = numbers(random, c.outSize);
+    std::vector<float> kernels[] = {numbers(random, c.kernelSize),
+                                    numbers(random, c.kernelSize)};
+    for (int flags = 0; flags < 4; ++flags)
+      for (const float *added :
+           {(const float *)nullptr, (const float *)bias.data()})
+        for (int call = 0; call < 4; ++call) {
+          const std::vector<float> &kernel = kernels[call % 2];
+          std::vector<float> expected = start, out = start;
+          reference(c, image.data(), kernel.data(), added,
+                    flags & DIST_CONVOLVE_ACCUMULATE, expected);
+          if (dist_convolve(rank, DIST_F32, flags, c.windows.size(),
+                            table.data(), image.data(), kernel.data(), added,
+                            out.data()))
+            return 1;
+          EXPECT_EQ(out, expected)
+              << toString(c) << "flags " << flags << " bias " << !!added;
+        }
+    return 0;
+  });
+  EXPECT_EQ(message, "") << toString(c);
+}
+
+struct Kind {
+  int64_t groups, channels, features;
+};
+
+TEST(Convolve, EveryKindStrideDilationAndPadding) {
+  // Dense, of one channel, grouped, depthwise, depthwise with several features.
+  for (Kind kind :
+       {Kind{1, 16, 32}, Kind{1, 3, 5}, Kind{1, 1, 1}, Kind{2, 16, 16},
+        Kind{3, 2, 5}, Kind{16, 1, 1}, Kind{8, 1, 2}})
+    for (int64_t taps : {1, 2, 3})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t dilation : {1, 2})
+          for (int64_t low : {0, 1})
+            for (int64_t high : {0, 2}) {
+              int64_t in = 7, reach = (taps - 1) * dilation + 1;
+              int64_t result = (in + low + high - reach) / stride + 1;
+              Case c{2, kind.groups, kind.channels, kind.features, {}};
+              c.windows = {{in, result, taps, stride, dilation, low},
+                           {5, 3, 3, 1, 1, 0}};
+              for (Order order : {Order::ChannelsFirst, Order::ChannelsLast}) {
+                layOut(c, order);
+                check(c);
+              }
+            }
+}
+
+TEST(Convolve, AnyShape) {
+  std::mt19937 random(5);
+  auto pick = [&](int64_t from, int64_t to) {
+    return std::uniform_int_distribution<int64_t>(from, to)(random);
+  };
+  for (int i = 0; i < 200; ++i) {
+    Case c{pick(1, 3), 1, pick(1, 20), pick(1, 20), {}};
+    if (pick(0, 2) == 0) {
+      c.groups = pick(2, 17);
+      c.channels = pick(1, 3);
+      c.features = pick(1, 3);
+    }
+    for (int64_t rank = pick(1, 3); rank-- > 0;) {
+      Window w{pick(1, 9), 0, pick(1, 4), pick(1, 3), pick(1, 3), pick(0, 3)};
+      int64_t reach = (w.taps - 1) * w.dilation + 1;
+      // Results may end before the image does, or far beyond it.
+      w.out = pick(
+          1, std::max<int64_t>(1, (w.in + w.low + 3 - reach) / w.stride + 1));
+      c.windows.push_back(w);
+    }
+    layOut(c, static_cast<Order>(pick(0, 2)));
+    check(c);
+  }
+}
+
+TEST(Convolve, RefusesWhatItCannotCompute) {
+  Case c{1, 1, 2, 2, {{3, 3, 1, 1, 1, 0}}};
+  layOut(c, Order::ChannelsFirst);
+  std::vector<int64_t> table = c.table();
+  float x[16] = {}, y[16] = {};
+  auto call = [&](int32_t dtype, int32_t windows) {
+    return runRanks(line(1), [&](dist_rank *rank) {
+      return dist_convolve(rank, dtype, 0, windows, table.data(), x, x, nullptr,
+                           y);
+    });
+  };
+  EXPECT_TRUE(mentions(call(DIST_F64, 1), {"dist_convolve", "dtype"}));
+  EXPECT_TRUE(mentions(call(DIST_F32, 4), {"4 windows", "1 to 3"}));
+  table[7] = 0;
+  EXPECT_TRUE(mentions(call(DIST_F32, 1), {"extents", "at least 1"}));
+}
+
+} // namespace
