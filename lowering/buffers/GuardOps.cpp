@@ -245,20 +245,21 @@ private:
           amount.get());
   }
 
-  /// 0 to a negative power divides by zero. (Powers that are not constant are
-  /// not compiled.)
+  /// 0 to a negative power divides by zero.
   void guardPower(math::IPowIOp op) {
-    IntegerAttr exponent;
-    if (!op.getType().isIntOrIndex() ||
-        !matchPattern(op.getRhs(), m_Constant(&exponent)) ||
-        !exponent.getValue().isNegative())
+    if (!op.getType().isIntOrIndex())
       return;
-    ConstantIntRanges base = ranges.of(op.getLhs());
-    if (!base.umin().isZero())
+    ConstantIntRanges base = ranges.of(op.getLhs()),
+                      exponent = ranges.of(op.getRhs());
+    if (!base.umin().isZero() || exponent.smin().isNonNegative())
       return;
     setInsertionPoint(op);
-    Value bad = compare(op.getLoc(), arith::CmpIPredicate::eq, op.getLhs(),
-                        APInt::getZero(base.umin().getBitWidth()));
+    APInt zero = APInt::getZero(base.umin().getBitWidth());
+    Location loc = op.getLoc();
+    Value isZero = compare(loc, arith::CmpIPredicate::eq, op.getLhs(), zero);
+    Value isNegative =
+        compare(loc, arith::CmpIPredicate::slt, op.getRhs(), zero);
+    Value bad = arith::AndIOp::create(builder, loc, isZero, isNegative);
     guard(op, op.getLhsMutable(), bad, 1,
           "math.ipowi raises zero to a negative power");
   }

@@ -71,6 +71,26 @@ def DistGuardOps : Pass<"dist-guard-ops", "::mlir::func::FuncOp"> {
                            "::mlir::rt::RtDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def DistSaturateCasts : Pass<"dist-saturate-casts", "::mlir::func::FuncOp"> {
+  let summary = "Floats become the nearest integer of a type";
+  let description = [{
+    A cast from a float to an integer drops the fraction; what is beyond the type's
+    ends becomes the nearer end, and NaN 0. Every processor, and every order of
+    vector and scalar code, so has the same result; without this, LLVM's result is
+    poison.
+
+    ```mlir
+    %0 = arith.fptosi %x : f32 to i8                 // before
+    %inside = arith.andi %not_below, %not_beyond : i1 // after
+    %safe = arith.select %inside, %x, %zero : f32
+    %1 = arith.fptosi %safe : f32 to i8
+    %2 = arith.select %beyond, %c127_i8, %1 : i8
+    %0 = arith.select %below, %cn128_i8, %2 : i8
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization with results in given buffers";
   let description = [{

@@ -49,6 +49,8 @@ struct CpuTarget final : Target {
 
   void addCode(OpPassManager &passes) const override {
     passes.addPass(createDistCpuExpandMath());
+    // Integer powers.
+    passes.addPass(createConvertMathToFuncs());
     passes.addPass(math::createMathExtendToSupportedTypes());
     passes.addPass(createDistCpuExpandBf16());
     passes.addPass(createSCFToControlFlowPass());

@@ -39,6 +39,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createDistLowerCollectives());
   passes.addNestedPass<func::FuncOp>(createDistDecomposeOps());
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());
+  passes.addNestedPass<func::FuncOp>(createDistSaturateCasts());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // Buffers.

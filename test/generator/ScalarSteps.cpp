@@ -141,11 +141,17 @@ static bool compare(arith::CmpIPredicate predicate, int64_t x, int64_t y,
   return false;
 }
 
-/// Floats out of an integer's range convert to an undefined value.
-static void toInteger(Step s, Scalar *r, Context c, double low, double high) {
+/// Floats out of an integer's range convert to its nearer end, and NaN to 0.
+static void toInteger(Step s, Scalar *r, double low, double high) {
   double value = std::trunc(XF);
-  if (!(value >= low && value < high))
-    r[s.out[0]] = c.garbage->next(s.type);
+  if (std::isnan(value))
+    r[s.out[0]].i = 0;
+  else if (value < low)
+    r[s.out[0]].i = wrapTo(s.width, static_cast<int64_t>(low));
+  else if (value >= high)
+    // One less than what is a power of two.
+    r[s.out[0]].i =
+        wrapTo(s.width, low < 0 ? INT64_MAX >> (64 - s.width) : int64_t(-1));
   else if (value < 0)
     r[s.out[0]].i = wrapTo(s.width, static_cast<int64_t>(value));
   else
@@ -191,14 +197,14 @@ static Function getArithFloat(Operation *op) {
       .Case([](arith::SIToFPOp) { return FLOAT(static_cast<double>(XI)); })
       .Case([](arith::UIToFPOp) { return FLOAT(static_cast<double>(XU)); })
       .Case([](arith::FPToSIOp) -> Function {
-        return [](Step s, Scalar *r, Context c) {
+        return [](Step s, Scalar *r, Context) {
           double limit = std::ldexp(1.0, s.width - 1);
-          toInteger(s, r, c, -limit, limit);
+          toInteger(s, r, -limit, limit);
         };
       })
       .Case([](arith::FPToUIOp) -> Function {
-        return [](Step s, Scalar *r, Context c) {
-          toInteger(s, r, c, 0, std::ldexp(1.0, s.width));
+        return [](Step s, Scalar *r, Context) {
+          toInteger(s, r, 0, std::ldexp(1.0, s.width));
         };
       })
       .Case([](arith::CmpFOp) {

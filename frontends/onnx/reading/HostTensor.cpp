@@ -175,13 +175,17 @@ static uint16_t encodeFloat(const fltSemantics &semantics, double number) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// What a cast from floating point to integer gives: truncated, and never
-/// undefined behaviour of this program.
-static int64_t toInteger(double value) {
-  if (!(value > -9.2e18))
-    return value < 0 ? INT64_MIN : 0;
-  if (value >= 9.2e18)
-    return INT64_MAX;
+/// What a cast from floating point to a signed integer of `width` bits gives:
+/// truncated, the nearer end of what is beyond, and 0 of NaN
+/// (--dist-saturate-casts).
+static int64_t toInteger(double value, unsigned width = 64) {
+  double beyond = std::ldexp(1.0, width - 1);
+  if (std::isnan(value))
+    return 0;
+  if (value >= beyond)
+    return INT64_MAX >> (64 - width);
+  if (value <= -beyond)
+    return INT64_MIN >> (64 - width);
   return static_cast<int64_t>(value);
 }
 
@@ -261,6 +265,16 @@ void HostTensor::setFloat(int64_t index, double value) {
                            encodeFloat(APFloat::BFloat(), value));
   case DType::Bool:
     return store<uint8_t>(writable, index, value != 0);
+  case DType::I8:
+  case DType::I16:
+  case DType::I32:
+    return setInt(index, toInteger(value, 8 * sizeOf(type)));
+  case DType::U64:
+    if (value >= 0x1p63)
+      return store<uint64_t>(writable, index,
+                             static_cast<uint64_t>(toInteger(value - 0x1p63)) ^
+                                 (uint64_t(1) << 63));
+    [[fallthrough]];
   default:
     return setInt(index, toInteger(value));
   }
