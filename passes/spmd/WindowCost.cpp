@@ -64,7 +64,8 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
           std::abs(size - window.stride * rule.factors[factor].size);
       int64_t rows = std::max<int64_t>(0, window.extent - window.stride);
       if (auto pad = dyn_cast<tensor::PadOp>(op))
-        rows = isFilledByUsers(pad) ? 0 : drift;
+        // Each row moves on by as many more as there are devices before.
+        rows = isFilledByUsers(pad) ? 0 : size;
       else if (auto pad = operand.getDefiningOp<tensor::PadOp>();
                !pad || !addsTo(pad, window.dim))
         rows = std::max(rows, drift);

@@ -183,9 +183,10 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   int64_t devices = rows.starts.size();
   auto [low, high] = getHalo(rows, iterations, window);
   bool isLine = rows.isLine && iterations.isLine;
-  bool isNear = low <= rows.extent && high <= rows.extent &&
-                low + high < (devices - 1) * rows.extent;
-  bool isExchanged = isLine && (isNear || low + high == 0);
+  // Of two devices each has one neighbour.
+  int64_t sent = devices == 2 ? std::max(low, high) : low + high;
+  bool isExchanged = isLine && low <= rows.extent && high <= rows.extent &&
+                     sent <= (devices - 1) * rows.extent;
   // Where what the device has by now begins in the whole dimension.
   SmallVector<int64_t> begins(devices, 0);
   bool isMasked = false;
@@ -200,8 +201,8 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
                         (!isZero && low + high != 0));
   } else {
     std::string because =
-        isLine ? ", gathered whole as " + std::to_string(low + high) +
-                     " rows of others are no fewer, or further away, than "
+        isLine ? ", gathered whole as " + std::to_string(sent) +
+                     " rows of others are more, or further away, than "
                      "blocks of " +
                      std::to_string(rows.extent)
                : ", gathered whole as blocks within blocks are uneven";

@@ -38,6 +38,8 @@ using Copies = SmallVector<ShardingAttr, 2>;
 /// One way to place an op: its operands, and its results.
 struct Way {
   SmallVector<ShardingAttr, 4> operands, results;
+  /// What moving rows on takes, where something is put in front of them.
+  int64_t bytes = 0;
 };
 
 /// A module of one block of ops on tensors of known sizes.
@@ -59,6 +61,7 @@ public:
 private:
   void readPlaced(func::FuncOp placed);
   int64_t getBytes(Value value, ShardingAttr from, ShardingAttr to);
+  int64_t getPadBytes(Operation *op, const Way &way) const;
   bool isMovable(Operation *op, const ShardingRule &rule) const;
   SmallVector<Way> getWays(Operation *op, const ShardingRule &rule);
   void addWays(Operation *op, const ShardingRule &rule,
@@ -173,6 +176,60 @@ int64_t Search::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
     for (const ReshardStep &step : leg.steps)
       bytes += step.bytes;
   return at->second = bytes;
+}
+
+/// The first element of each device's block of a dimension, and how many
+/// elements a block has.
+static std::pair<SmallVector<int64_t>, int64_t>
+getBlocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size) {
+  SmallVector<int64_t> starts{0};
+  for (AxisRefAttr axis : dim.getAllAxes()) {
+    size = llvm::divideCeil(size, layout.size(axis));
+    SmallVector<int64_t> next;
+    for (int64_t start : starts)
+      for (int64_t i = 0; i < layout.size(axis); ++i)
+        next.push_back(start + i * size);
+    starts = next;
+  }
+  return {starts, size};
+}
+
+/// The rows that each device's part of a padded dimension has, and that its
+/// part of the operand does not: from the devices beside it, or of all of them
+/// where that is more or they do not have it.
+int64_t Search::getPadBytes(Operation *op, const Way &way) const {
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  if (!pad || !way.operands[0])
+    return 0;
+  int64_t sum = 0;
+  RankedTensorType type = pad.getSourceType();
+  auto local = layout.localType(type, way.operands[0]);
+  for (auto [dim, sharding] : llvm::enumerate(way.operands[0].getDims())) {
+    int64_t front = pad.getStaticLow()[dim];
+    if (sharding == layout.none() ||
+        (front == 0 && pad.getStaticHigh()[dim] == 0))
+      continue;
+    int64_t size = type.getDimSize(dim);
+    auto [starts, block] = getBlocks(layout, sharding, size);
+    auto [padded, paddedBlock] =
+        getBlocks(layout, sharding, pad.getType().getDimSize(dim));
+    int64_t low = 0, high = 0, p = starts.size();
+    bool isFar = false;
+    for (int64_t i = 0; i < p; ++i) {
+      isFar |= starts[i] != i * block || padded[i] != i * paddedBlock;
+      for (int64_t row = padded[i] - front;
+           row < padded[i] - front + paddedBlock; ++row)
+        if (row >= 0 && row < size) {
+          low = std::max(low, starts[i] - row);
+          high = std::max(high, row - starts[i] - block + 1);
+        }
+    }
+    int64_t rows = p == 2 ? std::max(low, high) : low + high;
+    if (isFar || low > block || high > block || rows > (p - 1) * block)
+      rows = (p - 1) * block;
+    sum += getTensorBytes(local) / block * rows;
+  }
+  return sum;
 }
 
 /// Ops whose elements are each made of one of each operand.
@@ -366,13 +423,18 @@ std::optional<int64_t> Search::run() {
       ways.push_back(returned);
     else
       ways = getWays(&op, getShardingRule(&op));
+    for (Way &way : ways)
+      way.bytes = getPadBytes(&op, way);
+    auto number = op.getAttrOfType<IntegerAttr>(kNumber);
+    if (auto found = chosen.find(number.getInt()); found != chosen.end())
+      placedBytes += getPadBytes(&op, found->second);
     if (ways.empty())
       return std::nullopt;
     std::map<State, int64_t, Less> next;
     for (const auto &[state, spent] : states)
       for (const Way &way : ways) {
         State after = state;
-        int64_t cost = spent;
+        int64_t cost = spent + way.bytes;
         bool isLegal = true;
         for (auto [operand, wanted] :
              llvm::zip_equal(op.getOperands(), way.operands)) {

@@ -233,7 +233,10 @@ int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
     return 0;
   auto in = cast<RankedTensorType>(getOperand().getType());
   int64_t rows = in.getDimSize(getDim());
-  return rows ? bytesOf(getOperand()) / rows * (getLow() + getHigh()) : 0;
+  int64_t low = getLow(), high = getHigh();
+  // Of two devices each has one neighbour.
+  int64_t sent = p == 2 ? std::max(low, high) : low + high;
+  return rows ? bytesOf(getOperand()) / rows * sent : 0;
 }
 
 LogicalResult SendRecvOp::verify() {
