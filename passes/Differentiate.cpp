@@ -2,7 +2,6 @@
 
 #include "passes/differentiate/Differentiate.h"
 #include "dialects/dist/IR/Dist.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"

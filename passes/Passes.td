@@ -181,9 +181,9 @@ def DistDifferentiatePass : Pass<"dist-differentiate", "ModuleOp"> {
                "Parameters and inputs to differentiate with respect to, as globs">,
   ];
   let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::dist::DistDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {

@@ -158,7 +158,8 @@ LogicalResult Gradients::findOps() {
           return needed.contains(value) && adjoints.isActive(value);
         }))
       continue;
-    needed.insert_range(op.getOperands());
+    op.walk(
+        [&](Operation *nested) { needed.insert_range(nested->getOperands()); });
     ops.push_back(&op);
     if (!isa<DifferentiableOpInterface>(op))
       unknown[op.getName()].push_back(&op);

@@ -6,8 +6,9 @@
 // loops that this lacks, or has within a window, are summed.
 //
 // What a result accumulates by additions reaches all iterations alike; of a
-// maximum or minimum those get a share that attain it: of a window the first
-// one, else all the same (PyTorch's max_pool and amax).
+// maximum or minimum those get a share that attain it: of a window, and where
+// its place is found as well, the first one, else all the same (PyTorch's
+// max_pool, max and amax). Of what is overwritten the last one counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,24 @@ using namespace mlir::dist;
 
 Value mlir::dist::createZeros(OpBuilder &b, Location loc, Value like) {
   return createConstantLike(b, loc, like, 0);
+}
+
+Value mlir::dist::mapElements(
+    OpBuilder &b, Location loc, ValueRange inputs, Type element,
+    function_ref<Value(OpBuilder &, ValueRange)> function) {
+  auto type = cast<RankedTensorType>(inputs.front().getType());
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              b.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, inputs.front()), element);
+  return linalg::GenericOp::create(
+             b, loc, empty.getType(), inputs, empty, maps, loops,
+             [&](OpBuilder &b, Location loc, ValueRange args) {
+               linalg::YieldOp::create(b, loc, function(b, args.drop_back()));
+             })
+      .getResult(0);
 }
 
 /// Which of the loops are dimensions of a tensor by themselves.
@@ -65,8 +84,31 @@ private:
     return scalar;
   }
 
+  /// What a result is made of: of what it was so far and `value`.
+  struct Step {
+    enum Kind {
+      Other,
+      Sum,     ///< plus `value`, if `condition` holds
+      Extreme, ///< the larger, or the smaller
+      First,   ///< the same, of which the first place is found as well
+      Replace, ///< `value`, if `condition` holds
+    } kind = Other;
+    Value value, condition;
+  };
+  Step findStep(OpResult result, Value yielded);
+  BlockArgument getOut(OpResult result) {
+    return block.getArgument(op.getNumDpsInputs() + result.getResultNumber());
+  }
+  AffineMap getMap(OpResult result) {
+    return op.getMatchingIndexingMap(
+        op.getDpsInitOperand(result.getResultNumber()));
+  }
   LogicalResult seedResult(OpResult result, Value yielded);
-  LogicalResult seedExtreme(OpResult result, Operation *combiner);
+  LogicalResult seedExtreme(OpResult result, Step step);
+  LogicalResult seedReplaced(OpResult result, Step step);
+  LogicalResult checkRanges();
+  bool readsOuts(Value value);
+  Value findPlace(Value condition, OpResult result, bool isLast);
   Value createLocation(OpBuilder &b);
   /// The ops of the body that `value` is made by, in order, and the sources.
   void findSlice(Value value, SmallVectorImpl<Operation *> &ops,
@@ -86,6 +128,8 @@ private:
   Block block;
   SmallVector<Source> sources;
   SmallVector<unsigned> reductionLoops;
+  /// The number of this iteration, where it was asked for.
+  Value here;
   Adjoints scalars;
 };
 } // namespace
@@ -197,28 +241,108 @@ Value LinalgAdjoint::createLocation(OpBuilder &b) {
   return arith::IndexCastOp::create(b, loc, b.getI64Type(), number);
 }
 
-LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Operation *combiner) {
-  unsigned number = op.getNumDpsInputs() + result.getResultNumber();
-  Value out = block.getArgument(number);
-  Value compared = combiner->getOperand(combiner->getOperand(0) == out);
+/// How a result goes on from one iteration to the next.
+LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
+  Value out = getOut(result);
+  Operation *combiner = yielded.getDefiningOp();
+  if (!combiner || combiner->getBlock() != &block ||
+      !llvm::is_contained(combiner->getOperands(), out))
+    return {};
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+          arith::MinNumFOp>(combiner))
+    return {Step::Extreme, combiner->getOperand(combiner->getOperand(0) == out),
+            nullptr};
+  auto select = dyn_cast<arith::SelectOp>(combiner);
+  if (!select || select.getCondition() == out)
+    return {};
+  // What another value takes the place of under a condition, or the reverse.
+  bool isOther = select.getTrueValue() == out;
+  Value other = isOther ? select.getFalseValue() : select.getTrueValue();
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (compare && !isOther) {
+    bool isGreater = llvm::is_contained(
+        {arith::CmpFPredicate::OGT, arith::CmpFPredicate::UGT},
+        compare.getPredicate());
+    bool isLess = llvm::is_contained(
+        {arith::CmpFPredicate::OLT, arith::CmpFPredicate::ULT},
+        compare.getPredicate());
+    if ((isGreater || isLess) && compare.getLhs() == other &&
+        compare.getRhs() == out)
+      return {Step::First, other, nullptr};
+  }
+  if (!isOther && select.getFalseValue() == out)
+    if (auto sum = other.getDefiningOp<arith::AddFOp>();
+        sum && llvm::is_contained(sum->getOperands(), out))
+      return {Step::Sum, sum->getOperand(sum.getLhs() == out),
+              select.getCondition()};
+  return isOther ? Step() : Step{Step::Replace, other, select.getCondition()};
+}
+
+/// The place among the iterations of one element of the result where
+/// `condition` holds, the last (else the first) one; -1 (else the largest
+/// number) where it holds nowhere.
+Value LinalgAdjoint::findPlace(Value condition, OpResult result, bool isLast) {
+  OpBuilder scalar = atEnd();
+  TypedAttr nowhere = scalar.getI64IntegerAttr(isLast ? -1 : INT64_MAX);
+  Value none = arith::ConstantOp::create(scalar, loc, nowhere);
+  here = createLocation(scalar);
+  Value place = arith::SelectOp::create(scalar, loc, condition, here, none);
+  AffineMap map = getMap(result);
+  auto combine = [&](OpBuilder &b, Value left, Value right) -> Value {
+    if (isLast)
+      return arith::MaxSIOp::create(b, loc, left, right);
+    return arith::MinSIOp::create(b, loc, left, right);
+  };
+  return addSource(
+      {reduce(place, map, result, b.getI64Type(), combine, nowhere), map});
+}
+
+LogicalResult LinalgAdjoint::checkRanges() {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (unsigned loop : ArrayRef(reductionLoops).drop_front())
+    if (ShapedType::isDynamic(ranges[loop]))
+      return op->emitOpError("has a derivative that counts its iterations, of "
+                             "which the number is not known: bind the size "
+                             "(--dist-bind-sizes)");
+  return success();
+}
+
+bool LinalgAdjoint::readsOuts(Value value) {
   SmallVector<Operation *> ops;
   llvm::SmallBitVector used;
-  findSlice(compared, ops, used);
+  findSlice(value, ops, used);
+  for (OpResult result : op->getResults())
+    if (used.test(getOut(result).getArgNumber()))
+      return true;
+  return false;
+}
+
+LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
   OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
-  if (adjoints.isActive(init->get()) || used.test(number))
-    return op->emitOpError("accumulates a maximum or minimum onto what varies, "
-                           "or of what it accumulated: its derivative is not "
-                           "known; combine them in an op of their own");
-  if (op->getNumResults() != 1)
-    return op->emitOpError("reduces a maximum or minimum together with other "
-                           "results: its derivative is not known; take it "
-                           "apart into an op for each result");
-  AffineMap map = op.getMatchingIndexingMap(init);
+  Value whole = adjoints.lookup(result);
+  if (adjoints.isActive(init->get())) {
+    // What it starts from stays where nothing exceeds it.
+    auto split = [&](bool stays) {
+      return mapElements(
+          b, loc, {whole, init->get(), result},
+          getElementTypeOrSelf(result.getType()),
+          [&](OpBuilder &b, ValueRange args) -> Value {
+            Value same = arith::CmpFOp::create(
+                b, loc, arith::CmpFPredicate::OEQ, args[1], args[2]);
+            Value zero = createConstantLike(b, loc, args[0], 0);
+            return arith::SelectOp::create(b, loc, same, stays ? args[0] : zero,
+                                           stays ? zero : args[0]);
+          });
+    };
+    adjoints.add(b, loc, init->get(), split(true));
+    whole = split(false);
+  }
+  AffineMap map = getMap(result);
   OpBuilder scalar = atEnd();
   Value extreme = addSource({result, map});
-  Value cotangent = addSource({adjoints.lookup(result), map});
+  Value cotangent = addSource({whole, map});
   Value attains = arith::CmpFOp::create(scalar, loc, arith::CmpFPredicate::OEQ,
-                                        compared, extreme);
+                                        step.value, extreme);
   Value zero = createConstantLike(scalar, loc, cotangent, 0);
   // A window: some tensor has several loops in one dimension.
   bool isWindow = llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
@@ -226,42 +350,58 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Operation *combiner) {
       return !isa<AffineDimExpr, AffineConstantExpr>(expr);
     });
   });
-  Value share;
-  if (isWindow) {
-    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-    for (unsigned loop : ArrayRef(reductionLoops).drop_front())
-      if (ShapedType::isDynamic(ranges[loop]))
-        return op->emitOpError("has a window of which the size is not known: "
-                               "bind it (--dist-bind-sizes)");
-    Value here = createLocation(scalar);
-    TypedAttr last = scalar.getI64IntegerAttr(INT64_MAX);
-    Value none = arith::ConstantOp::create(scalar, loc, last);
-    Value place = arith::SelectOp::create(scalar, loc, attains, here, none);
-    Value first = reduce(
-        place, map, result, b.getI64Type(),
-        [&](OpBuilder &b, Value left, Value right) -> Value {
-          return arith::MinSIOp::create(b, loc, left, right);
-        },
-        last);
-    Value chosen = addSource({first, map});
-    Value isFirst = arith::CmpIOp::create(scalar, loc, arith::CmpIPredicate::eq,
-                                          here, chosen);
-    share = cotangent;
-    attains = isFirst;
+  Value share = cotangent;
+  if (isWindow || step.kind == Step::First) {
+    if (failed(checkRanges()))
+      return failure();
+    Value first = findPlace(attains, result, false);
+    attains = arith::CmpIOp::create(scalar, loc, arith::CmpIPredicate::eq, here,
+                                    first);
   } else {
+    Type element = getElementTypeOrSelf(result.getType());
     Value one = createConstantLike(scalar, loc, cotangent, 1);
     Value counted = arith::SelectOp::create(scalar, loc, attains, one, zero);
     Value count = reduce(
-        counted, map, result, getElementTypeOrSelf(result.getType()),
+        counted, map, result, element,
         [&](OpBuilder &b, Value left, Value right) -> Value {
           return arith::AddFOp::create(b, loc, left, right);
         },
-        b.getFloatAttr(getElementTypeOrSelf(result.getType()), 0));
+        b.getFloatAttr(element, 0));
     share =
         arith::DivFOp::create(scalar, loc, cotangent, addSource({count, map}));
   }
   share = arith::SelectOp::create(scalar, loc, attains, share, zero);
-  scalars.add(scalar, loc, compared, share);
+  scalars.add(scalar, loc, step.value, share);
+  return success();
+}
+
+LogicalResult LinalgAdjoint::seedReplaced(OpResult result, Step step) {
+  if (failed(checkRanges()))
+    return failure();
+  OpBuilder scalar = atEnd();
+  Value last = findPlace(step.condition, result, true);
+  Value cotangent = addSource({adjoints.lookup(result), getMap(result)});
+  Value zero = createConstantLike(scalar, loc, cotangent, 0);
+  Value counts =
+      arith::CmpIOp::create(scalar, loc, arith::CmpIPredicate::eq, here, last);
+  scalars.add(scalar, loc, step.value,
+              arith::SelectOp::create(scalar, loc, counts, cotangent, zero));
+  OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
+  if (!adjoints.isActive(init->get()))
+    return success();
+  // What is overwritten nowhere stays.
+  auto places = sources[cast<BlockArgument>(last).getArgNumber()].value;
+  Value passed = adjoints.lookup(result);
+  Value kept = mapElements(
+      b, loc, {passed, places}, getElementTypeOrSelf(passed.getType()),
+      [&](OpBuilder &b, ValueRange args) -> Value {
+        Value none = arith::ConstantIntOp::create(b, loc, -1, 64);
+        Value stays = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            args[1], none);
+        return arith::SelectOp::create(b, loc, stays, args[0],
+                                       createConstantLike(b, loc, args[0], 0));
+      });
+  adjoints.add(b, loc, init->get(), kept);
   return success();
 }
 
@@ -269,19 +409,31 @@ LogicalResult LinalgAdjoint::seedResult(OpResult result, Value yielded) {
   Value cotangent = adjoints.lookup(result);
   if (!cotangent)
     return success();
-  OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
-  BlockArgument out =
-      block.getArgument(op.getNumDpsInputs() + result.getResultNumber());
-  if (!reductionLoops.empty())
-    if (Operation *combiner = yielded.getDefiningOp();
-        combiner && combiner->getBlock() == &block &&
-        llvm::is_contained(combiner->getOperands(), out) &&
-        isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
-            arith::MinNumFOp>(combiner))
-      return seedExtreme(result, combiner);
+  Step step = reductionLoops.empty() ? Step() : findStep(result, yielded);
+  if (step.kind != Step::Other &&
+      (readsOuts(step.value) || (step.condition && readsOuts(step.condition))))
+    step = Step();
   OpBuilder scalar = atEnd();
-  scalars.add(scalar, loc, yielded,
-              addSource({cotangent, op.getMatchingIndexingMap(init)}));
+  switch (step.kind) {
+  case Step::Extreme:
+  case Step::First:
+    return seedExtreme(result, step);
+  case Step::Replace:
+    return seedReplaced(result, step);
+  case Step::Sum: {
+    // Where nothing is added the sum passes as it is.
+    Value added = addSource({cotangent, getMap(result)});
+    Value zero = createConstantLike(scalar, loc, added, 0);
+    scalars.add(scalar, loc, getOut(result), added);
+    scalars.add(
+        scalar, loc, step.value,
+        arith::SelectOp::create(scalar, loc, step.condition, added, zero));
+    return success();
+  }
+  case Step::Other:
+    break;
+  }
+  scalars.add(scalar, loc, yielded, addSource({cotangent, getMap(result)}));
   return success();
 }
 
@@ -336,21 +488,10 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
         },
         b.getFloatAttr(sumType, 0));
   if (sumType != element) {
-    auto wide = cast<RankedTensorType>(made.getType());
-    AffineMap identity = b.getMultiDimIdentityMap(wide.getRank());
-    SmallVector<utils::IteratorType> loops(wide.getRank(),
-                                           utils::IteratorType::parallel);
-    Value empty = tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, made), element);
-    made = linalg::GenericOp::create(
-               b, loc, empty.getType(), made, empty,
-               ArrayRef<AffineMap>{identity, identity}, loops,
-               [&](OpBuilder &b, Location loc, ValueRange args) {
-                 Value narrow =
-                     arith::TruncFOp::create(b, loc, element, args[0]);
-                 linalg::YieldOp::create(b, loc, narrow);
-               })
-               .getResult(0);
+    made = mapElements(
+        b, loc, made, element, [&](OpBuilder &b, ValueRange args) -> Value {
+          return arith::TruncFOp::create(b, loc, element, args[0]);
+        });
   }
   if (!isa<RankedTensorType>(value.getType()))
     made = tensor::ExtractOp::create(b, loc, made, ValueRange());
@@ -358,6 +499,13 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
 }
 
 LogicalResult LinalgAdjoint::run() {
+  if (readsAny(op, [&](Value value) {
+        return value.getParentRegion() != &op->getRegion(0) &&
+               adjoints.isActive(value) &&
+               !llvm::is_contained(op->getOperands(), value);
+      }))
+    return op->emitOpError("reads what varies from within its body: its "
+                           "derivative is not known");
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   for (auto [loop, iterator] : llvm::enumerate(iterators))
     if (iterator == utils::IteratorType::reduction)
@@ -442,56 +590,7 @@ LogicalResult LinalgAdjoint::checkAccumulators() {
   return success();
 }
 
-namespace {
-template <typename OpTy>
-struct LinalgModel
-    : DifferentiableOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
-  LogicalResult addAdjoints(Operation *op, OpBuilder &b,
-                            Adjoints &adjoints) const {
-    return LinalgAdjoint(cast<linalg::LinalgOp>(op), b, adjoints).run();
-  }
-};
-
-/// The inverse permutation.
-struct TransposeModel
-    : DifferentiableOpInterface::ExternalModel<TransposeModel,
-                                               linalg::TransposeOp> {
-  LogicalResult addAdjoints(Operation *op, OpBuilder &b,
-                            Adjoints &adjoints) const {
-    auto transpose = cast<linalg::TransposeOp>(op);
-    Value input = transpose.getInput();
-    if (!adjoints.isActive(input))
-      return success();
-    Location loc = op->getLoc();
-    auto type = cast<RankedTensorType>(input.getType());
-    Value empty = tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, input), type.getElementType());
-    auto made = linalg::TransposeOp::create(
-        b, loc, adjoints.lookup(op->getResult(0)), empty,
-        invertPermutationVector(transpose.getPermutation()));
-    adjoints.add(b, loc, input, made->getResult(0));
-    return success();
-  }
-};
-
-template <typename... Ops> struct Models {
-  static void attach(MLIRContext *context) {
-    (attachIfLinalg<Ops>(context), ...);
-  }
-  template <typename OpTy> static void attachIfLinalg(MLIRContext *context) {
-    if constexpr (std::is_same_v<OpTy, linalg::TransposeOp>)
-      OpTy::template attachInterface<TransposeModel>(*context);
-    else if constexpr (OpTy::template hasTrait<linalg::LinalgOp::Trait>())
-      OpTy::template attachInterface<LinalgModel<OpTy>>(*context);
-  }
-};
-} // namespace
-
-void mlir::dist::registerLinalgAdjoints(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    Models<
-#define GET_OP_LIST
-#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
-        >::attach(context);
-  });
+LogicalResult mlir::dist::addLinalgAdjoints(linalg::LinalgOp op, OpBuilder &b,
+                                            Adjoints &adjoints) {
+  return LinalgAdjoint(op, b, adjoints).run();
 }

@@ -8,6 +8,7 @@
 #define DIST_PASSES_DIFFERENTIATE_MODELS_H
 
 #include "dialects/dist/Interfaces/Adjoints.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::dist {
 
@@ -15,6 +16,15 @@ void registerScalarAdjoints(DialectRegistry &registry);
 void registerLinalgAdjoints(DialectRegistry &registry);
 void registerTensorAdjoints(DialectRegistry &registry);
 void registerPlacementAdjoints(DialectRegistry &registry);
+
+/// The rule for all structured ops.
+LogicalResult addLinalgAdjoints(linalg::LinalgOp op, OpBuilder &builder,
+                                Adjoints &adjoints);
+
+/// A linalg op on tensors of one shape, element by element.
+Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
+                  Type element,
+                  function_ref<Value(OpBuilder &, ValueRange)> function);
 
 /// A tensor of zeros of the type and sizes of `like`.
 Value createZeros(OpBuilder &builder, Location loc, Value like);

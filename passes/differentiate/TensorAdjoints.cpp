@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/differentiate/Models.h"
@@ -125,6 +125,18 @@ static LogicalResult derive(Context<tensor::PadOp> c) {
   return success();
 }
 
+static OpFoldResult add(OpBuilder &b, Location loc, OpFoldResult x,
+                        OpFoldResult y) {
+  std::optional<int64_t> left = getConstantIntValue(x);
+  std::optional<int64_t> right = getConstantIntValue(y);
+  if (left && right)
+    return b.getIndexAttr(*left + *right);
+  return arith::AddIOp::create(b, loc,
+                               getValueOrCreateConstantIndexOp(b, loc, x),
+                               getValueOrCreateConstantIndexOp(b, loc, y))
+      .getResult();
+}
+
 static LogicalResult derive(Context<tensor::ConcatOp> c) {
   int64_t dim = c.op.getDim();
   OpFoldResult before = c.b.getIndexAttr(0);
@@ -138,10 +150,7 @@ static LogicalResult derive(Context<tensor::ConcatOp> c) {
                                             offsets, sizes,
                                             getUnits(c.b, type.getRank()));
     });
-    AffineExpr x, y;
-    bindSymbols(c.b.getContext(), x, y);
-    before = affine::makeComposedFoldedAffineApply(
-        c.b, c.loc, x + y, ArrayRef<OpFoldResult>{before, sizes[dim]});
+    before = add(c.b, c.loc, before, sizes[dim]);
   }
   return success();
 }
@@ -242,6 +251,38 @@ static LogicalResult derive(Context<tensor::SplatOp> c) {
   return success();
 }
 
+static LogicalResult derive(Context<tensor::ScatterOp> c) {
+  tensor::ScatterOp op = c.op;
+  c.add(op.getSource(), [&] {
+    return tensor::GatherOp::create(c.b, c.loc, op.getSourceType(), c.cotangent,
+                                    op.getIndices(), op.getScatterDims());
+  });
+  c.add(op.getDest(), [&] {
+    return tensor::ScatterOp::create(
+        c.b, c.loc, op.getResultType(), createZeros(c.b, c.loc, op.getSource()),
+        c.cotangent, op.getIndices(), op.getScatterDims(), op.getUnique());
+  });
+  return success();
+}
+
+static LogicalResult derive(Context<tensor::FromElementsOp> c) {
+  RankedTensorType type = c.op.getType();
+  SmallVector<int64_t> index(type.getRank(), 0);
+  for (Value element : c.op.getElements()) {
+    c.add(element, [&] {
+      SmallVector<Value> indices;
+      for (int64_t i : index)
+        indices.push_back(arith::ConstantIndexOp::create(c.b, c.loc, i));
+      return tensor::ExtractOp::create(c.b, c.loc, c.cotangent, indices);
+    });
+    // The next one, row-major.
+    for (int64_t dim = type.getRank() - 1;
+         dim >= 0 && ++index[dim] == type.getDimSize(dim); --dim)
+      index[dim] = 0;
+  }
+  return success();
+}
+
 /// One element: zeros but for its place.
 static LogicalResult derive(Context<tensor::ExtractOp> c) {
   c.add(c.op.getTensor(), [&] {
@@ -285,6 +326,7 @@ void mlir::dist::registerTensorAdjoints(DialectRegistry &registry) {
     attach<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
            tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp,
            tensor::ConcatOp, tensor::GatherOp, tensor::SplatOp,
-           tensor::ExtractOp, tensor::InsertOp>(context);
+           tensor::ScatterOp, tensor::FromElementsOp, tensor::ExtractOp,
+           tensor::InsertOp>(context);
   });
 }

@@ -57,10 +57,19 @@ void Adjoints::add(OpBuilder &b, Location loc, Value value, Value cotangent) {
   known = known ? createSum(b, loc, known, cotangent) : cotangent;
 }
 
+bool mlir::dist::readsAny(Operation *op, function_ref<bool(Value)> matches) {
+  return op
+      ->walk([&](Operation *nested) {
+        return llvm::any_of(nested->getOperands(), matches)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void Adjoints::spreadActivity(Block &block) {
   for (Operation &op : block)
-    if (llvm::any_of(op.getOperands(),
-                     [&](Value operand) { return isActive(operand); }))
+    if (readsAny(&op, [&](Value operand) { return isActive(operand); }))
       for (Value result : op.getResults())
         if (isDifferentiable(result.getType()))
           setActive(result);

@@ -46,6 +46,9 @@ private:
   llvm::DenseMap<Value, Value> cotangents;
 };
 
+/// Whether an op, or one within its regions, has an operand that matches.
+bool readsAny(Operation *op, function_ref<bool(Value)> matches);
+
 /// The sum of two scalars, or elementwise of two tensors.
 Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
 

@@ -1,0 +1,262 @@
+//===- GradientsTest.cpp - Every operator's gradient, by differences ------===//
+//
+// Each section of the matrix test's operators is differentiated, and both
+// programs are run by the generator's interpreter in f64, which shares nothing
+// with the rules: along random directions v of the arguments and w of the
+// result, <w, (f(x + ev) - f(x - ev)) / 2e> is the sum of <gradient, v>.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/differentiate/Differentiate.h"
+#include "test/generator/Arguments.h"
+#include "test/generator/Check.h"
+#include "test/generator/Choices.h"
+#include "test/generator/Diagnostics.h"
+#include "test/generator/Interpreter.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::test;
+
+namespace {
+struct Function {
+  std::string name, text;
+};
+} // namespace
+
+/// Those of which no derivative is known, and what is said of them.
+static const std::pair<StringRef, StringRef> kRefused[] = {
+    {"product of rows", "accumulates"},
+    {"product of columns", "accumulates"},
+    {"product of all", "accumulates"},
+    {"flip", "reads what varies from within its body"},
+    {"scf.for", "'scf.for' op has no derivative"},
+    {"loop over an unknown size", "'scf.for' op has no derivative"},
+    {"scf.if", "'scf.if' op has no derivative"},
+    {"func.call", "'func.call' op has no derivative"},
+    {"tensor.generate", "'tensor.generate' op has no derivative"},
+};
+
+/// Sections of the matrix test at one size.
+static std::vector<Function> readOperators() {
+  std::vector<Function> out;
+  auto file =
+      llvm::MemoryBuffer::getFile("test/generator/Inputs/operators.mlir");
+  if (!file)
+    llvm::report_fatal_error("test/generator/Inputs/operators.mlir: no file");
+  SmallVector<StringRef> sections;
+  (*file)->getBuffer().split(sections, "// ----- ");
+  for (StringRef section : ArrayRef(sections).drop_front()) {
+    auto [title, text] = section.split('\n');
+    std::string sized;
+    for (char c : text) {
+      size_t letter = StringRef("NMHLPK").find(c);
+      sized += letter == StringRef::npos
+                   ? std::string(1, c)
+                   : std::to_string(ArrayRef{6, 5, 3, 5, 8, 12}[letter]);
+    }
+    // A mesh: sizes that are not known are multiples of four.
+    out.push_back({title.rtrim().rsplit(' ').first.str(),
+                   "dist.mesh @m [\"x\" = 4]\n" + sized});
+  }
+  return out;
+}
+
+/// A function for each scalar one, of arguments where it is smooth.
+static std::vector<Function> makeScalarFunctions() {
+  std::vector<Function> out;
+  auto add = [&](StringRef name, StringRef body) {
+    std::string text =
+        "func.func @main(%a: tensor<4x5xf64>, %b: tensor<4x5xf64>)"
+        " -> tensor<4x5xf64> {\n"
+        "  %one = arith.constant dense<1.5> : tensor<4x5xf64>\n"
+        "  %half = arith.constant dense<0.5> : tensor<4x5xf64>\n"
+        // Above 1.5, and between -1 and 1.
+        "  %aa = arith.mulf %a, %a : tensor<4x5xf64>\n"
+        "  %large = arith.addf %aa, %one : tensor<4x5xf64>\n"
+        "  %small = math.tanh %a : tensor<4x5xf64>\n"
+        "  %r = " +
+        body.str() + " : tensor<4x5xf64>\n  return %r : tensor<4x5xf64>\n}\n";
+    out.push_back({name.str(), text});
+  };
+  for (StringRef name : {"exp", "exp2", "expm1", "sin", "cos", "tanh", "sinh",
+                         "cosh", "atan", "asinh", "erf", "erfc", "absf",
+                         "floor", "ceil", "round", "roundeven", "trunc"})
+    add(name, ("math." + name + " %a").str());
+  for (StringRef name :
+       {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "acosh"})
+    add(name, ("math." + name + " %large").str());
+  for (StringRef name : {"asin", "acos", "atanh", "tan"})
+    add(name, ("math." + name + " %small").str());
+  add("powf", "math.powf %large, %b");
+  add("atan2", "math.atan2 %b, %large");
+  add("copysign", "math.copysign %a, %b");
+  add("fma", "math.fma %a, %b, %large");
+  add("divf", "arith.divf %b, %large");
+  add("remf", "arith.remf %b, %large");
+  add("maxnumf", "arith.maxnumf %a, %b");
+  add("minnumf", "arith.minnumf %a, %b");
+  return out;
+}
+
+static double dot(const Tensor &a, const Tensor &b) {
+  double sum = 0;
+  for (int64_t i = 0, e = a.getNumElements(); i < e; ++i)
+    sum += a.read()[i].f * b.read()[i].f;
+  return sum;
+}
+
+static Tensor makeRandom(Type type, ArrayRef<int64_t> shape, Choices &choices) {
+  Tensor out(type, shape);
+  for (int64_t i = 0, e = out.getNumElements(); i < e; ++i)
+    out.write()[i].f = (double(choices.below(1 << 20)) / (1 << 19) - 1) * 2;
+  return out;
+}
+
+namespace {
+class Gradients : public testing::TestWithParam<size_t> {
+public:
+  static const std::vector<Function> &getFunctions() {
+    static const std::vector<Function> functions = [] {
+      std::vector<Function> all = readOperators();
+      llvm::append_range(all, makeScalarFunctions());
+      return all;
+    }();
+    return functions;
+  }
+};
+} // namespace
+
+/// Compares the gradient of one result.
+static void check(ModuleOp module, unsigned number, StringRef refusal,
+                  uint64_t seed) {
+  auto forward = module.lookupSymbol<func::FuncOp>("main");
+  Choices choices(seed);
+  std::vector<Tensor> arguments = makeArguments(forward, seed);
+  std::vector<unsigned> varied;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (argument.isFloat()) {
+      argument =
+          makeRandom(argument.getElementType(), argument.getShape(), choices);
+      varied.push_back(i);
+    }
+  Garbage garbage(Garbage::Kind::NaN, 3);
+  std::string error;
+  FailureOr<std::vector<Tensor>> value =
+      runWhole(module, arguments, garbage, error);
+  ASSERT_TRUE(succeeded(value)) << error;
+  const Tensor &result = (*value)[number];
+
+  OwningOpRef<ModuleOp> copy = module.clone();
+  std::string name = "r" + std::to_string(number);
+  GradientRequest request;
+  std::vector<std::string> wrt{"a*"};
+  request.result = name;
+  request.cotangent = "w";
+  request.wrt = wrt;
+  Diagnostics diagnostics(module.getContext());
+  LogicalResult made = differentiate(*copy, request);
+  if (!refusal.empty()) {
+    EXPECT_TRUE(failed(made))
+        << "it has a derivative now: take it off the list";
+    EXPECT_NE(diagnostics.message.find(refusal.str()), std::string::npos)
+        << diagnostics.message;
+    return;
+  }
+  ASSERT_TRUE(succeeded(made)) << diagnostics.message;
+  ASSERT_TRUE(succeeded(verify(*copy))) << diagnostics.message;
+
+  Tensor w = makeRandom(result.getElementType(), result.getShape(), choices);
+  std::vector<Tensor> with = arguments;
+  with.push_back(w);
+  FailureOr<std::vector<Tensor>> gradients =
+      runWhole(*copy, with, garbage, error);
+  std::string text;
+  llvm::raw_string_ostream(text) << *copy;
+  ASSERT_TRUE(succeeded(gradients)) << error << "\n" << text;
+  size_t first = forward.getNumResults();
+  ASSERT_EQ(gradients->size(), first + varied.size());
+
+  for (auto [position, i] : llvm::enumerate(varied)) {
+    const Tensor &gradient = (*gradients)[first + position];
+    const Tensor &x = arguments[i];
+    ASSERT_EQ(gradient.getShape(), x.getShape());
+    // Narrow types round the differences away.
+    double step = x.getElementType().isF64() ? 1e-5 : 1e-2;
+    double allowed =
+        x.getElementType().isF64() && w.getElementType().isF64() ? 1e-7 : 2e-2;
+    Tensor v = makeRandom(x.getElementType(), x.getShape(), choices);
+    double difference = 0;
+    for (double sign : {1.0, -1.0}) {
+      std::vector<Tensor> moved = arguments;
+      for (int64_t k = 0, e = v.getNumElements(); k < e; ++k)
+        moved[i].write()[k].f += sign * step * v.read()[k].f;
+      FailureOr<std::vector<Tensor>> there =
+          runWhole(module, moved, garbage, error);
+      ASSERT_TRUE(succeeded(there)) << error;
+      difference += sign * dot(w, (*there)[number]) / (2 * step);
+    }
+    double expected = difference, got = dot(gradient, v);
+    double scale = std::max({1.0, std::abs(expected), std::sqrt(dot(v, v))});
+    EXPECT_TRUE(std::abs(expected - got) <= allowed * scale)
+        << "argument " << i << ": " << got << " where differences give "
+        << expected << "\n"
+        << text;
+  }
+}
+
+TEST_P(Gradients, AreLikeDifferences) {
+  const Function &operation = getFunctions()[GetParam()];
+  std::unique_ptr<MLIRContext> context = makeContext();
+  DialectRegistry registry;
+  registerAdjoints(registry);
+  context->appendDialectRegistry(registry);
+  context->loadDialect<math::MathDialect>();
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(operation.text, context.get());
+  ASSERT_TRUE(module) << operation.text;
+  auto function = module->lookupSymbol<func::FuncOp>("main");
+  Builder b(context.get());
+  bool varies = false;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    function.setArgAttr(i, kInputAttr, b.getStringAttr("a" + Twine(i)));
+    varies |= isa<FloatType>(getElementTypeOrSelf(function.getArgument(i)));
+  }
+  StringRef refusal;
+  for (auto [name, text] : kRefused)
+    if (name == operation.name)
+      refusal = text;
+  bool any = false;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    function.setResultAttr(i, kOutputAttr, b.getStringAttr("r" + Twine(i)));
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (varies &&
+        isa<FloatType>(getElementTypeOrSelf(function.getResultTypes()[i]))) {
+      any = true;
+      for (uint64_t seed : {1, 2})
+        check(*module, i, refusal, seed * 131 + i);
+    }
+  if (!any)
+    GTEST_SKIP() << "no floats come out of floats";
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, Gradients,
+                         testing::Range(size_t(0),
+                                        Gradients::getFunctions().size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           std::string name =
+                               Gradients::getFunctions()[info.param].name;
+                           for (char &c : name)
+                             if (!isalnum(c))
+                               c = '_';
+                           return std::to_string(info.param) + "_" + name;
+                         });
