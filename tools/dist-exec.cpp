@@ -20,7 +20,7 @@ using namespace dist;
 namespace {
 
 struct Options {
-  std::string bundle, output, trace, link;
+  std::string bundle, output, trace, link, streams;
   std::vector<std::string> inputs;
   std::string seed; // of inputs that are not given
   bool json = false;
@@ -130,6 +130,9 @@ int main(int argc, char **argv) {
   app.add_option("--link", options.link,
                  "Pretend that ranks are joined by such a link: "
                  "latency=20us,bandwidth=1GB/s");
+  app.add_option("--streams", options.streams,
+                 "When communication streams work: threads, or for debugging "
+                 "eager, late, seed=N");
   app.add_flag("--json", options.json, "Last line is one JSON object");
   try {
     // CLI11 would take what follows "--name=" for its value.
@@ -154,6 +157,8 @@ int main(int argc, char **argv) {
     options.run.trace = !options.trace.empty();
     if (!options.link.empty())
       options.run.link = parseLink(options.link);
+    if (!options.streams.empty())
+      options.run.streams = parseStreamMode(options.streams);
     return run(options);
   } catch (const std::exception &e) {
     if (options.json)

@@ -103,6 +103,11 @@ static cl::opt<std::string> trace("trace",
 static cl::opt<std::string>
     link("link", cl::desc("Pretend that ranks are joined by such a link"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+static cl::opt<std::string>
+    streams("streams",
+            cl::desc("When communication streams work: threads, or for "
+                     "debugging eager, late, seed=N"),
+            cl::value_desc("MODE"), cl::cat(category));
 
 static bool verifying() { return verify != "off" || !reference.empty(); }
 static bool inF64() { return verify == "f64"; }
@@ -388,6 +393,8 @@ static bool run() {
   options.padding = verifying() ? host::Padding::Poison : host::Padding::Zero;
   if (!link.empty())
     options.link = host::parseLink(link);
+  if (!streams.empty())
+    options.streams = host::parseStreamMode(streams);
 
   Stages stages("dist-run", common.verbose);
   RunCompiler compiler(stages, checking.precision, common, backend);

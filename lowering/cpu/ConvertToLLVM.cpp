@@ -205,6 +205,9 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     converter.addConversion([](rt::EventType type) -> Type {
       return IntegerType::get(type.getContext(), 32);
     });
+    converter.addConversion([](rt::TokenType type) -> Type {
+      return IntegerType::get(type.getContext(), 32);
+    });
     rt::RuntimeSymbols symbols(module);
     RewritePatternSet patterns(context);
     rt::populateRtToLLVMPatterns(converter, symbols, patterns);

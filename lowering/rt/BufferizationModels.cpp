@@ -57,8 +57,50 @@ struct CollectiveModel
         return failure();
       to = *temporary;
     }
-    clone(rewriter, op, TypeRange(), ValueRange{from, to});
+    Value token = collective.getToken();
+    Operation *call =
+        clone(rewriter, op, token ? TypeRange(token.getType()) : TypeRange(),
+              ValueRange{from, to});
+    if (token) {
+      replaceOpWithBufferizedValues(rewriter, op, {*init, call->getResult(0)});
+      return success();
+    }
     if (to != *init && failed(options.createMemCpy(rewriter, loc, to, *init)))
+      return failure();
+    replaceOpWithBufferizedValues(rewriter, op, *init);
+    return success();
+  }
+};
+
+struct WaitModel
+    : DstBufferizableOpInterfaceExternalModel<WaitModel, rt::WaitOp> {
+  /// The destination, too: what the start put there stays.
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+
+  /// A copy would be of what is not there yet.
+  bool mustBufferizeInPlace(Operation *op, OpOperand &operand,
+                            const AnalysisState &) const {
+    return cast<rt::WaitOp>(op).isDpsInit(&operand);
+  }
+
+  /// In flight are the buffers of the start, which may be contiguous copies of
+  /// what the tensors became.
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto wait = cast<rt::WaitOp>(op);
+    FailureOr<Value> init = getBuffer(rewriter, wait.getInit(), options, state);
+    if (failed(init))
+      return failure();
+    rt::CollectiveOpInterface start = wait.getStart();
+    Value to = start.getReceived();
+    rt::WaitOp::create(rewriter, op->getLoc(), Type(), wait.getToken(),
+                       start.getSent(), to);
+    if (to != *init &&
+        failed(options.createMemCpy(rewriter, op->getLoc(), to, *init)))
       return failure();
     replaceOpWithBufferizedValues(rewriter, op, *init);
     return success();
@@ -75,6 +117,7 @@ void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RtDialect *) {
     attachModels<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
                  BroadcastOp, CollectivePermuteOp, HaloExchangeOp>(context);
+    WaitOp::attachInterface<WaitModel>(*context);
     context->loadDialect<memref::MemRefDialect>();
   });
 }

@@ -18,7 +18,8 @@ RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       functions[symbol.getName()] = &op;
   module.walk([&](Operation *op) {
-    if (isa<EventRecordOp>(op))
+    auto collective = dyn_cast<rt::CollectiveOpInterface>(op);
+    if (isa<EventRecordOp>(op) || (collective && collective.getToken()))
       events.insert({op, events.size()});
     if (auto fail = dyn_cast<FailOp>(op))
       checks.insert({describe(fail.getMessageAttr(), bool(fail.getValue())),
@@ -113,6 +114,13 @@ public:
   /// A call that returns a status. A failing one does not return below
   /// dist_main: nobody reads it.
   void emit() { emit(builder.getI32Type()); }
+  /// Likewise, of another function.
+  void emit(StringRef function) {
+    LLVM::CallOp::create(builder, loc,
+                         symbols.function(function, builder.getI32Type(),
+                                          ValueRange(arguments).getTypes()),
+                         arguments);
+  }
 
 private:
   RuntimeSymbols &symbols;
@@ -181,6 +189,21 @@ template <typename Op> struct LowerCollective : RuntimePattern<Op> {
   LogicalResult
   matchAndRewrite(Op op, typename Op::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    // Of what is started only: it runs after all that has been issued so far,
+    // and one event says that, then that it is done.
+    int32_t stream = op.getStream(), number = -1;
+    if (op.getToken()) {
+      number = this->symbols.event(op);
+      if (number > kMaxEvent)
+        return op.emitOpError("a program records at most ")
+               << kMaxEvent + 1 << " events, one for each collective that is "
+               << "started";
+      record(rewriter, op, number, /*stream=*/0);
+      Call(this->symbols, rewriter, op)
+          .i32(stream)
+          .i32(number)
+          .emit("dist_stream_wait");
+    }
     Call call(this->symbols, rewriter, op);
     call.i32(op.getComm()).i32(op.getStream()).i32(op.getSite());
     if (failed(call.dtype(op->getOperand(0))))
@@ -190,6 +213,35 @@ template <typename Op> struct LowerCollective : RuntimePattern<Op> {
          llvm::zip_equal(op->getOperands(), adaptor.getOperands()))
       call.add(this->getPointer(rewriter, original, converted));
     call.emit();
+    if (!op.getToken()) {
+      rewriter.eraseOp(op);
+      return success();
+    }
+    record(rewriter, op, number, stream);
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(
+        op, rewriter.getI32Type(), rewriter.getI32IntegerAttr(number));
+    return success();
+  }
+
+private:
+  void record(OpBuilder &builder, Operation *op, int32_t event,
+              int32_t stream) const {
+    Call(this->symbols, builder, op)
+        .i32(event)
+        .i32(stream)
+        .emit("dist_event_record");
+  }
+};
+
+struct LowerWait : RuntimePattern<WaitOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(WaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Call(symbols, rewriter, op)
+        .i32(0)
+        .add(adaptor.getToken())
+        .emit("dist_stream_wait");
     rewriter.eraseOp(op);
     return success();
   }
@@ -337,7 +389,7 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
       .add<LowerCollective<AllReduceOp>, LowerCollective<AllGatherOp>,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
-           LowerCollective<HaloExchangeOp>, LowerEventRecord, LowerStreamWait,
-           LowerContract, LowerCommIndex, LowerCheck, LowerFail, LowerFailed>(
-          converter, symbols);
+           LowerCollective<HaloExchangeOp>, LowerWait, LowerEventRecord,
+           LowerStreamWait, LowerContract, LowerCommIndex, LowerCheck,
+           LowerFail, LowerFailed>(converter, symbols);
 }

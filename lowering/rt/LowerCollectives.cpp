@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Streams.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,12 +125,24 @@ void Lowering::replace(CollectiveOpInterface op, ArrayAttr axes,
   rewriter.setInsertionPoint(op);
   Value init = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                        type.getElementType());
-  auto call =
-      Call::create(rewriter, loc, type, getComm(axes), site,
-                   /*stream=*/0, parameters..., op->getOperand(0), init);
+  Operation *firstUser = findFirstUser(op->getResult(0));
+  int32_t stream = firstUser ? getStream(op) : 0;
+  SmallVector<Type> types = {type};
+  if (stream != 0)
+    types.push_back(rt::TokenType::get(rewriter.getContext()));
+  Value operand = op->getOperand(0);
+  auto call = Call::create(rewriter, loc, types, getComm(axes), site, stream,
+                           parameters..., operand, init);
   if (Attribute scope = op->getAttr(kScopeAttr))
     call->setAttr(kScopeAttr, scope);
-  rewriter.replaceOp(op, call.getResult());
+  Value result = call.getTensor();
+  if (stream != 0) {
+    rewriter.setInsertionPoint(firstUser);
+    result = rt::WaitOp::create(rewriter, loc, type, call.getToken(), operand,
+                                result)
+                 .getResult();
+  }
+  rewriter.replaceOp(op, result);
 }
 
 /// This rank's rows of a tensor that all hold: a view, which costs nothing.

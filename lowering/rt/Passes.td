@@ -24,6 +24,10 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
     %1 = rt.all_gather comm 0 site 0 outer 2 whole 16 inner 1
         ins(%0 : tensor<2x4xf32>) outs(%d : tensor<2x16xf32>) -> tensor<2x16xf32>
     ```
+
+    A collective with `dist.stream` becomes a call on that stream, which starts
+    where the collective stands, and an `rt.wait` before the first use of its
+    result.
   }];
   let dependentDialects = ["::mlir::rt::RtDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];

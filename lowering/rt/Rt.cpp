@@ -155,7 +155,59 @@ LogicalResult rt::detail::verifyCollective(Operation *op) {
   for (Value buffer : {sent, received})
     if (failed(verifyBuffer(op, buffer)))
       return failure();
-  return verifyElementTypes(op, sent, received);
+  if (failed(verifyElementTypes(op, sent, received)))
+    return failure();
+  Value tensor = collective.getTensor(), token = collective.getToken();
+  unsigned expected = (tensor ? 1 : 0) + (token ? 1 : 0);
+  if (op->getNumResults() != expected ||
+      (token && tensor == op->getResults().back()))
+    return op->emitOpError("has results other than a tensor and a token");
+  if (token && collective.getStream() == 0)
+    return op->emitOpError("is started on stream 0, which computes; another "
+                           "stream is wanted");
+  if (!token)
+    return success();
+  if (!token.hasOneUse() || !isa<WaitOp>(*token.user_begin()))
+    return op->emitOpError("has a token that is not used by one rt.wait alone");
+  if (tensor && !tensor.hasOneUse())
+    return op->emitOpError("has a result in flight that is used elsewhere than "
+                           "in its rt.wait");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+rt::CollectiveOpInterface WaitOp::getStart() {
+  return getToken().getDefiningOp<rt::CollectiveOpInterface>();
+}
+
+void WaitOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  rt::detail::addCollectiveEffects(getInputMutable(), getInitMutable(),
+                                   effects);
+}
+
+LogicalResult WaitOp::verify() {
+  rt::CollectiveOpInterface start = getStart();
+  if (!start || start->getBlock() != (*this)->getBlock())
+    return emitOpError("waits for no collective of its own block");
+  auto isSame = [&](StringRef what, Value named,
+                    Value inFlight) -> LogicalResult {
+    if (named == inFlight)
+      return success();
+    InFlightDiagnostic error = emitOpError()
+                               << what << " is not that of the collective";
+    error.attachNote(start.getLoc()) << "which starts here";
+    return error;
+  };
+  if (failed(isSame("what it reads", getInput(), start.getSent())))
+    return failure();
+  Value tensor = start.getTensor();
+  return isSame("what it writes", getInit(),
+                tensor ? tensor : start.getReceived());
 }
 
 static int64_t countOf(Value buffer) {

@@ -30,15 +30,23 @@ void addCollectiveEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects);
 
+/// The operation's result of a type, or null.
+template <typename Type> Value findResult(Operation *op) {
+  for (Value result : op->getResults())
+    if (isa<Type>(result.getType()))
+      return result;
+  return Value();
+}
+
 } // namespace mlir::rt::detail
 
 #include "lowering/rt/RtDialect.h.inc"
 #include "lowering/rt/RtEnums.h.inc"
-#include "lowering/rt/RtInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "lowering/rt/RtAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "lowering/rt/RtTypes.h.inc"
+#include "lowering/rt/RtInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "lowering/rt/RtOps.h.inc"
 

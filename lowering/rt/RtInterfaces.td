@@ -24,6 +24,16 @@ def Rt_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"What this rank receives into",
                     "::mlir::Value", "getReceived">
   ];
+  let extraSharedClassDeclaration = [{
+    /// The result that is a tensor, null of a call on buffers.
+    ::mlir::Value getTensor() {
+      return ::mlir::rt::detail::findResult<::mlir::RankedTensorType>($_op);
+    }
+    /// What rt.wait takes, null where the call is done when it returns.
+    ::mlir::Value getToken() {
+      return ::mlir::rt::detail::findResult<::mlir::rt::TokenType>($_op);
+    }
+  }];
   let verify = "return ::mlir::rt::detail::verifyCollective($_op);";
 }
 

@@ -81,6 +81,11 @@ def Rt_EventType : TypeDef<Rt_Dialect, "Event"> {
   let summary = "What had been issued on a stream when the event was recorded";
 }
 
+def Rt_TokenType : TypeDef<Rt_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "A collective that has been started";
+}
+
 def Rt_Stream : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<15>]>;
 def Rt_Index : ConfinedAttr<I32Attr, [IntNonNegative]>;
 def Rt_Size : ConfinedAttr<I64Attr, [IntNonNegative]>;
@@ -91,7 +96,8 @@ def Rt_BufferOrTensor : AnyTypeOf<[AnyMemRef, AnyRankedTensor]>;
 //===----------------------------------------------------------------------===//
 
 /// A collective with an operand and a destination, of which `parameters` are
-/// its own attributes and `parametersFormat` their assembly.
+/// its own attributes and `parametersFormat` their assembly. With a token among
+/// its results it is started only: `rt.wait` says when it is done.
 class Rt_CollectiveOp<string mnemonic, dag parameters, string parametersFormat>
     : Rt_Op<mnemonic, [DestinationStyleOpInterface, Rt_CollectiveOpInterface,
                        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -100,11 +106,12 @@ class Rt_CollectiveOp<string mnemonic, dag parameters, string parametersFormat>
            DefaultValuedAttr<Rt_Stream, "0">:$stream),
       parameters,
       (ins Rt_BufferOrTensor:$input, Rt_BufferOrTensor:$init));
-  let results = (outs Optional<AnyRankedTensor>:$result);
+  let results = (outs Variadic<AnyTypeOf<[AnyRankedTensor, Rt_TokenType]>>:
+                     $produced);
   let assemblyFormat = [{
     `comm` $comm `site` $site (`stream` $stream^)? }] # parametersFormat # [{
     `ins` `(` $input `:` type($input) `)` `outs` `(` $init `:` type($init) `)`
-    attr-dict (`->` type($result)^)?
+    attr-dict (`->` type($produced)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
@@ -219,6 +226,46 @@ def Rt_HaloExchangeOp : Rt_CollectiveOp<"halo_exchange",
         ins(%0 : memref<2x4x4xf32>) outs(%1 : memref<2x6x4xf32>)
     ```
   }];
+}
+
+def Rt_WaitOp : Rt_Op<"wait", [DestinationStyleOpInterface,
+                       DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A collective that has been started is done";
+  let description = [{
+    ```mlir
+    %0, %token = rt.all_gather comm 0 site 3 stream 1 outer 2 whole 16 inner 64
+        ins(%a : tensor<2x4x64xf32>) outs(%d : tensor<2x16x64xf32>)
+        -> tensor<2x16x64xf32>, !rt.token
+    // computes what needs neither
+    %1 = rt.wait %token reads(%a : tensor<2x4x64xf32>)
+        outs(%0 : tensor<2x16x64xf32>) -> tensor<2x16x64xf32>
+    ```
+    From the start to the wait nothing may write the operand, and nothing may
+    touch the destination. So that bufferization and memory planning keep both
+    as they are, the wait names them: it reads the operand, and writes the
+    destination in place, as if the transfer took place there.
+
+    Constraints:
+    1. the token comes from a collective on a stream other than 0, in the same
+       block;
+    2. the token has no other use;
+    3. what is read is that collective's operand;
+    4. what is written is its result, which has no other use, or, of buffers,
+       its destination.
+  }];
+  let arguments = (ins Rt_TokenType:$token, Rt_BufferOrTensor:$input,
+                       Rt_BufferOrTensor:$init);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $token `reads` `(` $input `:` type($input) `)`
+    `outs` `(` $init `:` type($init) `)` attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    /// The collective that is waited for.
+    ::mlir::rt::CollectiveOpInterface getStart();
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

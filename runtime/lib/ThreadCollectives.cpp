@@ -7,6 +7,8 @@
 
 #include "ThreadRank.h"
 
+#include <algorithm>
+
 using namespace dist;
 
 Channel &ThreadRank::channelOf(const CollectiveCall &call) {
@@ -56,14 +58,24 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
   return true;
 }
 
-void ThreadRank::emulateLink(const CollectiveCall &call, int64_t start) {
+void ThreadRank::emulateLink(const CollectiveCall &call, int64_t arrival) {
   if (!run.link.enabled())
     return;
   double seconds = run.link.latencySeconds;
   if (run.link.bytesPerSecond > 0)
     seconds += topology.bytesSent(call) / run.link.bytesPerSecond;
-  std::this_thread::sleep_until(std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds(start + static_cast<int64_t>(seconds * 1e9))));
+  int64_t end = arrival;
+  {
+    std::lock_guard<std::mutex> lock(linkMutex);
+    const std::vector<AxisRef> &refs = topology.comms[call.comm].refs;
+    for (const AxisRef &ref : refs)
+      end = std::max(end, linkFreeAt[ref.axis]);
+    end += static_cast<int64_t>(seconds * 1e9);
+    for (const AxisRef &ref : refs)
+      linkFreeAt[ref.axis] = end;
+  }
+  std::this_thread::sleep_until(
+      std::chrono::steady_clock::time_point(std::chrono::nanoseconds(end)));
 }
 
 bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
@@ -112,8 +124,23 @@ bool ThreadRank::perform(const CollectiveCall &call) {
 bool ThreadRank::collective(const CollectiveCall &call) {
   if (call.stream == 0)
     return perform(call);
-  submit(call.stream, [this, call] { return perform(call); });
-  return true;
+  if (run.streams.hasThreads()) {
+    submit(call.stream, [this, call] { return perform(call); });
+    return true;
+  }
+  Stream &stream = open(call.stream);
+  stream.flights.emplace_back(call, topology);
+  InFlight &flight = stream.flights.back();
+  flight.at = stream.submitted.load() + Word::step;
+  submit(call.stream, [this, call, &flight] {
+    std::string wrong = flight.check();
+    if (!wrong.empty())
+      return fail(wrong);
+    bool ok = perform(call);
+    flight.arrive();
+    return ok;
+  });
+  return !failed();
 }
 
 bool ThreadRank::contract(const ContractCall &call) {

@@ -10,6 +10,7 @@
 
 #include "Contract.h"
 #include "Convolve.h"
+#include "InFlight.h"
 #include "ThreadsBackend.h"
 #include "Transfer.h"
 #include "dist/Tensor.h"
@@ -70,13 +71,16 @@ struct Channel {
   std::vector<Slot> slots;
 };
 
-/// A communication stream: a thread that does tasks in order.
+/// A communication stream: a thread that does tasks in order. In a debug mode
+/// (StreamMode.h) the rank does them itself.
 struct Stream {
   std::thread thread;
   std::mutex mutex;
   std::deque<std::function<bool()>> tasks;
   bool busy = false, closing = false;
   Word submitted, completed;
+  /// Calls that have not been waited for, where that is checked (InFlight.h).
+  std::deque<InFlight> flights;
 };
 
 class ThreadRank final : public Backend {
@@ -84,7 +88,8 @@ public:
   ThreadRank(ThreadsRun &run, int64_t index)
       : run(run), topology(run.topology()), index(index),
         rank(topology, index, *this), streams(numStreams), events(numEvents),
-        channels(topology.comms.size() * numStreams), work(numStreams) {}
+        channels(topology.comms.size() * numStreams), work(numStreams),
+        linkFreeAt(topology.mesh.axes.size()) {}
 
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;
@@ -127,12 +132,18 @@ private:
   bool perform(const CollectiveCall &call);
   bool together(Channel &channel, const CollectiveCall &call);
   bool agree(const Channel &channel, const CollectiveCall &call);
-  void emulateLink(const CollectiveCall &call, int64_t start);
+  /// Sleeps until the emulated link has carried the call, which it began to do
+  /// when the last member arrived, or when it had carried what came before.
+  void emulateLink(const CollectiveCall &call, int64_t arrival);
   Channel &channelOf(const CollectiveCall &call);
   std::string waitsIn(const CollectiveCall &call) const;
   Stream &open(int32_t stream);
   void submit(int32_t stream, std::function<bool()> task);
+  void doTask(Stream &stream, const std::function<bool()> &task);
+  /// Does the tasks of a stream without a thread until `at` are completed.
+  void doTasks(Stream &stream, uint32_t at);
   void serve(Stream &stream);
+  bool land(Stream &stream, uint32_t at);
   bool waitFor(int32_t stream, uint32_t at);
 
   ThreadsRun &run;
@@ -146,6 +157,12 @@ private:
   std::vector<Event> events;
   std::vector<Channel *> channels;
   std::vector<Work> work;
+  /// Tasks submitted to streams without threads.
+  uint64_t numSubmitted = 0;
+  /// For each axis of the mesh, when this rank's link along it is free again;
+  /// streams share the links.
+  std::mutex linkMutex;
+  std::vector<int64_t> linkFreeAt;
 };
 
 } // namespace dist

@@ -17,14 +17,21 @@ Stream &ThreadRank::open(int32_t index) {
   std::unique_ptr<Stream> &stream = streams[index];
   if (!stream) {
     stream = std::make_unique<Stream>();
-    run.waiting.setSpinning(run.threads.fetch_add(1) + 1 <= run.cores);
-    stream->thread = std::thread([this, &stream] { serve(*stream); });
+    if (run.streams.hasThreads())
+      stream->thread = std::thread([this, &stream] { serve(*stream); });
   }
   return *stream;
 }
 
 void ThreadRank::submit(int32_t index, std::function<bool()> task) {
   Stream &stream = open(index);
+  if (!run.streams.hasThreads()) {
+    stream.tasks.push_back(std::move(task));
+    stream.submitted.advance();
+    if (run.streams.doesAtOnce(numSubmitted++))
+      doTasks(stream, stream.submitted.load());
+    return;
+  }
   {
     std::lock_guard<std::mutex> lock(stream.mutex);
     stream.tasks.push_back(std::move(task));
@@ -34,6 +41,31 @@ void ThreadRank::submit(int32_t index, std::function<bool()> task) {
     }
   }
   stream.submitted.advance();
+}
+
+/// After a failure the tasks are counted off undone, so that nobody waits for
+/// them.
+void ThreadRank::doTask(Stream &stream, const std::function<bool()> &task) {
+  if (!failed()) {
+    try {
+      task();
+    } catch (const std::exception &e) {
+      fail(e.what());
+    }
+  }
+  stream.completed.advance();
+}
+
+static bool isReached(uint32_t at, uint32_t count) {
+  return static_cast<int32_t>(at - count) <= 0;
+}
+
+void ThreadRank::doTasks(Stream &stream, uint32_t at) {
+  while (!isReached(at, stream.completed.load())) {
+    std::function<bool()> task = std::move(stream.tasks.front());
+    stream.tasks.pop_front();
+    doTask(stream, task);
+  }
 }
 
 void ThreadRank::serve(Stream &stream) {
@@ -58,16 +90,7 @@ void ThreadRank::serve(Stream &stream) {
       Waiting::idle(stream.submitted, seen);
       continue;
     }
-    // After a failure the tasks are counted off undone, so that nobody waits
-    // for them.
-    if (!failed()) {
-      try {
-        task();
-      } catch (const std::exception &e) {
-        fail(e.what());
-      }
-    }
-    stream.completed.advance();
+    doTask(stream, task);
     std::lock_guard<std::mutex> lock(stream.mutex);
     if (stream.tasks.empty()) {
       stream.busy = false;
@@ -79,16 +102,29 @@ void ThreadRank::serve(Stream &stream) {
 /// Waits until `stream` has completed as much as an event recorded.
 bool ThreadRank::waitFor(int32_t index, uint32_t at) {
   Stream &stream = *streams[index];
+  if (!run.streams.hasThreads())
+    doTasks(stream, at);
   while (true) {
     uint32_t seen = stream.completed.load();
-    if (static_cast<int32_t>(at - seen) <= 0)
-      return !failed();
+    if (isReached(at, seen))
+      return land(stream, at);
     if (!run.waiting.wait(stream.completed, seen, [this, index] {
           return topology.describe(this->index) + " waits for stream " +
                  std::to_string(index);
         }))
       return false;
   }
+}
+
+/// What has been waited for is in flight no more.
+bool ThreadRank::land(Stream &stream, uint32_t at) {
+  while (!stream.flights.empty() && isReached(stream.flights.front().at, at)) {
+    std::string wrong = stream.flights.front().check();
+    stream.flights.pop_front();
+    if (!wrong.empty() && !failed())
+      return fail(wrong);
+  }
+  return !failed();
 }
 
 bool ThreadRank::eventRecord(int32_t event, int32_t stream) {
@@ -125,6 +161,7 @@ void ThreadRank::closeStreams() {
       streams[i]->closing = true;
     }
     streams[i]->submitted.advance();
-    streams[i]->thread.join();
+    if (streams[i]->thread.joinable())
+      streams[i]->thread.join();
   }
 }

@@ -33,8 +33,8 @@ void dist::pinTo(int cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-ThreadsRun::ThreadsRun(Topology topology, EmulatedLink link)
-    : places(std::move(topology)), link(link) {}
+ThreadsRun::ThreadsRun(Topology topology, EmulatedLink link, StreamMode streams)
+    : places(std::move(topology)), link(link), streams(streams) {}
 
 ThreadsRun::~ThreadsRun() = default;
 
@@ -67,8 +67,7 @@ bool ThreadsRun::run(const std::function<int32_t(dist_rank &)> &body) {
   int64_t ranks = places.mesh.size();
   cpus = allowedCpus();
   cores = cpus.size();
-  threads = ranks;
-  waiting.setSpinning(ranks <= cores);
+  waiting.setCores(cores);
 
   std::vector<std::unique_ptr<ThreadRank>> members;
   for (int64_t i = 0; i < ranks; ++i) {

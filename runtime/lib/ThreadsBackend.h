@@ -11,8 +11,8 @@
 #include "Rank.h"
 #include "Waiting.h"
 #include "dist/EmulatedLink.h"
+#include "dist/StreamMode.h"
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +28,8 @@ struct Channel;
 /// One run of a program: its ranks, and where they meet.
 class ThreadsRun {
 public:
-  ThreadsRun(Topology topology, EmulatedLink link = {});
+  ThreadsRun(Topology topology, EmulatedLink link = {},
+             StreamMode streams = {});
   ~ThreadsRun();
 
   /// Runs `body` on every rank, each on a thread of its own, and returns when
@@ -50,12 +51,12 @@ private:
 
   Topology places;
   EmulatedLink link;
+  StreamMode streams;
   Waiting waiting;
   std::mutex mutex;
   std::map<std::tuple<int32_t, int64_t, int32_t>, std::unique_ptr<Channel>>
       channels;
   std::vector<TraceEvent> trace;
-  std::atomic<int> threads{0};
   std::vector<int> cpus;
   int cores = 1;
 };

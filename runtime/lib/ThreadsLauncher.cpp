@@ -23,7 +23,7 @@ struct ThreadsLauncher final : BackendLauncher {
     // Until all ranks have ended: they read each other's memory.
     std::vector<Executor> executors(manifest.mesh.size(),
                                     {program, arguments, options.padding});
-    ThreadsRun threads(topologyOf(manifest), options.link);
+    ThreadsRun threads(topologyOf(manifest), options.link, options.streams);
     if (!threads.run([&](dist_rank &rank) {
           return executors[rank.index].run(rank, options.repeat, options.trace);
         }))

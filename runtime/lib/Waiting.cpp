@@ -41,14 +41,22 @@ void Word::advance() {
     futexWakeAll(value);
 }
 
+void Waiting::setCores(size_t number) {
+  std::lock_guard<std::mutex> lock(mutex);
+  cores = number;
+  updateSpinningLocked();
+}
+
 void Waiting::enter() {
   std::lock_guard<std::mutex> lock(mutex);
   ++living;
+  updateSpinningLocked();
 }
 
 void Waiting::leave(const std::string &reason) {
   std::lock_guard<std::mutex> lock(mutex);
   --living;
+  updateSpinningLocked();
   if (!reason.empty())
     departed.push_back(reason);
   checkDeadlockLocked();
@@ -66,7 +74,7 @@ bool Waiting::wait(Word &word, uint32_t seen,
       }
       if (failed())
         return false;
-    } while (nowNanos() < end);
+    } while (spins.load(std::memory_order_relaxed) && nowNanos() < end);
   }
   if (word.load() != seen)
     return !failed();

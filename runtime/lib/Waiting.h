@@ -39,13 +39,11 @@ private:
 
 class Waiting {
 public:
-  /// Threads that may spin at once without taking each other's core.
-  void setSpinning(bool allowed) {
-    spins.store(allowed, std::memory_order_relaxed);
-  }
+  /// Threads may spin while there is a core for each that has something to do.
+  void setCores(size_t number);
 
-  /// A thread that others may wait for starts, or has nothing left to do. What
-  /// is left in `reason` is named should others wait for it.
+  /// A thread that others may wait for gets something to do, or has nothing
+  /// left to do. What is left in `reason` is named should others wait for it.
   void enter();
   void leave(const std::string &reason = "");
 
@@ -71,11 +69,14 @@ private:
   };
   void failLocked(const std::string &message);
   void checkDeadlockLocked();
+  void updateSpinningLocked() {
+    spins.store(living <= cores, std::memory_order_relaxed);
+  }
 
   mutable std::mutex mutex;
   std::vector<Sleeper> sleepers;
   std::vector<std::string> departed;
-  size_t living = 0;
+  size_t living = 0, cores = 0;
   std::atomic<bool> hasFailed{false};
   std::atomic<bool> spins{false};
   std::string text;

@@ -1,9 +1,11 @@
 //===- StreamsTest.cpp - Streams, events, memory --------------------------===//
 
 #include "Ranks.h"
+#include "dist/Tensor.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <numeric>
@@ -164,4 +166,108 @@ TEST(Ranks, ManyMoreThanCores) {
     return 0;
   });
   EXPECT_EQ(message, "");
+}
+
+// Two streams share the link along an axis; axes have links of their own.
+TEST(Streams, LinksCarryOneTransferAtATime) {
+  Mesh mesh = makeMesh({2, 2});
+  Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
+  auto seconds = [&](int32_t otherComm) {
+    ThreadsRun run(topology, {0.05, 0});
+    std::vector<double> taken(4);
+    EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
+      int64_t x = 1, y, z;
+      EXPECT_TRUE(rank.backend.meet());
+      auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(dist_all_reduce(&rank, 0, 1, -1, DIST_I64, DIST_SUM, 1, &x, &y),
+                0);
+      EXPECT_EQ(dist_all_reduce(&rank, otherComm, 2, -1, DIST_I64, DIST_SUM, 1,
+                                &x, &z),
+                0);
+      EXPECT_EQ(sync(&rank, 1) + sync(&rank, 2), 0);
+      taken[rank.index] = std::chrono::duration<double>(
+                              std::chrono::steady_clock::now() - start)
+                              .count();
+      EXPECT_EQ(y + z, 4);
+      return 0;
+    })) << run.message();
+    return *std::min_element(taken.begin(), taken.end());
+  };
+  EXPECT_GE(seconds(0), 0.1);
+  EXPECT_GE(seconds(1), 0.05);
+}
+
+/// Runs `body` in a mode; returns the failure's message.
+template <class Body>
+static std::string runIn(StreamMode mode, int64_t ranks, Body body) {
+  ThreadsRun run(line(ranks), {}, mode);
+  bool ok = run.run([&](dist_rank &rank) -> int32_t { return body(&rank); });
+  return ok ? "" : run.message();
+}
+
+static const StreamMode debugModes[] = {{StreamMode::Eager, 0},
+                                        {StreamMode::Late, 0},
+                                        {StreamMode::Seeded, 1},
+                                        {StreamMode::Seeded, 2}};
+
+TEST(StreamModes, LegalProgramsHaveTheirResults) {
+  for (StreamMode mode : debugModes) {
+    std::string message = runIn(mode, 3, [](dist_rank *rank) {
+      constexpr int steps = 20;
+      std::vector<int64_t> x(steps + 1, 1);
+      for (int i = 0; i < steps; ++i) {
+        int32_t stream = 1 + i % 2;
+        if (i > 0)
+          EXPECT_EQ(dist_stream_wait(rank, stream, i - 1), 0);
+        EXPECT_EQ(dist_all_reduce(rank, 0, stream, -1, DIST_I64, DIST_SUM, 1,
+                                  &x[i], &x[i + 1]),
+                  0);
+        EXPECT_EQ(dist_event_record(rank, i, stream), 0);
+        EXPECT_EQ(dist_stream_wait(rank, 0, i), 0);
+      }
+      EXPECT_EQ(x[steps], 3486784401); // 3 to the 20th
+      return 0;
+    });
+    EXPECT_EQ(message, "");
+  }
+}
+
+TEST(StreamModes, ResultsArePoisonedUntilTheyAreThere) {
+  std::string message = runIn({StreamMode::Late, 0}, 2, [](dist_rank *rank) {
+    float x = 1, y = 0;
+    EXPECT_EQ(dist_all_reduce(rank, 0, 1, -1, DIST_F32, DIST_SUM, 1, &x, &y),
+              0);
+    EXPECT_NE(y, y);
+    EXPECT_EQ(dist_event_record(rank, 0, 1), 0);
+    EXPECT_EQ(dist_stream_wait(rank, 0, 0), 0);
+    EXPECT_EQ(y, 2);
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
+TEST(StreamModes, WritesInFlightAreNoticed) {
+  for (bool writesResult : {false, true})
+    for (StreamMode mode : debugModes) {
+      std::string message = runIn(mode, 2, [&](dist_rank *rank) {
+        std::vector<int64_t> x(9), y(18);
+        // The other rank may have failed already.
+        dist_all_gather(rank, 0, 1, -1, DIST_I64, 3, 6, 1, x.data(), y.data());
+        (writesResult ? y : x).back() = 7;
+        return sync(rank, 1);
+      });
+      EXPECT_TRUE(mentions(message, {writesResult ? "the result of all_gather"
+                                                  : "the operand of all_gather",
+                                     "was written while in flight"}));
+    }
+}
+
+TEST(StreamModes, ReadsWhatTheOptionSays) {
+  EXPECT_EQ(parseStreamMode("threads").kind, StreamMode::Threads);
+  EXPECT_EQ(parseStreamMode("eager").kind, StreamMode::Eager);
+  EXPECT_EQ(parseStreamMode("late").kind, StreamMode::Late);
+  EXPECT_EQ(parseStreamMode("seed=18446744073709551615").seed, UINT64_MAX);
+  for (const char *text : {"", "seed", "seed=", "seed=-1", "seed=1x",
+                           "seed=18446744073709551616", "Eager"})
+    EXPECT_THROW(parseStreamMode(text), Error) << text;
 }

@@ -3,6 +3,7 @@
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -192,6 +193,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << ", with a zero byte, which no file's name can have";
     return success();
   }
+  if (name == kStreamAttr)
+    return verifyStreamAttr(op, attr.getValue());
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())

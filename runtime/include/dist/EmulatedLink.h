@@ -13,8 +13,10 @@
 
 namespace dist {
 
-/// A transfer that sends n bytes per rank takes latency + n / bandwidth. Zero
-/// bandwidth means unlimited; with zero latency, too, nothing is emulated.
+/// A transfer that sends n bytes per rank takes latency + n / bandwidth. A rank
+/// has one link along each axis of the mesh, which carries one transfer at a
+/// time, on whatever stream. Zero bandwidth means unlimited; with zero latency,
+/// too, nothing is emulated.
 struct EmulatedLink {
   double latencySeconds = 0;
   double bytesPerSecond = 0;

@@ -10,6 +10,7 @@
 #define DIST_LAUNCHER_H
 
 #include "dist/EmulatedLink.h"
+#include "dist/StreamMode.h"
 #include "dist/Executor.h"
 
 #include <string>
@@ -27,6 +28,8 @@ struct RunOptions {
   /// Whether the last run is traced.
   bool trace = false;
   EmulatedLink link;
+  /// When communication streams do their work.
+  StreamMode streams;
   /// Whether what each rank holds of the results is wanted, too.
   bool keepParts = false;
   /// What the padding of arguments is filled with.

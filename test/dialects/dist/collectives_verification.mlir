@@ -363,3 +363,32 @@ func.func @f() {
   %0 = dist.local_constant dense<[1, 2, 3, 4, 5]> : tensor<5xi64> <@m, [{"tp"}]> -> tensor<2xi32>
   return
 }
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@below {{'dist.stream' must be an i32 from 1 to 15, but is 0 : i32}}
+  %0 = dist.all_reduce %x sum over "tp" {dist.stream = 0 : i32} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<4xf32>) -> tensor<1xf32> {
+  // expected-error@below {{has 'dist.stream', but is no collective that sends}}
+  %0 = dist.all_slice %x dim 0 over "tp" {dist.stream = 1 : i32} : tensor<4xf32> -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@below {{has 'dist.stream', but its result is used in another block}}
+  %0 = dist.all_reduce %x sum over "tp" {dist.stream = 1 : i32} : tensor<4xf32>
+  cf.br ^next
+^next:
+  return %0 : tensor<4xf32>
+}

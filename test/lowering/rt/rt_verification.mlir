@@ -151,3 +151,70 @@ func.func @f(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>) {
       loops [#rt.loop<k 4 a 1 b 2 c 1>]
   return
 }
+
+// -----
+
+// What is started is waited for, once and in its own block.
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error@below {{has a token that is not used by one rt.wait alone}}
+  %t = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error@below {{is started on stream 0, which computes; another stream is wanted}}
+  %t = rt.all_reduce comm 0 site 0 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token
+  rt.wait %t reads(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-note@below {{which starts here}}
+  %t = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token
+  // expected-error@below {{what it reads is not that of the collective}}
+  rt.wait %t reads(%b : memref<4xf32>) outs(%b : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-note@below {{which starts here}}
+  %t = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token
+  // expected-error@below {{what it writes is not that of the collective}}
+  rt.wait %t reads(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-error@below {{has a result in flight that is used elsewhere than in its rt.wait}}
+  %r, %t = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>, !rt.token
+  %w = rt.wait %t reads(%a : tensor<4xf32>) outs(%r : tensor<4xf32>) -> tensor<4xf32>
+  return %r, %w : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1) {
+  %t = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token
+  scf.if %c {
+    // expected-error@below {{waits for no collective of its own block}}
+    rt.wait %t reads(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  }
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error@below {{has results other than a tensor and a token}}
+  %t:2 = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token, !rt.token
+  return
+}
