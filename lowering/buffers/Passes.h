@@ -22,6 +22,9 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "rt.arena_bytes";
 inline constexpr llvm::StringLiteral kLiveBytesAttr = "rt.live_bytes";
 
+/// How many dist.attention were formed.
+inline constexpr llvm::StringLiteral kAttentionsAttr = "rt.attentions";
+
 /// How many of the entry function's buffers are results, the last ones.
 inline constexpr llvm::StringLiteral kNumResultsAttr = "rt.num_results";
 

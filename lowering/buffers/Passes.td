@@ -91,6 +91,36 @@ def DistSaturateCasts : Pass<"dist-saturate-casts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
+  let summary = "Softmax between two contractions becomes dist.attention";
+  let description = [{
+    Finds, from the second contraction on, what is attention by its structure: a
+    product with quotients of exponentials and their sums, of differences to the
+    largest of each row, of anything elementwise that is made of a contraction's
+    results. That becomes the body, with what its operands are computed of
+    elementwise: a mask that hangs on places alone leaves no tensor behind. f32
+    only, with at least `min-scores` scores in all; `--statistics` of a bundle and
+    the module's `rt.attentions` say how many were formed.
+
+    ```mlir
+    %s = linalg.contract ins(%q, %k) …                 // before
+    %x = linalg.generic ins(%s, %mask) …               // add
+    %m = linalg.generic ins(%x) …                      // maximum of each row
+    %e = linalg.generic ins(%x, %m) …                  // exp of the difference
+    %l = linalg.generic ins(%e) …                      // sum of each row
+    %p = linalg.generic ins(%e, %l) …                  // quotient
+    %o = linalg.contract ins(%p, %v) …
+    %o = dist.attention(%q, %k, %v) with (%mask) …     // after
+    ```
+  }];
+  let options = [
+    Option<"minScores", "min-scores", "int64_t", "1",
+           "Scores, over all batches, from which on attention is formed">
+  ];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization with results in given buffers";
   let description = [{

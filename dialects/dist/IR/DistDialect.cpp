@@ -1,5 +1,6 @@
 //===- DistDialect.cpp - Registration and discardable attributes ----------===//
 
+#include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Packing.h"
@@ -28,6 +29,10 @@ void DistDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistAttention.cpp.inc"
       >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
                             CheckpointOp, DecomposeOp, ReplaceOp, ShardOp,

@@ -1,0 +1,226 @@
+//===- AttentionParts.cpp - Attention as contractions and a softmax -------===//
+//
+// What dist.attention means, in linalg: all scores, what the body makes of
+// them, the largest of each row, exponentials, their sums, quotients, and the
+// product with the values.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Attention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// Writes the parts. Scores are tensors of the batches, queries and keys.
+class AttentionParts {
+public:
+  AttentionParts(AttentionOp op, OpBuilder &b)
+      : op(op), b(b), loc(op.getLoc()), element(op.getScoreType()) {}
+
+  SmallVector<Value> write();
+
+private:
+  using Body = function_ref<Value(ValueRange)>;
+
+  /// The size of a dimension, from an operand that has it.
+  OpFoldResult getSize(unsigned dim);
+  Value makeEmpty(AffineMap map, Type type);
+  Value fill(Value tensor, APFloat value);
+  /// Loops over the dimensions of `of`, of which those that `init` lacks are
+  /// summed up.
+  Value generic(ValueRange inputs, ArrayRef<AffineMap> maps, Value init,
+                AffineMap initMap, AffineMap of, Body body);
+  Value contract(Value a, AffineMap mapA, Value c, AffineMap mapC, Value init,
+                 AffineMap initMap);
+  APFloat number(bool isInfinite) const {
+    const llvm::fltSemantics &semantics = element.getFloatSemantics();
+    return isInfinite ? APFloat::getInf(semantics, /*Negative=*/true)
+                      : APFloat::getZero(semantics);
+  }
+  AffineMap mapOf(ArrayRef<unsigned> dims) {
+    return AffineMap::getMultiDimMapWithTargets(op.getNumDims(), dims,
+                                                b.getContext());
+  }
+
+  AttentionOp op;
+  OpBuilder &b;
+  Location loc;
+  FloatType element;
+};
+} // namespace
+
+OpFoldResult AttentionParts::getSize(unsigned dim) {
+  int64_t size = op.getDimSizes()[dim];
+  if (!ShapedType::isDynamic(size))
+    return b.getIndexAttr(size);
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMap(operand.getOperandNumber());
+    for (auto [place, expr] : llvm::enumerate(map.getResults()))
+      if (expr == b.getAffineDimExpr(dim))
+        return tensor::getMixedSize(b, loc, operand.get(), place);
+  }
+  llvm_unreachable("the result has each batch, other operands the rest");
+}
+
+Value AttentionParts::makeEmpty(AffineMap map, Type type) {
+  SmallVector<OpFoldResult> sizes;
+  for (AffineExpr expr : map.getResults())
+    sizes.push_back(getSize(cast<AffineDimExpr>(expr).getPosition()));
+  return tensor::EmptyOp::create(b, loc, sizes, type);
+}
+
+Value AttentionParts::fill(Value tensor, APFloat value) {
+  Type type = getElementTypeOrSelf(tensor.getType());
+  Value number =
+      arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  return linalg::FillOp::create(b, loc, number, tensor).getResult(0);
+}
+
+Value AttentionParts::generic(ValueRange inputs, ArrayRef<AffineMap> maps,
+                              Value init, AffineMap initMap, AffineMap of,
+                              Body body) {
+  // Only the dimensions of `of` are loops.
+  SmallVector<AffineExpr> renamed(op.getNumDims(), b.getAffineConstantExpr(0));
+  SmallVector<utils::IteratorType> loops;
+  for (auto [loop, expr] : llvm::enumerate(of.getResults())) {
+    renamed[cast<AffineDimExpr>(expr).getPosition()] =
+        b.getAffineDimExpr(loop);
+    loops.push_back(llvm::is_contained(initMap.getResults(), expr)
+                        ? utils::IteratorType::parallel
+                        : utils::IteratorType::reduction);
+  }
+  SmallVector<AffineMap> local;
+  for (AffineMap map : maps)
+    local.push_back(map.replaceDimsAndSymbols(renamed, {}, loops.size(), 0));
+  local.push_back(
+      initMap.replaceDimsAndSymbols(renamed, {}, loops.size(), 0));
+  auto part = linalg::GenericOp::create(
+      b, loc, init.getType(), inputs, init, local, loops,
+      [&](OpBuilder &, Location, ValueRange arguments) {
+        linalg::YieldOp::create(b, loc, body(arguments));
+      });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    part->setAttr(kScopeAttr, scope);
+  return part.getResult(0);
+}
+
+Value AttentionParts::contract(Value a, AffineMap mapA, Value c,
+                               AffineMap mapC, Value init,
+                               AffineMap initMap) {
+  // All that occurs is a loop, in the order of dimensions.
+  SmallVector<unsigned> dims;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+    if (mapA.isFunctionOfDim(dim) || mapC.isFunctionOfDim(dim) ||
+        initMap.isFunctionOfDim(dim))
+      dims.push_back(dim);
+  return generic(
+      {a, c}, {mapA, mapC}, fill(init, APFloat::getZero(element.getFloatSemantics())),
+      initMap, mapOf(dims), [&](ValueRange v) -> Value {
+        auto widen = [&](Value value) -> Value {
+          if (value.getType() == element)
+            return value;
+          return arith::ExtFOp::create(b, loc, element, value);
+        };
+        Value product =
+            arith::MulFOp::create(b, loc, widen(v[0]), widen(v[1]));
+        return arith::AddFOp::create(b, loc, v[2], product);
+      });
+}
+
+SmallVector<Value> AttentionParts::write() {
+  SmallVector<unsigned> batches =
+      llvm::to_vector(llvm::seq<unsigned>(0, op.getNumBatches()));
+  SmallVector<unsigned> rowDims = batches;
+  rowDims.push_back(op.getQueryDim());
+  SmallVector<unsigned> scoreDims = rowDims;
+  scoreDims.push_back(op.getKeyDim());
+  AffineMap rows = mapOf(rowDims), all = mapOf(scoreDims);
+
+  Value scores = contract(op.getQuery(), op.getMap(0), op.getKey(),
+                          op.getMap(1), makeEmpty(all, element), all);
+  SmallVector<Value> inputs = {scores};
+  SmallVector<AffineMap> maps = {all};
+  for (auto [number, extra] : llvm::enumerate(op.getExtras())) {
+    inputs.push_back(extra);
+    maps.push_back(op.getMap(3 + number));
+  }
+  Value x = generic(
+      inputs, maps, makeEmpty(all, element), all, all,
+      [&](ValueRange v) -> Value {
+        Block &body = op.getBody().front();
+        IRMapping mapping;
+        for (auto [argument, value] :
+             llvm::zip(body.getArguments(), v.drop_back()))
+          mapping.map(argument, value);
+        for (unsigned loop = 0; loop < scoreDims.size(); ++loop)
+          mapping.map(body.getArgument(inputs.size() + loop),
+                      linalg::IndexOp::create(b, loc, loop));
+        for (Operation &inner : body.without_terminator())
+          b.clone(inner, mapping);
+        return mapping.lookupOrDefault(
+            body.getTerminator()->getOperand(0));
+      });
+  Value largest =
+      generic(x, all, fill(makeEmpty(rows, element), number(true)), rows, all,
+              [&](ValueRange v) -> Value {
+                return arith::MaximumFOp::create(b, loc, v[0], v[1]);
+              });
+  Value powers = generic({x, largest}, {all, rows}, makeEmpty(all, element),
+                         all, all, [&](ValueRange v) -> Value {
+                           Value difference =
+                               arith::SubFOp::create(b, loc, v[0], v[1]);
+                           return math::ExpOp::create(b, loc, difference);
+                         });
+  Value sums =
+      generic(powers, all, fill(makeEmpty(rows, element), number(false)),
+              rows, all, [&](ValueRange v) -> Value {
+                return arith::AddFOp::create(b, loc, v[0], v[1]);
+              });
+  Type stored = getElementTypeOrSelf(op.getQuery().getType());
+  Value weights = generic(
+      {powers, sums}, {all, rows}, makeEmpty(all, stored), all, all,
+      [&](ValueRange v) -> Value {
+        Value weight = arith::DivFOp::create(b, loc, v[0], v[1]);
+        if (op.getNanIsZero()) {
+          Value zero = arith::ConstantOp::create(
+              b, loc, b.getFloatAttr(element, 0));
+          Value isNan = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::UNO, weight, weight);
+          weight = arith::SelectOp::create(b, loc, isNan, zero, weight);
+        }
+        if (stored != element)
+          weight = arith::TruncFOp::create(b, loc, stored, weight);
+        return weight;
+      });
+  unsigned number = 3 + op.getExtras().size();
+  AffineMap outMap = op.getMap(number);
+  Value out = op.getInits()[0];
+  Value wide = stored == element ? out : makeEmpty(outMap, element);
+  Value means = contract(weights, all, op.getValue(), op.getMap(2), wide,
+                         outMap);
+  if (stored != element)
+    means = generic(means, outMap, out, outMap, outMap,
+                    [&](ValueRange v) -> Value {
+                      return arith::TruncFOp::create(b, loc, stored, v[0]);
+                    });
+  SmallVector<Value> results = {means};
+  if (op.getInits().size() == 2)
+    results.push_back(generic(
+        {largest, sums}, {rows, rows}, op.getInits()[1], op.getMap(number + 1),
+        rows, [&](ValueRange v) -> Value {
+          Value logarithm = math::LogOp::create(b, loc, v[1]);
+          return arith::AddFOp::create(b, loc, v[0], logarithm);
+        }));
+  return results;
+}
+
+FailureOr<SmallVector<Value>> AttentionOp::decomposeOperation(OpBuilder &b) {
+  if (!hasPureTensorSemantics())
+    return failure();
+  return AttentionParts(*this, b).write();
+}
