@@ -26,6 +26,7 @@ public:
   FailureOr<unsigned> decompose(unsigned scope);
 
 private:
+  void takeApart(FeatureContraction &contraction, StringAttr layer);
   void moveInto(Operation *op, StringAttr layer, StringRef part);
   void moveChain(Value from, StringAttr layer, StringRef part);
   Operation *takeOutBias(linalg::LinalgOp contraction);
@@ -39,7 +40,7 @@ private:
 
 void Decomposition::moveInto(Operation *op, StringAttr layer, StringRef part) {
   op->setAttr(kScopeAttr,
-              StringAttr::get(op->getContext(), layer.getValue() + "." + part));
+              StringAttr::get(op->getContext(), joinPaths(layer, part)));
 }
 
 /// What a parameter goes through within the layer.
@@ -112,42 +113,55 @@ Operation *Decomposition::findBias(Operation *contraction, StringAttr layer,
   return nullptr;
 }
 
+void Decomposition::takeApart(FeatureContraction &contraction,
+                              StringAttr layer) {
+  (void)application.take(contraction.op);
+  takeOutBias(cast<linalg::LinalgOp>(contraction.op));
+  OpOperand *parameter = nullptr;
+  if (Operation *bias = findBias(contraction.op, layer, parameter)) {
+    moveInto(bias, layer, "bias");
+    moveChain(parameter->get(), layer, "bias");
+  }
+  moveChain(contraction.parameter->get(), layer, "matmul");
+  moveInto(contraction.op, layer, "matmul");
+}
+
 FailureOr<unsigned> Decomposition::decompose(unsigned scope) {
   llvm::MapVector<StringAttr, SmallVector<FeatureContraction, 1>> layers;
-  unsigned known = 0;
+  llvm::SmallSetVector<Attribute, 4> known;
   for (Operation *op : application.getScopes().getOps(scope)) {
     std::optional<FeatureContraction> contraction =
         application.getOrigins().findFeatureContraction(op);
     if (contraction && isa<linalg::LinalgOp>(op)) {
       if (application.isTaken(op))
-        ++known;
+        known.insert(op->getAttr(kScopeAttr));
       else
         layers[op->getAttrOfType<StringAttr>(kScopeAttr)].push_back(
             std::move(*contraction));
     }
   }
   for (auto &[layer, contractions] : layers) {
-    if (contractions.size() > 1) {
+    // A layer that is applied several times is one.
+    auto getParameter = [&](const FeatureContraction &contraction) {
+      return application.getOrigins().get(contraction.parameter->get()).root;
+    };
+    auto second = llvm::find_if(contractions, [&](const auto &contraction) {
+      return getParameter(contraction) != getParameter(contractions.front());
+    });
+    if (second != contractions.end()) {
       InFlightDiagnostic error =
           emitError(directive.getLoc())
-          << "module " << layer << " has " << contractions.size()
-          << " contractions with parameters that are in no module of their "
-             "own, so that their parts would have one name";
-      error.attachNote(contractions[1].op->getLoc()) << "the second one";
+          << "module " << layer << " has contractions with several parameters "
+          << "that are in no module of their own, so that their parts would "
+             "have one name";
+      error.attachNote(contractions.front().op->getLoc()) << "one of them";
+      error.attachNote(second->op->getLoc()) << "another";
       return error;
     }
-    FeatureContraction &contraction = contractions.front();
-    (void)application.take(contraction.op);
-    takeOutBias(cast<linalg::LinalgOp>(contraction.op));
-    OpOperand *parameter = nullptr;
-    if (Operation *bias = findBias(contraction.op, layer, parameter)) {
-      moveInto(bias, layer, "bias");
-      moveChain(parameter->get(), layer, "bias");
-    }
-    moveChain(contraction.parameter->get(), layer, "matmul");
-    moveInto(contraction.op, layer, "matmul");
+    for (FeatureContraction &contraction : contractions)
+      takeApart(contraction, layer);
   }
-  return layers.size() + known;
+  return layers.size() + known.size();
 }
 
 namespace {

@@ -31,8 +31,8 @@ bool ModuleBorder::isWithin(StringAttr scope) {
   auto [entry, inserted] = known.try_emplace(scope, false);
   if (inserted) {
     StringRef rest = scope.getValue();
-    entry->second =
-        rest.consume_front(path) && (rest.empty() || rest.front() == '.');
+    entry->second = path.empty() || (rest.consume_front(path) &&
+                                     (rest.empty() || rest.front() == '.'));
   }
   return entry->second;
 }

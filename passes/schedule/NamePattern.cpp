@@ -141,6 +141,40 @@ static std::optional<std::string> translateRegex(StringRef regex,
   return posix;
 }
 
+/// What all that the POSIX regular expression matches begins with, character by
+/// character (nullopt: any).
+static std::vector<std::optional<char>> findPrefix(StringRef regex) {
+  std::vector<std::optional<char>> prefix;
+  // An alternative of the whole may begin otherwise.
+  int depth = 0;
+  for (size_t i = 0; i < regex.size(); ++i) {
+    char c = regex[i];
+    if (c == '[')
+      i = std::min(skipBracket(regex, i), regex.size()) - 1;
+    else if (c == '\\')
+      ++i;
+    else if (c == '|' && depth == 0)
+      return prefix;
+    else
+      depth += (c == '(') - (c == ')');
+  }
+  for (size_t i = 0; i < regex.size(); ++i) {
+    if (StringRef("[](){}*+?|^$").contains(regex[i])) {
+      // What is repeated may be missing.
+      if (StringRef("{*?").contains(regex[i]) && !prefix.empty())
+        prefix.pop_back();
+      break;
+    }
+    if (regex[i] == '.')
+      prefix.push_back(std::nullopt);
+    else if (regex[i] != '\\')
+      prefix.push_back(regex[i]);
+    else if (++i < regex.size())
+      prefix.push_back(regex[i]);
+  }
+  return prefix;
+}
+
 /// `glob` with the numbers of ranges written out: `{2..4}` is `{2,3,4}`. Sets
 /// `error` for a range that is empty or endless.
 static std::string expandRanges(StringRef glob, std::string &error) {
@@ -204,10 +238,6 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
       return std::nullopt;
     regex = std::move(*translated);
   } else if (text.find_first_of("*?{}") == StringRef::npos) {
-    if (text.empty()) {
-      error = "the empty pattern names nothing";
-      return std::nullopt;
-    }
     pattern.literal = text.str();
     pattern.split(text);
     return pattern;
@@ -218,6 +248,7 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
     regex = std::move(*translated);
     pattern.split(text);
   }
+  pattern.prefix = findPrefix(regex);
   pattern.regex.emplace("^(" + regex + ")$");
   std::string reason;
   if (!pattern.regex->isValid(reason)) {
@@ -229,6 +260,10 @@ std::optional<NamePattern> NamePattern::parse(StringRef given,
 
 void NamePattern::split(StringRef glob) {
   std::vector<Component> split;
+  if (glob.empty()) {
+    components = std::move(split);
+    return;
+  }
   int depth = 0;
   size_t start = 0;
   for (size_t i = 0; i <= glob.size(); ++i) {
@@ -351,7 +386,14 @@ NamePattern::findAlternatives(StringRef pattern) {
 }
 
 bool NamePattern::matches(StringRef name) const {
-  return regex ? regex->match(name) : name == literal;
+  if (!regex)
+    return name == literal;
+  if (name.size() < prefix.size())
+    return false;
+  for (auto [wanted, c] : llvm::zip_first(prefix, name))
+    if (wanted && *wanted != c)
+      return false;
+  return regex->match(name);
 }
 
 /// A name as a regular expression might mean it: the first of alternatives, a

@@ -24,7 +24,8 @@ namespace mlir::dist {
 ///   `{2..5}` is any of these numbers,
 /// or, between slashes, a regular expression: POSIX's extended ones with `\d`,
 /// `\w`, `\s`, `(?:…)` and lazy repetitions of Perl's and Python's. A pattern
-/// matches whole names only.
+/// matches whole names only. The empty pattern matches the empty name only,
+/// which the model itself has among its modules.
 class NamePattern {
 public:
   /// Returns nullopt and sets `error` where `text` is malformed.
@@ -67,6 +68,9 @@ private:
   /// The only name that matches, where the pattern is a plain name.
   std::string literal;
   std::optional<llvm::Regex> regex;
+  /// What every match of `regex` begins with; nullopt stands for any character.
+  /// Tells most names apart at a fraction of the cost.
+  std::vector<std::optional<char>> prefix;
   std::optional<std::vector<Component>> components;
 };
 

@@ -190,8 +190,8 @@ void Replacement::replace(FunctionOpInterface function) {
       auto within = nested->getAttrOfType<StringAttr>(kScopeAttr);
       if (nested == copy || within)
         nested->setAttr(kScopeAttr,
-                        builder.getStringAttr(
-                            within ? path + "." + within.getValue() : path));
+                        builder.getStringAttr(within ? joinPaths(path, within)
+                                                     : path.str()));
     });
   }
   for (auto [old, made] :

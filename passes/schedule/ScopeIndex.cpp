@@ -22,6 +22,10 @@ std::string NamedTensor::describe() const {
          name.str() + "\")";
 }
 
+std::string mlir::dist::joinPaths(StringRef outer, StringRef inner) {
+  return (outer + (outer.empty() ? "" : ".") + inner).str();
+}
+
 ScopeIndex::ScopeIndex(ModuleOp module)
     : scopeName(StringAttr::get(module.getContext(), kScopeAttr)),
       module(module) {
@@ -112,11 +116,12 @@ void ScopeIndex::addValueNames() {
 void ScopeIndex::add(Operation *op) {
   auto scope =
       llvm::dyn_cast_or_null<StringAttr>(op->getDiscardableAttr(scopeName));
-  if (!scope || scope.empty())
+  if (!scope)
     return;
   auto [entry, isNew] = numberOf.try_emplace(scope, 0);
   if (isNew) {
-    entry->second = paths.insert(scope.getValue());
+    entry->second =
+        scope.empty() ? NameTrie::kRoot : paths.insert(scope.getValue());
     opsOf.resize(paths.size());
   }
   opsOf[entry->second].push_back(op);

@@ -34,6 +34,9 @@ struct NamedValues {
   SmallVector<Value, 1> values;
 };
 
+/// The path of module `inner` of module `outer`.
+std::string joinPaths(StringRef outer, StringRef inner);
+
 /// Which ops came from which module of the model, and which tensors have which
 /// names. A path stands for its own ops and those of the modules within it;
 /// paths without ops of their own, such as `h.0` where all ops are in
@@ -49,7 +52,8 @@ public:
   /// The names that patterns of `kind` are matched with.
   SmallVector<StringRef> getNames(TargetKind kind) const;
 
-  /// Scopes are numbered from 1 on; this is the number after the last.
+  /// The model itself is scope 0, with the empty path; the others are numbered
+  /// from 1 on. This is the number after the last.
   unsigned getScopeEnd() const { return paths.size(); }
   /// The path of a scope.
   StringRef getPath(unsigned scope) const { return paths.getName(scope); }

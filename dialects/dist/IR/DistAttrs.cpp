@@ -251,7 +251,12 @@ ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
       return failure();
     if (subDims.empty() && succeeded(parser.parseOptionalKeyword("groups"))) {
       loc = parser.getCurrentLocation();
-      if (parser.parseInteger(size))
+      OptionalParseResult hasSize = parser.parseOptionalInteger(size);
+      if (!hasSize.has_value())
+        return parser.emitError(loc)
+               << "a dimension's 'groups' are a number of equal blocks; blocks "
+                  "of other sizes belong to 'column'";
+      if (failed(*hasSize))
         return failure();
       if (size < 1)
         return parser.emitError(loc)

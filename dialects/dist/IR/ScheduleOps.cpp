@@ -202,7 +202,8 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     kind = *symbolizeShardTarget(word);
     if (parser.parseString(&target) ||
         (kind == ShardTarget::Value && parseNumber(parser, result)) ||
-        parseDimsOrReplicate(parser, result))
+        parseDimsOrReplicate(parser, result) ||
+        parseOptionalPartial(parser, result))
       return failure();
   } else {
     ArrayAttr axes;
@@ -305,10 +306,11 @@ LogicalResult ShardOp::verify() {
                          << " names no input or output of a module";
   bool isPartial = getPartialAxes() && !getPartialAxes()->empty();
   if (getPartialKind().has_value() != isPartial ||
-      (isPartial && !isActivationTarget(getKind())))
+      (isPartial && !isNumbered(getKind())))
     return emitOpError() << "'partial' takes a reduction and axes, and belongs "
-                            "to 'input' and 'output' of modules: what goes "
-                            "into the program, or comes out of it, is whole";
+                            "to values and to 'input' and 'output' of modules: "
+                            "what goes into the program, or comes out of it, "
+                            "is whole";
   if (failed(verifyCount(*this)))
     return failure();
   if (getGroups() < 1)

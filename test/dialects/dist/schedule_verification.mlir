@@ -289,7 +289,7 @@ dist.schedule @s on @m {
 // C7
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{'partial' takes a reduction and axes, and belongs to 'input' and 'output' of modules}}
+  // expected-error@below {{'partial' takes a reduction and axes, and belongs to values and to 'input' and 'output' of modules}}
   "dist.shard"() {target = "x", kind = #dist.shard_target<parameter>, replicate, partialKind = #dist.reduction<sum>, partialAxes = [#dist.axis<"tp">]} : () -> ()
 }
 
@@ -394,4 +394,12 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
     dist.yield %gradient : tensor<8xf32>
   }
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{a dimension's 'groups' are a number of equal blocks; blocks of other sizes belong to 'column'}}
+  dist.shard parameter "w" [{"tp"} groups [2, 1]]
 }

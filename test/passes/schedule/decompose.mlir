@@ -76,7 +76,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
-  // expected-error@below {{module "a" has 2 contractions with parameters that are in no module of their own, so that their parts would have one name}}
+  // expected-error@below {{module "a" has contractions with several parameters that are in no module of their own, so that their parts would have one name}}
   dist.decompose "a"
 }
 func.func @main(%x: tensor<8x8xf32>, %v: tensor<8x8xf32> {dist.parameter = "v"},
@@ -84,10 +84,38 @@ func.func @main(%x: tensor<8x8xf32>, %v: tensor<8x8xf32> {dist.parameter = "v"},
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8x8xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // expected-note@below {{one of them}}
   %0 = linalg.matmul {dist.scope = "a"} ins(%x, %v : tensor<8x8xf32>, tensor<8x8xf32>)
          outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
-  // expected-note@below {{the second one}}
+  // expected-note@below {{another}}
   %1 = linalg.matmul {dist.scope = "a"} ins(%0, %w : tensor<8x8xf32>, tensor<8x8xf32>)
          outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+// A layer that is applied twice is one, also where it is found taken apart. In the model's own ops, parts have no path before them.
+// CHECK-LABEL: func.func @twice
+// CHECK: linalg.matmul {dist.scope = "cell.matmul"}
+// CHECK: linalg.add {dist.scope = "cell.bias"}
+// CHECK: linalg.matmul {dist.scope = "cell.matmul"}
+// CHECK: linalg.add {dist.scope = "cell.bias"}
+// CHECK: linalg.matmul {dist.scope = "matmul"}
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.decompose "cell" expect 1
+  dist.decompose "" expect 2
+}
+func.func @twice(%x: tensor<8x8xf32>, %w: tensor<8x8xf32> {dist.parameter = "cell.weight"}, %b: tensor<8x8xf32> {dist.parameter = "cell.bias"},
+                 %v: tensor<8x8xf32> {dist.parameter = "v"}) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0 = linalg.matmul {dist.scope = "cell"} ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.add {dist.scope = "cell"} ins(%0, %b : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = linalg.matmul {dist.scope = "cell"} ins(%1, %w : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = linalg.add {dist.scope = "cell"} ins(%2, %b : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %4 = linalg.matmul {dist.scope = ""} ins(%3, %v : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
 }

@@ -32,6 +32,20 @@ func.func @main(%x: tensor<8x32xf32>, %w: tensor<32x16xf32> {dist.parameter = "f
 
 // -----
 
+// CHECK-LABEL: func.func @pending
+// CHECK: dist.sharding_constraint %{{.*}} <@m, [{}, {}], partial = sum {"tp"}>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard value "sum" replicate partial = sum {"tp"}
+}
+func.func @pending(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %0 = math.absf %x : tensor<8x32xf32> loc("sum")
+  %1 = math.cos %0 : tensor<8x32xf32>
+  return %1 : tensor<8x32xf32>
+}
+
+// -----
+
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
   // expected-error@below {{"split" names 2 values; say which, as in 'value "split" 0'}}
