@@ -53,9 +53,22 @@ void mlir::dist::checkOptions(StringRef tool) {
     std::exit(1);
 }
 
+/// Options of libraries that the tool has hidden as unrelated to it: LLVM's
+/// thousands for its passes and code generators. Some write files that nothing
+/// checks, and most would do nothing.
+static void removeUnrelated() {
+  llvm::SmallVector<cl::Option *> unrelated;
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (option->getOptionHiddenFlag() == cl::ReallyHidden)
+      unrelated.push_back(option);
+  for (cl::Option *option : unrelated)
+    option->removeArgument();
+}
+
 void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
                               StringRef overview) {
   removeUncheckedOutputs();
+  removeUnrelated();
   cl::ParseCommandLineOptions(argc, argv, overview);
   checkOptions(tool);
 }

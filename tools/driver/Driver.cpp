@@ -110,15 +110,42 @@ mlir::dist::parseBindings(ArrayRef<std::string> options) {
       options, [](const Twine &message) { printError("--bind " + message); });
 }
 
+/// Sums of what tensors of this many elements take stay within 64 bits.
+static constexpr int64_t kMostElements = int64_t(1) << 46;
+
+static bool isTooLarge(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || llvm::is_contained(tensor.getShape(), 0))
+    return false;
+  int64_t elements = 1;
+  for (int64_t size : tensor.getShape())
+    if (!ShapedType::isDynamic(size) &&
+        llvm::MulOverflow(elements, size, elements))
+      return true;
+  return elements > kMostElements;
+}
+
 /// Programs are on tensors: what goes around them, to memory or to the machine,
-/// nothing here can check.
-static LogicalResult checkDialects(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) {
+/// nothing here can check. And these are of sizes that a machine may have.
+static LogicalResult checkProgram(ModuleOp module) {
+  auto checkTypes = [](Operation *op, TypeRange types) {
+    auto large = llvm::find_if(types, isTooLarge);
+    if (large == types.end())
+      return true;
+    op->emitOpError() << "has a tensor of more than 2^46 elements: " << *large;
+    return false;
+  };
+  WalkResult result = module.walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
-    if (dialect != "memref" && dialect != "llvm")
-      return WalkResult::advance();
-    op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
-    return WalkResult::interrupt();
+    if (dialect == "memref" || dialect == "llvm") {
+      op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
+      return WalkResult::interrupt();
+    }
+    bool fits = checkTypes(op, op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        fits = fits && checkTypes(op, block.getArgumentTypes());
+    return fits ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
 }
@@ -127,7 +154,7 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
                                      const ScheduleOptions &options,
                                      Stages &stages) {
   stages.begin("schedule", "applying the schedule");
-  if (failed(checkDialects(module)))
+  if (failed(checkProgram(module)))
     return failure();
   int level = getLevel(module);
   std::string schedule = options.name;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/generator/Fuzz.h"
+#include "test/generator/RandomProgram.h"
 #include "test/lowering/oracle/CheckLowered.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -140,11 +141,29 @@ static FuzzCase make(uint64_t seed) {
   return out;
 }
 
+/// Ends the program where --only names a family that there is not.
+static void checkFamilies() {
+  llvm::SmallVector<llvm::StringRef> given;
+  if (!onlyFlag.empty())
+    llvm::StringRef(onlyFlag).split(given, ',');
+  auto families = buffersFlag ? getBufferFamilies() : getFamilies();
+  auto getFamilyName = [](const NamedFamily &family) { return family.name; };
+  auto names = llvm::map_range(families, getFamilyName);
+  for (llvm::StringRef name : given)
+    if (!llvm::is_contained(names, name)) {
+      llvm::errs() << "dist-fuzz: error: --only=" << onlyFlag
+                   << ": no family is '" << name << "'; there are "
+                   << llvm::join(names, ", ") << "\n";
+      std::exit(1);
+    }
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
       "Random modules through --dist-spmd, compared with one device\n");
+  checkFamilies();
   if (!inputFlag.empty())
     return checkFile();
   if (printFlag) {
