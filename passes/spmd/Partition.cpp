@@ -20,8 +20,8 @@
 #include "passes/Passes.h"
 #include "passes/spmd/PlacementText.h"
 #include "passes/spmd/ReshardLowering.h"
-#include "passes/spmd/WindowCost.h"
 #include "passes/spmd/WindowLowering.h"
+#include "passes/spmd/Windows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
