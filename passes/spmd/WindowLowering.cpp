@@ -73,7 +73,8 @@ void Reader::pad(int64_t dim, int64_t low, int64_t high) {
   lows[dim] = b.getIndexAttr(low);
   highs[dim] = b.getIndexAttr(high);
   SmallVector<int64_t> shape(type().getShape());
-  shape[dim] += low + high;
+  if (!type().isDynamicDim(dim))
+    shape[dim] += low + high;
   Value filler = fill;
   if (!filler)
     filler = arith::ConstantOp::create(b, loc,
