@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/MovedValues.h"
 #include "passes/spmd/PendingReductions.h"
-#include "passes/spmd/WindowCost.h"
+#include "passes/spmd/Windows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -65,7 +65,7 @@ private:
 } // namespace
 
 Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
-  Cost cost{0, getWindowBytes(op, rule, factors, layout.none())};
+  Cost cost{0, getWindowBytes(op, rule, layout, factors)};
   SmallVector<DimShardingAttr, 4> dims;
   auto add = [&](int64_t moved, Value value) {
     if (moved == 0)

@@ -20,8 +20,8 @@
 #include "passes/Passes.h"
 #include "passes/spmd/PlacementText.h"
 #include "passes/spmd/ReshardLowering.h"
-#include "passes/spmd/WindowCost.h"
 #include "passes/spmd/WindowLowering.h"
+#include "passes/spmd/Windows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -285,10 +285,16 @@ FailureOr<bool> Partitioner::visitPad(tensor::PadOp pad, const LocalView &view,
       others.push_back(&use);
   if (!others.empty()) {
     SmallVector<WindowRead> reads;
-    for (const Window &window : rule.operands[0].windows)
-      reads.push_back({window, whole.type.getDimSize(window.dim),
-                       pad.getStaticLow()[window.dim],
-                       pad.getStaticHigh()[window.dim]});
+    for (int64_t dim = 0; dim < whole.type.getRank(); ++dim) {
+      WindowRead read{{static_cast<unsigned>(dim)},
+                      whole.type.getDimSize(dim),
+                      pad.getStaticLow()[dim],
+                      pad.getStaticHigh()[dim]};
+      if (const Window *window = rule.operands[0].getWindow(dim))
+        read.window = *window;
+      if (read.low != 0 || read.high != 0)
+        reads.push_back(read);
+    }
     FailureOr<Value> padded = readWindows(
         builder, pad.getLoc(), layout, planner,
         {pad.getSource(), cast<RankedTensorType>(view.operandTypes[0]),

@@ -5,7 +5,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "passes/spmd/MovedValues.h"
-#include "passes/spmd/WindowCost.h"
+#include "passes/spmd/Windows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -212,7 +212,7 @@ void PlacementTree::addWays(TreeNode &node, const ShardingRule &rule,
                             ArrayRef<DimShardingAttr> factors) {
   SmallVector<DimShardingAttr, 4> dims;
   Operation *op = node.op;
-  int64_t bytes = getWindowBytes(op, rule, factors, layout.none());
+  int64_t bytes = getWindowBytes(op, rule, layout, factors);
   auto add = [&](ArrayRef<bool> passed, ReductionKind kind,
                  ArrayRef<AxisRefAttr> partial) {
     Way way;
@@ -297,7 +297,7 @@ bool PlacementTree::makeWays(TreeNode &node) {
     read(rule.operands[number], sharding);
   }
   read(rule.results[0], now.result);
-  now.bytes = getWindowBytes(op, rule, factors, layout.none());
+  now.bytes = getWindowBytes(op, rule, layout, factors);
   node.ways.push_back(now);
   // The parts of each factor that stay.
   SmallVector<SmallVector<AxisRefAttr>> lists;

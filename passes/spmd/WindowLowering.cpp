@@ -7,25 +7,12 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/spmd/ReshardLowering.h"
+#include "passes/spmd/Windows.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// The blocks of a dimension on the devices that share it, row-major.
-struct Blocks {
-  Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size);
-
-  int64_t size;
-  /// Elements of a block, padding included.
-  int64_t extent;
-  SmallVector<int64_t> starts;
-  /// Elements that are no padding, by device.
-  SmallVector<int64_t> valid;
-  /// Whether each block begins where a full one before it ends.
-  bool isLine = true;
-};
-
 class Reader {
 public:
   Reader(OpBuilder &b, Location loc, const MeshLayout &layout,
@@ -78,46 +65,6 @@ private:
 };
 } // namespace
 
-Blocks::Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size)
-    : size(size), extent(size), starts{0}, valid{size} {
-  for (AxisRefAttr axis : dim.getAllAxes()) {
-    int64_t count = layout.size(axis);
-    int64_t block = llvm::divideCeil(extent, count);
-    SmallVector<int64_t> nextStarts, nextValid;
-    for (auto [start, left] : llvm::zip_equal(starts, valid))
-      for (int64_t i = 0; i < count; ++i) {
-        nextStarts.push_back(start + i * block);
-        nextValid.push_back(std::clamp<int64_t>(left - i * block, 0, block));
-      }
-    starts = std::move(nextStarts);
-    valid = std::move(nextValid);
-    extent = block;
-  }
-  for (auto [i, start] : llvm::enumerate(starts))
-    isLine &= start == static_cast<int64_t>(i) * extent;
-}
-
-/// What devices lack of what they read: that of elements there are, and for
-/// iterations that are no padding.
-static std::pair<int64_t, int64_t>
-getHalo(const Blocks &rows, const Blocks &iterations, const Window &window) {
-  int64_t low = 0, high = 0;
-  for (size_t i = 0; i < rows.starts.size(); ++i) {
-    if (iterations.valid[i] == 0)
-      continue;
-    int64_t first = iterations.starts[i] * window.stride + window.offset;
-    int64_t last =
-        first + (iterations.valid[i] - 1) * window.stride + window.extent;
-    first = std::clamp<int64_t>(first, 0, rows.size);
-    last = std::clamp<int64_t>(last, 0, rows.size);
-    if (first == last)
-      continue;
-    low = std::max(low, rows.starts[i] - first);
-    high = std::max(high, last - rows.starts[i] - rows.extent);
-  }
-  return {low, high};
-}
-
 void Reader::pad(int64_t dim, int64_t low, int64_t high) {
   if (low == 0 && high == 0)
     return;
@@ -126,7 +73,8 @@ void Reader::pad(int64_t dim, int64_t low, int64_t high) {
   lows[dim] = b.getIndexAttr(low);
   highs[dim] = b.getIndexAttr(high);
   SmallVector<int64_t> shape(type().getShape());
-  shape[dim] += low + high;
+  if (!type().isDynamicDim(dim))
+    shape[dim] += low + high;
   Value filler = fill;
   if (!filler)
     filler = arith::ConstantOp::create(b, loc,
@@ -178,19 +126,14 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   int64_t dim = window.dim;
   DimShardingAttr sharding = source.sharding.getDims()[dim];
   SmallVector<AxisRefAttr> axes = sharding.getAllAxes();
-  Blocks rows(layout, sharding, source.whole.getDimSize(dim));
-  Blocks iterations(layout, sharding, read.iterations);
-  int64_t devices = rows.starts.size();
-  auto [low, high] = getHalo(rows, iterations, window);
-  bool isLine = rows.isLine && iterations.isLine;
-  // Of two devices each has one neighbour.
-  int64_t sent = devices == 2 ? std::max(low, high) : low + high;
-  bool isExchanged = isLine && low <= rows.extent && high <= rows.extent &&
-                     sent <= (devices - 1) * rows.extent;
+  WindowPlan plan(layout, sharding, source.whole.getDimSize(dim),
+                  read.iterations, window);
+  const Blocks &rows = plan.rows, &iterations = plan.iterations;
+  int64_t devices = rows.starts.size(), low = plan.low, high = plan.high;
   // Where what the device has by now begins in the whole dimension.
   SmallVector<int64_t> begins(devices, 0);
   bool isMasked = false;
-  if (isExchanged) {
+  if (plan.isExchanged) {
     exchange(dim, low, high, axes);
     for (auto [at, start] : llvm::zip_equal(begins, rows.starts))
       at = start - low;
@@ -201,11 +144,12 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
                         (!isZero && low + high != 0));
   } else {
     std::string because =
-        isLine ? ", gathered whole as " + std::to_string(sent) +
-                     " rows of others are more, or further away, than "
-                     "blocks of " +
-                     std::to_string(rows.extent)
-               : ", gathered whole as blocks within blocks are uneven";
+        rows.isLine && iterations.isLine
+            ? ", gathered whole as " + std::to_string(plan.sent) +
+                  " rows of others are more, or further away, than "
+                  "blocks of " +
+                  std::to_string(rows.extent)
+            : ", gathered whole as blocks within blocks are uneven";
     if (failed(gather(dim, because)))
       return failure();
   }
@@ -240,7 +184,7 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
     starts[dim] = b.getIndexAttr(offsets[0] + before);
   } else {
     Value offset = add(first, before);
-    if (isExchanged)
+    if (plan.isExchanged)
       offset = arith::SubIOp::create(b, loc, add(offset, low),
                                      getStart(sharding, rows));
     starts[dim] = offset;

@@ -1,10 +1,28 @@
 //===- FamiliesWindows.cpp - Convolutions and poolings --------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "test/generator/RandomProgram.h"
 
 using namespace mlir;
 using namespace mlir::dist::test;
+
+/// Adds rows of `number` around a tensor, as exporters do before a window.
+static Value padAround(RandomProgram &p, Value x, ArrayRef<int64_t> low,
+                       ArrayRef<int64_t> high, double number) {
+  RankedTensorType type = p.typeOf(x);
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [size, before, after] : llvm::zip_equal(shape, low, high))
+    size += before + after;
+  Bounds range = p.rangeOf(x);
+  range.bound = std::max(range.bound, std::abs(number));
+  MLIRContext *context = p.b.getContext();
+  Value padded = tensor::PadOp::create(p.b, p.loc, type.clone(shape), x,
+                                       getAsIndexOpFoldResult(context, low),
+                                       getAsIndexOpFoldResult(context, high),
+                                       p.scalar(type.getElementType(), number));
+  return p.add(padded, range);
+}
 
 /// Sums or maxima over windows of one dimension, as a generic.
 static bool makePooling(RandomProgram &p) {
@@ -15,7 +33,16 @@ static bool makePooling(RandomProgram &p) {
   int64_t size = type.getDimSize(axis);
   if (element.isInteger(1) || size == 0)
     return false;
-  int64_t stride = 1 + p.c.below(2), dilation = 1 + p.c.below(2);
+  bool isMax = p.c.chance(50);
+  if (p.c.chance(60)) {
+    SmallVector<int64_t> low(rank, 0), high = low;
+    low[axis] = p.c.below(3);
+    high[axis] = p.c.below(3);
+    x = padAround(p, x, low, high, isMax ? -8.0 : p.c.pick({0.0, 0.5}));
+    type = p.typeOf(x);
+    size = type.getDimSize(axis);
+  }
+  int64_t stride = 1 + p.c.below(3), dilation = 1 + p.c.below(2);
   int64_t window = 1 + p.c.below(3);
   if ((window - 1) * dilation >= size)
     window = 1;
@@ -31,7 +58,7 @@ static bool makePooling(RandomProgram &p) {
     from.push_back(d == axis ? p.dim(d) * stride + p.dim(rank) * dilation
                              : p.dim(d));
   }
-  bool isMax = p.c.chance(50), isFloat = isa<FloatType>(element);
+  bool isFloat = isa<FloatType>(element);
   bool isWeighed = !isMax && p.c.chance(50);
   Value size1 =
       isWeighed ? p.getTensor({window}, element) : p.empty({window}, element);
@@ -81,9 +108,20 @@ static bool makeNamedWindow(RandomProgram &p) {
   Value x, weights, init;
   double terms = k * k;
   auto make = [&](auto kind, ArrayRef<int64_t> in, ArrayRef<int64_t> filter,
-                  ArrayRef<int64_t> out, int64_t rank, double start) {
+                  ArrayRef<int64_t> out, int64_t first, int64_t rank,
+                  double start) {
     using Op = typename decltype(kind)::type;
-    x = p.tame(p.getTensor(in, element));
+    SmallVector<int64_t> inner(in), low(in.size(), 0), high = low;
+    if (p.c.chance(60))
+      for (int64_t d = first; d < first + rank; ++d) {
+        low[d] = p.c.below(2);
+        high[d] = p.c.below(3);
+        inner[d] = std::max<int64_t>(1, inner[d] - low[d] - high[d]);
+        high[d] = in[d] - inner[d] - low[d];
+      }
+    x = p.tame(p.getTensor(inner, element));
+    if (inner != SmallVector<int64_t>(in))
+      x = padAround(p, x, low, high, start < 0 ? -8 : start > 0 ? 8 : 0);
     weights = filter.size() == static_cast<size_t>(rank) && start != 0
                   ? p.empty(filter, element)
                   : p.tame(p.getTensor(filter, element));
@@ -96,24 +134,25 @@ static bool makeNamedWindow(RandomProgram &p) {
   switch (p.c.below(6)) {
   case 0:
     make(KIND(Conv2DNchwFchwOp), {n, c, h, w}, {f, c, k, k}, {n, f, oh, ow}, 2,
-         0);
+         2, 0);
     terms *= c;
     break;
   case 1:
-    make(KIND(Conv1DNwcWcfOp), {n, w, c}, {k, c, f}, {n, ow, f}, 1, 0);
+    make(KIND(Conv1DNwcWcfOp), {n, w, c}, {k, c, f}, {n, ow, f}, 1, 1, 0);
     terms *= c;
     break;
   case 2:
-    make(KIND(DepthwiseConv1DNwcWcOp), {n, w, c}, {k, c}, {n, ow, c}, 1, 0);
+    make(KIND(DepthwiseConv1DNwcWcOp), {n, w, c}, {k, c}, {n, ow, c}, 1, 1, 0);
     break;
   case 3:
-    make(KIND(PoolingNhwcMaxOp), {n, h, w, c}, {k, k}, {n, oh, ow, c}, 2, -1e6);
+    make(KIND(PoolingNhwcMaxOp), {n, h, w, c}, {k, k}, {n, oh, ow, c}, 1, 2,
+         -1e6);
     break;
   case 4:
-    make(KIND(PoolingNchwSumOp), {n, c, h, w}, {k, k}, {n, c, oh, ow}, 2, 0);
+    make(KIND(PoolingNchwSumOp), {n, c, h, w}, {k, k}, {n, c, oh, ow}, 2, 2, 0);
     break;
   case 5:
-    make(KIND(PoolingNwcMinOp), {n, w, c}, {k}, {n, ow, c}, 1, 1e6);
+    make(KIND(PoolingNwcMinOp), {n, w, c}, {k}, {n, ow, c}, 1, 1, 1e6);
     break;
   }
 #undef KIND

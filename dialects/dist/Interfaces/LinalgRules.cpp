@@ -107,7 +107,7 @@ findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
            const ShardingRule &rule) {
   Coefficients loops(rule.factors.size(), 0);
   int64_t constant = 0;
-  if (type.isDynamicDim(dim) || type.getDimSize(dim) == 0 ||
+  if (type.isDynamicDim(dim) || llvm::is_contained(type.getShape(), 0) ||
       !type.getElementType().isIntOrIndexOrFloat() ||
       !addLinear(expr, 1, loops, constant))
     return std::nullopt;

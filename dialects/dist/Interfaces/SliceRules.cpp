@@ -346,13 +346,17 @@ struct PadModel
     // A padding value that depends on the place would need global indices.
     if (!pad.getConstantPaddingValue())
       return rule;
+    bool isEmpty = llvm::is_contained(pad.getSourceType().getShape(), 0);
+    auto isNumber = [](int64_t added) { return added >= 0; };
+    bool isKnown = llvm::all_of(pad.getStaticLow(), isNumber) &&
+                   llvm::all_of(pad.getStaticHigh(), isNumber);
     for (int64_t dim = 0, e = pad.getSourceType().getRank(); dim < e; ++dim) {
       int64_t size = pad.getSourceType().getDimSize(dim);
       int64_t low = pad.getStaticLow()[dim], high = pad.getStaticHigh()[dim];
       bool isPadded = low != 0 || high != 0;
       // A row that is added is no device's; the others move on by `low`.
       if (isPadded &&
-          (ShapedType::isDynamic(size) || size == 0 || low < 0 || high < 0 ||
+          (ShapedType::isDynamic(size) || isEmpty || !isKnown ||
            !pad.getSourceType().getElementType().isIntOrIndexOrFloat()))
         continue;
       unsigned factor = rule.addFactor(isPadded ? size + low + high : size);
