@@ -1,6 +1,6 @@
-"""One Bazel test per exported model, each with many cases: run_model.py. One per model: mutate_schedules.py."""
+"""One Bazel test per exported model, each with many cases: run_model.py. One per model: mutate_schedules.py, random_schedules.py."""
 
-def _model_test(name, script, args, model):
+def _model_test(name, script, args, model, data = []):
     native.sh_test(
         name = name,
         size = "large",
@@ -8,7 +8,7 @@ def _model_test(name, script, args, model):
         args = args,
         # Up to four ranks are threads that work at once.
         tags = ["cpu:2"],
-        data = [
+        data = data + [
             "//test:xunit.py",
             "//examples:" + model,
             "//tools:dist-import",
@@ -23,3 +23,10 @@ def model_tests(models):
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
         _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
+        _model_test(
+            model + "_random_schedules",
+            "random_schedules.py",
+            ["examples/{0}/{0}.dynamo.onnx".format(model)],
+            model,
+            data = ["mutate_schedules.py"],
+        )

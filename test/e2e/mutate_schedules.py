@@ -12,6 +12,9 @@ dimensions and mode changed. Every axis has two ranks. Then a mutant is one of:
 - another program: dist-report names a cause for each of its collectives, and dist-run says that the ranks agree with
   one device within 1e-10, all in f64, on random inputs and the recorded mask. Anything else is a failure.
 
+Also, each axis is made 2, 4, … 64 ranks, which is reported without running: rejected, with a place, only where so many
+ranks cannot divide what has to be divided evenly.
+
 All mutants are compiled. Of the other programs DIST_SCHEDULE_MUTANTS are run, 4 unless it is set: those whose names
 have the lowest hashes, so each time the same. 1000000 are all. A mutant is compiled in 0.1 s, and run in 1 to 2.5 s.
 
@@ -48,6 +51,8 @@ ENTRY = re.compile(r"\{[^}]*\}(?: groups \d+)?")
 SYNC = re.compile(r" (?P<mode>\w+) (?P<call>(?P<operation>\w+)(?: dim (?P<dim>\d+))?(?: to (?P<to>\d+))?) over ")
 LOCATED = re.compile(r":[1-9]\d*:[1-9]\d*\)*: error: ")
 CAUSE = re.compile(r'cause(?: =)? "(?:[^"\\]|\\.)*"')
+
+MESH_SIZES = (2, 4, 8, 16, 32, 64)
 
 COMPILE_SECONDS, RUN_SECONDS = 20, 120  # of processor time: none of these takes a tenth of it
 
@@ -278,6 +283,27 @@ class Mutations:
         if problems:
             raise Failure("\n".join(problems))
 
+    def check_sizes(self, schedule, text):
+        """Reports on larger meshes. What more ranks cannot divide, twice as many cannot either."""
+        path = self.write(schedule, text)
+        for axis in re.findall(r'"(\w+)" = \d+', re.search(r"dist\.mesh .*", text)[0]):
+            refused = None
+            for size in MESH_SIZES:
+                status, report, error = call("dist-report", self.module, "--schedule", path, f"--mesh={axis}={size}",
+                                             "--json")
+                self.counts["reports on larger meshes"] += 1
+                if status == 0:
+                    if refused:
+                        raise Failure(f"{axis} = {size} is compiled, but {refused}")
+                    json.loads(report)
+                    continue
+                errors = [line for line in error.splitlines() if "error:" in line]
+                if not errors or not LOCATED.search(errors[0]):
+                    raise Failure(f"{axis} = {size} is rejected without a location:\n{error[-3000:]}")
+                refused = f"{axis} = {size} is rejected: {errors[0]}"
+                if size == MESH_SIZES[0]:
+                    raise Failure(refused)
+
     def inputs(self):
         """Random ones, but for the mask: what is counted in it indexes positions."""
         mask = os.path.join(self.folder, "inputs1", "attention_mask.npy")
@@ -300,6 +326,7 @@ class Mutations:
         yield "import", self.import_model
         for schedule, text in self.schedules().items():
             yield schedule, lambda s=schedule, t=text: self.check_schedule(s, t)
+            yield f"{schedule} on larger meshes", lambda s=schedule, t=text: self.check_sizes(s, t)
         self.to_run.sort(key=lambda entry: hashlib.sha256(entry[0].name.encode()).digest())
         self.counts["not run"] = len(self.to_run[limit:])
         for entry in self.to_run[:limit]:
