@@ -1,6 +1,9 @@
-"""One Bazel test per exported model, each with many cases: run_model.py. One per model: mutate_schedules.py."""
+"""Two Bazel tests per exported model, each with many cases: run_model.py, and check_gradients.py for its gradients.
 
-def _model_test(name, script, args, model):
+One per model: mutate_schedules.py.
+"""
+
+def _model_test(name, script, args, model, data = []):
     native.sh_test(
         name = name,
         size = "large",
@@ -15,11 +18,18 @@ def _model_test(name, script, args, model):
             "//tools:dist-opt",
             "//tools:dist-report",
             "//tools:dist-run",
-        ],
+        ] + data,
     )
 
 def model_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
+            _model_test(
+                "%s_%s_gradients" % (model, exporter),
+                "check_gradients.py",
+                [model, exporter],
+                model,
+                data = ["Inputs/gradients.json"],
+            )
         _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
