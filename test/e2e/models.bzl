@@ -1,4 +1,7 @@
-"""One Bazel test per exported model, each with many cases: run_model.py. One per model: mutate_schedules.py, random_schedules.py."""
+"""Two Bazel tests per exported model, each with many cases: run_model.py, and check_gradients.py for its gradients.
+
+Per model alone: mutate_schedules.py, random_schedules.py.
+"""
 
 def _model_test(name, script, args, model, data = []):
     native.sh_test(
@@ -15,13 +18,20 @@ def _model_test(name, script, args, model, data = []):
             "//tools:dist-opt",
             "//tools:dist-report",
             "//tools:dist-run",
-        ],
+        ] + data,
     )
 
 def model_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
+            _model_test(
+                "%s_%s_gradients" % (model, exporter),
+                "check_gradients.py",
+                [model, exporter],
+                model,
+                data = ["Inputs/gradients.json"],
+            )
         _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
         _model_test(
             model + "_random_schedules",

@@ -8,6 +8,7 @@
 #define DIST_TEST_DIALECTS_USER_USEROPS_TD
 
 include "dialects/dist/IR/ScheduleDirectiveOpInterface.td"
+include "dialects/dist/Interfaces/DifferentiableOpInterface.td"
 include "dialects/dist/Interfaces/ShardingRuleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -23,7 +24,9 @@ class User_RuledOp<string mnemonic, list<string> methods>
     : User_Op<mnemonic, [DeclareOpInterfaceMethods<
                             Dist_ShardingRuleOpInterface, methods>]>;
 
-def User_ScaleOp : User_RuledOp<"scale", ["getPartialResult"]> {
+def User_ScaleOp : User_Op<"scale", [
+    DeclareOpInterfaceMethods<Dist_ShardingRuleOpInterface, ["getPartialResult"]>,
+    DeclareOpInterfaceMethods<Dist_DifferentiableOpInterface>]> {
   let summary = "Every element times a number: any dimension may be sharded, sums may be pending";
   let arguments = (ins AnyRankedTensor:$operand, F64Attr:$factor);
   let results = (outs AnyRankedTensor:$result);

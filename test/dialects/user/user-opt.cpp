@@ -1,6 +1,7 @@
 //===- user-opt.cpp - dist-opt with a user's dialect ----------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,6 +52,15 @@ dist::PartialResult user::ScaleOp::getPartialResult(ArrayRef<bool>,
                                                     dist::ReductionKind kind) {
   return kind == dist::ReductionKind::Sum ? dist::PartialResult::Partial
                                           : dist::PartialResult::Illegal;
+}
+
+LogicalResult user::ScaleOp::addAdjoints(OpBuilder &builder,
+                                         dist::Adjoints &adjoints) {
+  Value cotangent = adjoints.lookup(getResult());
+  Value scaled = ScaleOp::create(builder, getLoc(), getOperand().getType(),
+                                 cotangent, getFactorAttr());
+  adjoints.add(builder, getLoc(), getOperand(), scaled);
+  return success();
 }
 
 ShardingRule user::ScanOp::getShardingRule() {

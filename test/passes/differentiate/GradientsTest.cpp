@@ -249,6 +249,146 @@ TEST_P(Gradients, AreLikeDifferences) {
     GTEST_SKIP() << "no floats come out of floats";
 }
 
+/// The gradient of a function of one argument, where the result's cotangent is
+/// all ones.
+static std::vector<double> getGradient(StringRef text,
+                                       ArrayRef<double> argument) {
+  std::unique_ptr<MLIRContext> context = makeContext();
+  DialectRegistry registry;
+  registerAdjoints(registry);
+  context->appendDialectRegistry(registry);
+  context->loadDialect<math::MathDialect>();
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, context.get());
+  GradientRequest request;
+  request.cotangent = "w";
+  std::vector<std::string> wrt{"x"};
+  request.wrt = wrt;
+  if (!module || failed(differentiate(*module, request)))
+    return {};
+  auto function = module->lookupSymbol<func::FuncOp>("main");
+  std::vector<Tensor> arguments;
+  for (BlockArgument block : function.getArguments()) {
+    auto type = cast<RankedTensorType>(block.getType());
+    arguments.emplace_back(type.getElementType(), type.getShape());
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      arguments.back().write()[i].f =
+          block.getArgNumber() == 0 ? argument[i] : 1;
+  }
+  std::string error;
+  FailureOr<std::vector<Tensor>> results =
+      runWhole(*module, arguments, Garbage(Garbage::Kind::NaN, 3), error);
+  if (failed(results))
+    return {};
+  std::vector<double> gradient;
+  for (int64_t i = 0; i < results->back().getNumElements(); ++i)
+    gradient.push_back(results->back().read()[i].f);
+  return gradient;
+}
+
+using Numbers = std::vector<double>;
+
+TEST(Ties, ReluIsFlatAtZero) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<3xf64> {dist.input = "x"})
+        -> (tensor<3xf64> {dist.output = "y"}) {
+      %z = arith.constant dense<0.0> : tensor<3xf64>
+      %y = arith.maximumf %x, %z : tensor<3xf64>
+      return %y : tensor<3xf64>
+    })",
+                        {-1, 0, 2}),
+            (Numbers{0, 0, 1}));
+}
+
+TEST(Ties, MaximumOfEqualsIsShared) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<3xf64> {dist.input = "x"})
+        -> (tensor<3xf64> {dist.output = "y"}) {
+      %two = arith.constant dense<2.0> : tensor<3xf64>
+      %d = arith.mulf %x, %two : tensor<3xf64>
+      %y = arith.maximumf %x, %d : tensor<3xf64>
+      return %y : tensor<3xf64>
+    })",
+                        {-1, 0, 2}),
+            (Numbers{1, 1.5, 2}));
+}
+
+TEST(Ties, AbsoluteValueIsFlatAtZero) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<3xf64> {dist.input = "x"})
+        -> (tensor<3xf64> {dist.output = "y"}) {
+      %y = math.absf %x : tensor<3xf64>
+      return %y : tensor<3xf64>
+    })",
+                        {-1, 0, 2}),
+            (Numbers{-1, 0, 1}));
+}
+
+/// As torch.amax.
+TEST(Ties, LargestOfARowIsShared) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<2x4xf64> {dist.input = "x"})
+        -> (tensor<2xf64> {dist.output = "y"}) {
+      %low = arith.constant dense<0xFFF0000000000000> : tensor<2xf64>
+      %y = linalg.reduce { arith.maximumf } ins(%x : tensor<2x4xf64>)
+               outs(%low : tensor<2xf64>) dimensions = [1]
+      return %y : tensor<2xf64>
+    })",
+                        {1, 3, 3, 2, 5, 5, 5, 5}),
+            (Numbers{0, 0.5, 0.5, 0, 0.25, 0.25, 0.25, 0.25}));
+}
+
+/// As torch.nn.functional.max_pool1d.
+TEST(Ties, FirstLargestOfAWindowGetsAll) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<5xf64> {dist.input = "x"})
+        -> (tensor<3xf64> {dist.output = "y"}) {
+      %low = arith.constant dense<0xFFF0000000000000> : tensor<3xf64>
+      %window = tensor.empty() : tensor<3xf64>
+      %y = linalg.generic {
+          indexing_maps = [affine_map<(i, k) -> (i + k)>,
+                           affine_map<(i, k) -> (k)>,
+                           affine_map<(i, k) -> (i)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%x, %window : tensor<5xf64>, tensor<3xf64>)
+          outs(%low : tensor<3xf64>) {
+      ^bb0(%a: f64, %k: f64, %o: f64):
+        %m = arith.maximumf %a, %o : f64
+        linalg.yield %m : f64
+      } -> tensor<3xf64>
+      return %y : tensor<3xf64>
+    })",
+                        {7, 7, 1, 7, 7}),
+            (Numbers{1, 1, 0, 1, 0}));
+}
+
+/// The last of several rows that are written to one place.
+TEST(Ties, WhatIsOverwrittenDoesNotCount) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<3xf64> {dist.input = "x"})
+        -> (tensor<2xf64> {dist.output = "y"}) {
+      %old = arith.constant dense<0.0> : tensor<2xf64>
+      %rows = arith.constant dense<[1, 0, 1]> : tensor<3xi64>
+      %y = linalg.generic {
+          indexing_maps = [affine_map<(i, k) -> (k)>,
+                           affine_map<(i, k) -> (k)>,
+                           affine_map<(i, k) -> (i)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%x, %rows : tensor<3xf64>, tensor<3xi64>)
+          outs(%old : tensor<2xf64>) {
+      ^bb0(%a: f64, %row: i64, %o: f64):
+        %i = linalg.index 0 : index
+        %h = arith.index_cast %i : index to i64
+        %is = arith.cmpi eq, %row, %h : i64
+        %s = arith.select %is, %a, %o : f64
+        linalg.yield %s : f64
+      } -> tensor<2xf64>
+      return %y : tensor<2xf64>
+    })",
+                        {4, 5, 6}),
+            (Numbers{0, 1, 1}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, Gradients,
                          testing::Range(size_t(0),
                                         Gradients::getFunctions().size()),
