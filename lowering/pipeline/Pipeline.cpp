@@ -3,6 +3,7 @@
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Passes.h"
+#include "lowering/streams/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -51,6 +52,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   memory.sharing = !options.plain;
   memory.alignment = target.getAlignment();
   passes.addPass(createDistPlanMemory(memory));
+  passes.addPass(createDistVerifySchedule());
   // Loops and scalars.
   if (options.perturb)
     passes.addPass(createDistPerturbRounding());
@@ -59,6 +61,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
 
 void mlir::dist::registerNeutralPasses() {
   registerDistRtPasses();
+  registerDistStreamsPasses();
   registerDistBufferPasses();
 }
 

@@ -46,6 +46,7 @@ template <typename Type> Value findResult(Operation *op) {
 #include "lowering/rt/RtAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "lowering/rt/RtTypes.h.inc"
+// Names the token.
 #include "lowering/rt/RtInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "lowering/rt/RtOps.h.inc"

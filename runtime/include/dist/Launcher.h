@@ -10,8 +10,8 @@
 #define DIST_LAUNCHER_H
 
 #include "dist/EmulatedLink.h"
-#include "dist/StreamMode.h"
 #include "dist/Executor.h"
+#include "dist/StreamMode.h"
 
 #include <string>
 #include <vector>

@@ -1,0 +1,63 @@
+// An axis of the mesh becomes turns of one device; what does not depend on the turn is done once.
+// RUN: dist-opt %s --dist-unroll-axis --dist-verify-spmd --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK: dist.mesh @m ["tp" = 2]
+dist.mesh @m ["chunk" = 2, "tp" = 2]
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<4x6xf32> {dist.global_type = tensor<4x6xf32>, dist.sharding = #dist.sharding<@m, [{}, {}]>}
+// CHECK-SAME: -> (tensor<4x6xf32> {{.*}}, tensor<4x6xf32> {{.*}})
+func.func @main(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>},
+                %w: tensor<6xf32> {dist.sharding = #dist.sharding<@m, [{}]>, dist.global_type = tensor<6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>},
+        tensor<4x6xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>, dist.global_type = tensor<4x6xf32>}) {
+  // CHECK-DAG: %[[X0:.*]] = tensor.extract_slice %[[X]][0, 0] [2, 6] [1, 1]
+  // CHECK-DAG: %[[X1:.*]] = tensor.extract_slice %[[X]][2, 0] [2, 6] [1, 1]
+  // CHECK: %[[W:.*]] = linalg.exp
+  // CHECK-NOT: linalg.exp
+  %we = tensor.empty() : tensor<6xf32>
+  %we2 = linalg.exp ins(%w : tensor<6xf32>) outs(%we : tensor<6xf32>) -> tensor<6xf32>
+  // A turn is done as a whole.
+  // CHECK: %[[B0:.*]] = linalg.broadcast ins(%[[W]]
+  // CHECK: linalg.add ins(%[[X0]], %[[B0]]
+  // CHECK: %[[R0:.*]] = dist.all_reduce
+  // CHECK: linalg.add ins(%[[X1]], %[[B0]]
+  // CHECK: %[[R1:.*]] = dist.all_reduce
+  %e = tensor.empty() : tensor<2x6xf32>
+  %b = linalg.broadcast ins(%we2 : tensor<6xf32>) outs(%e : tensor<2x6xf32>) dimensions = [0]
+  %a = linalg.add ins(%x, %b : tensor<2x6xf32>, tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %r = dist.all_reduce %a sum over "tp" : tensor<2x6xf32>
+  // CHECK: %[[G:.*]] = tensor.concat dim(0) %[[R0]], %[[R1]]
+  %g = dist.all_gather %r dim 0 over "chunk" : tensor<2x6xf32> -> tensor<4x6xf32>
+  // CHECK: %[[Y:.*]] = tensor.concat dim(0) %[[R0]], %[[R1]]
+  // CHECK: return %[[Y]], %[[G]]
+  return %r, %g : tensor<2x6xf32>, tensor<4x6xf32>
+}
+
+// -----
+
+dist.mesh @m ["chunk" = 2, "tp" = 2]
+func.func @main(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>, dist.global_type = tensor<2x6xf32>}) {
+  // expected-error@below {{cannot be done by one device in turns along axis 'chunk'}}
+  %r = dist.all_reduce %x sum over "chunk" : tensor<2x6xf32>
+  return %r : tensor<2x6xf32>
+}
+
+// -----
+
+// expected-error@below {{--dist-unroll-axis: the program's mesh has no axis 'chunk'}}
+module {
+  dist.mesh @m ["tp" = 2]
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    return %x : tensor<2xf32>
+  }
+}
+
+// -----
+
+dist.mesh @m ["chunk" = 2, "dp" = 2]
+// expected-error@below {{to do axis 'chunk' in turns it must shard a dimension as the last of its axes}}
+func.func @main(%x: tensor<1x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk", "dp"}, {}]>, dist.global_type = tensor<4x6xf32>}) -> (tensor<1x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk", "dp"}, {}]>, dist.global_type = tensor<4x6xf32>}) {
+  return %x : tensor<1x6xf32>
+}
