@@ -16,8 +16,7 @@ static BlockArgument throughExtension(Value value) {
   return cast<BlockArgument>(value);
 }
 
-/// Whether the body is yield(c + a * b), on floats.
-static bool isMultiplyAdd(Block &body) {
+bool mlir::dist::isMultiplyAdd(Block &body) {
   Operation *yield = body.getTerminator();
   if (body.getNumArguments() != 3 || yield->getNumOperands() != 1)
     return false;

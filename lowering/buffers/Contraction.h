@@ -21,6 +21,10 @@ using rt::LoopKind;
 /// product are looked through.
 FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
 
+/// Whether the body is yield(c + a * b), on floats, a and b in any order and
+/// perhaps extended.
+bool isMultiplyAdd(Block &body);
+
 } // namespace mlir::dist
 
 #endif // DIST_LOWERING_BUFFERS_CONTRACTION_H

@@ -1,7 +1,8 @@
 //===- CpuKernels.cpp - What the CPU says of its kernels ------------------===//
 //
 // The CPU's policies, and the passes that form its kernels:
-// --dist-cpu-select-contractions and --dist-cpu-form-kernels.
+// --dist-cpu-select-convolutions, --dist-cpu-select-contractions and
+// --dist-cpu-form-kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCPUCHOOSELAYOUTS
 #define GEN_PASS_DEF_DISTCPUFORMKERNELS
 #define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
+#define GEN_PASS_DEF_DISTCPUSELECTCONVOLUTIONS
 #define GEN_PASS_DEF_DISTCPUWIDENCONTRACTIONS
 #include "lowering/cpu/Passes.h.inc"
 } // namespace mlir::dist
@@ -77,6 +80,10 @@ struct CpuKernels : KernelTarget {
     return isSupported(in, out) && isWorthwhile(sizes, kinds, machine);
   }
 
+  bool isConvolutionCall(Type element, int64_t work) const override {
+    return element.isF32() && work >= machine.minContractionWork;
+  }
+
 private:
   Machine machine;
 };
@@ -87,6 +94,17 @@ struct SelectContractions
     if (failed(selectContractions(getOperation(), CpuKernels())))
       return signalPassFailure();
   }
+};
+
+struct SelectConvolutions
+    : dist::impl::DistCpuSelectConvolutionsBase<SelectConvolutions> {
+  void runOnOperation() override {
+    selectConvolutions(getOperation(), CpuKernels());
+  }
+};
+
+struct ChooseLayouts : dist::impl::DistCpuChooseLayoutsBase<ChooseLayouts> {
+  void runOnOperation() override { chooseLayouts(getOperation()); }
 };
 
 struct WidenContractions

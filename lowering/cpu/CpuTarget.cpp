@@ -36,7 +36,12 @@ struct CpuTarget final : Target {
 
   int64_t getAlignment() const override { return 64; } // a line of the cache
 
+  void addTensorCalls(OpPassManager &passes) const override {
+    passes.addNestedPass<func::FuncOp>(createDistCpuSelectConvolutions());
+  }
+
   void addKernels(OpPassManager &passes) const override {
+    passes.addNestedPass<func::FuncOp>(createDistCpuChooseLayouts());
     passes.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
     passes.addPass(createDistCpuFormKernels());
   }

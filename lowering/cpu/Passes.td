@@ -9,6 +9,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions that the runtime has become calls";
+  let description = [{
+    A linalg op on tensors that is a convolution by its body and its indexing maps
+    becomes `rt.convolve`. Zeros padded around its image become the call's; a zero
+    fill of its result, a bias, and a sum with a tensor that nobody needs any more
+    become part of the call. Types that the runtime does not do stay loops.
+    ```mlir
+    %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {...}
+    %sum = linalg.conv_2d_nchw_fchw ins(%padded, %w : ...) outs(%zeros : ...)
+    // becomes
+    %sum = rt.convolve ins(%x, %w : ...) outs(%empty : ...) batch [0, 0] group []
+        channel [1, 1] feature [0, 1]
+        windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>, ...]
+    ```
+  }];
+  let dependentDialects = ["::mlir::rt::RtDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Images of convolutions get their channels innermost";
+  let description = [{
+    Buffers that `rt.convolve` reads or writes are made with the channels innermost
+    in memory, which is what the library's code is fast for, and looked at through
+    a view with the dimensions as they were. Buffers that linalg ops and copies walk
+    over together with them get the same order; arguments, results and what other
+    ops read keep theirs. A convolution whose kernel is a parameter is marked
+    `constant`: the runtime packs it once.
+    ```mlir
+    %y = memref.alloc() : memref<1x4x8x8xf32>
+    // becomes
+    %m = memref.alloc() : memref<1x8x8x4xf32>
+    %y = memref.reinterpret_cast %m to offset: [0], sizes: [1, 4, 8, 8],
+        strides: [256, 1, 32, 4] : memref<1x8x8x4xf32> to
+        memref<1x4x8x8xf32, strided<[256, 1, 32, 4]>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::func::FuncOp"> {
   let summary = "Contractions that the runtime has become calls";
   let description = [{

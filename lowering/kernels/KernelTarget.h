@@ -54,6 +54,9 @@ public:
   /// kernel of loops: of each loop the size and the kind.
   virtual bool isContractionCall(Type in, Type out, ArrayRef<int64_t> sizes,
                                  ArrayRef<LoopKind> kinds) const = 0;
+
+  /// The same of a convolution of so many multiply-adds.
+  virtual bool isConvolutionCall(Type element, int64_t work) const = 0;
 };
 
 /// Gathers neighbouring linalg ops and copies of each function into groups,
@@ -63,6 +66,13 @@ LogicalResult formKernels(ModuleOp module, const KernelTarget &target);
 /// Contractions that the target's library does become `rt.contract`.
 LogicalResult selectContractions(func::FuncOp function,
                                  const KernelTarget &target);
+
+/// Convolutions on tensors that the target's library does become `rt.convolve`.
+void selectConvolutions(func::FuncOp function, const KernelTarget &target);
+
+/// Buffers of `rt.convolve`, and those that are walked over with them, get their
+/// channels innermost; kernels that never change are marked.
+void chooseLayouts(func::FuncOp function);
 
 /// For a program on one rank that others are compared with, that run on so many
 /// ranks: contractions of bf16 are summed in f32 where those programs' are,

@@ -38,6 +38,8 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createDistLowerConstants());
   passes.addPass(createDistLowerCollectives());
+  if (!options.plain)
+    target.addTensorCalls(passes);
   passes.addNestedPass<func::FuncOp>(createDistDecomposeOps());
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());
   passes.addNestedPass<func::FuncOp>(createDistSaturateCasts());

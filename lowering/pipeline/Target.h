@@ -44,6 +44,10 @@ public:
   /// runtime.h aligns what dist_main is given.
   virtual int64_t getAlignment() const = 0;
 
+  /// Ops on tensors become calls of the target's library, before they are
+  /// decomposed.
+  virtual void addTensorCalls(OpPassManager &passes) const = 0;
+
   /// Linalg ops and copies of buffers become kernels and calls of them,
   /// contractions calls of the target's library.
   virtual void addKernels(OpPassManager &passes) const = 0;

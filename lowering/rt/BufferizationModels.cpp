@@ -107,6 +107,46 @@ struct WaitModel
   }
 };
 
+/// Its buffers may have any strides, but for the bias.
+struct ConvolveModel
+    : DstBufferizableOpInterfaceExternalModel<ConvolveModel, rt::ConvolveOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    auto convolve = cast<rt::ConvolveOp>(op);
+    return !convolve.isDpsInit(&operand) || convolve.getAccumulate();
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (OpOperand &operand : op->getOpOperands()) {
+      FailureOr<Value> buffer =
+          getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    auto convolve = cast<rt::ConvolveOp>(op);
+    if (convolve.getBias()) {
+      Value &bias = buffers[2];
+      auto type = cast<MemRefType>(bias.getType());
+      if (!type.getLayout().isIdentity()) {
+        FailureOr<Value> copy = options.createAlloc(
+            rewriter, op->getLoc(),
+            MemRefType::get(type.getShape(), type.getElementType()), {});
+        if (failed(copy) ||
+            failed(options.createMemCpy(rewriter, op->getLoc(), bias, *copy)))
+          return failure();
+        bias = *copy;
+      }
+    }
+    clone(rewriter, op, TypeRange(), buffers);
+    replaceOpWithBufferizedValues(rewriter, op, buffers.back());
+    return success();
+  }
+};
+
 } // namespace
 
 template <typename... Ops> static void attachModels(MLIRContext *context) {
@@ -118,6 +158,7 @@ void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
     attachModels<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
                  BroadcastOp, CollectivePermuteOp, HaloExchangeOp>(context);
     WaitOp::attachInterface<WaitModel>(*context);
+    rt::ConvolveOp::attachInterface<ConvolveModel>(*context);
     context->loadDialect<memref::MemRefDialect>();
   });
 }

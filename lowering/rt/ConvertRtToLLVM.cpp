@@ -307,6 +307,69 @@ struct LowerContract : RuntimePattern<ContractOp> {
   }
 };
 
+struct LowerConvolve : RuntimePattern<ConvolveOp> {
+  using RuntimePattern::RuntimePattern;
+
+  /// dist_convolve's table.
+  static FailureOr<SmallVector<int64_t>> makeTable(ConvolveOp op) {
+    enum { Image, Kernel, Out };
+    Value operands[] = {op.getImage(), op.getKernel(), op.getInit()};
+    ArrayRef<int64_t> shapes[3];
+    SmallVector<int64_t> strides[3];
+    for (int i : {Image, Kernel, Out}) {
+      auto type = cast<MemRefType>(operands[i].getType());
+      shapes[i] = type.getShape();
+      int64_t offset;
+      if (failed(type.getStridesAndOffset(strides[i], offset)) ||
+          llvm::is_contained(strides[i], ShapedType::kDynamic))
+        return op.emitOpError("operand of type ")
+               << type << " has no static strides";
+    }
+    SmallVector<int64_t> table;
+    auto add = [&](ArrayRef<int64_t> dims, ArrayRef<int> of) {
+      table.push_back(dims.empty() ? 1 : shapes[of[0]][dims[0]]);
+      for (auto [index, operand] : llvm::enumerate(of))
+        table.push_back(dims.empty() ? 0 : strides[operand][dims[index]]);
+    };
+    add(op.getBatch(), {Image, Out});
+    add(op.getGroup(), {Image, Kernel, Out});
+    add(op.getChannel(), {Image, Kernel});
+    add(op.getFeature(), {Kernel, Out});
+    for (WindowAttr window : op.getWindows().getAsRange<WindowAttr>()) {
+      int64_t image = window.getImage(), kernel = window.getKernel(),
+              out = window.getOut();
+      table.append(
+          {shapes[Image][image], shapes[Out][out], shapes[Kernel][kernel],
+           window.getStride(), window.getDilation(), window.getLow(),
+           strides[Image][image], strides[Kernel][kernel], strides[Out][out]});
+    }
+    return table;
+  }
+
+  LogicalResult
+  matchAndRewrite(ConvolveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<SmallVector<int64_t>> table = makeTable(op);
+    Call call(symbols, rewriter, op);
+    if (failed(table) || failed(call.dtype(op.getInit())))
+      return failure();
+    // dist_convolve_flags
+    int32_t flags = (op.getAccumulate() ? 1 : 0) | (op.getConstant() ? 2 : 0);
+    call.i32(flags).i32(op.getWindows().size()).table(*table);
+    call.add(getPointer(rewriter, op.getImage(), adaptor.getImage()))
+        .add(getPointer(rewriter, op.getKernel(), adaptor.getKernel()))
+        .add(op.getBias()
+                 ? getPointer(rewriter, op.getBias(), adaptor.getBias())
+                 : LLVM::ZeroOp::create(
+                       rewriter, op.getLoc(),
+                       LLVM::LLVMPointerType::get(op.getContext())))
+        .add(getPointer(rewriter, op.getInit(), adaptor.getInit()))
+        .emit();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerCommIndex : RuntimePattern<CommIndexOp> {
   using RuntimePattern::RuntimePattern;
   LogicalResult
@@ -390,6 +453,6 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
            LowerCollective<HaloExchangeOp>, LowerWait, LowerEventRecord,
-           LowerStreamWait, LowerContract, LowerCommIndex, LowerCheck,
-           LowerFail, LowerFailed>(converter, symbols);
+           LowerStreamWait, LowerContract, LowerConvolve, LowerCommIndex,
+           LowerCheck, LowerFail, LowerFailed>(converter, symbols);
 }

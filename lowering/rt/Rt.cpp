@@ -381,3 +381,118 @@ LogicalResult ContractOp::verify() {
     return failure();
   return verifyReach(*this, "c", getC(), extents, c);
 }
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t image, int64_t kernel, int64_t out,
+                                 int64_t stride, int64_t dilation,
+                                 int64_t low) {
+  if (image < 0 || kernel < 0 || out < 0)
+    return emitError() << "a window has a negative dimension";
+  if (stride < 1 || dilation < 1)
+    return emitError() << "a window has stride " << stride << " and dilation "
+                       << dilation << "; both must be at least 1";
+  if (low < 0)
+    return emitError() << "a window has " << low << " zeros before the image";
+  return success();
+}
+
+void ConvolveOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    bool isInit = operand.get() == getInit() && isDpsInit(&operand);
+    if (!isInit || getAccumulate())
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isInit)
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+/// That the named dimensions are those of the operands, each once.
+static LogicalResult verifyDimensions(ConvolveOp op) {
+  StringRef names[] = {"image", "kernel", "destination"};
+  Value operands[] = {op.getImage(), op.getKernel(), op.getInit()};
+  SmallVector<int64_t> used[3];
+  // Which operands a list names dimensions of.
+  struct {
+    StringRef name;
+    ArrayRef<int64_t> dims;
+    SmallVector<unsigned, 3> operands;
+  } lists[] = {{"batch", op.getBatch(), {0, 2}},
+               {"group", op.getGroup(), {0, 1, 2}},
+               {"channel", op.getChannel(), {0, 1}},
+               {"feature", op.getFeature(), {1, 2}}};
+  auto shapeOf = [&](unsigned operand) {
+    return cast<ShapedType>(operands[operand].getType()).getShape();
+  };
+  for (auto &[name, dims, of] : lists) {
+    if (dims.empty())
+      continue;
+    if (dims.size() != of.size())
+      return op.emitOpError() << name << " names " << dims.size()
+                              << " dimensions, " << of.size() << " are wanted";
+    int64_t size = -1;
+    for (auto [dim, operand] : llvm::zip_equal(dims, of)) {
+      ArrayRef<int64_t> shape = shapeOf(operand);
+      if (dim < 0 || dim >= int64_t(shape.size()))
+        return op.emitOpError()
+               << name << ": " << names[operand] << " has no dimension " << dim;
+      if (size >= 0 && shape[dim] != size)
+        return op.emitOpError()
+               << name << " is " << size << " and " << shape[dim];
+      size = shape[dim];
+      used[operand].push_back(dim);
+    }
+  }
+  for (WindowAttr window : op.getWindows().getAsRange<WindowAttr>()) {
+    used[0].push_back(window.getImage());
+    used[1].push_back(window.getKernel());
+    used[2].push_back(window.getOut());
+  }
+  for (unsigned operand = 0; operand < 3; ++operand) {
+    llvm::sort(used[operand]);
+    SmallVector<int64_t> all =
+        llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(operand).size()));
+    if (used[operand] != all)
+      return op.emitOpError()
+             << "each of the " << all.size() << " dimensions of the "
+             << names[operand] << " must be named once";
+  }
+  return success();
+}
+
+LogicalResult ConvolveOp::verify() {
+  int64_t count = getWindows().size();
+  if (count < 1 || count > 3)
+    return emitOpError() << "has " << count << " windows; 1 to 3 are known";
+  for (Value operand : getOperands()) {
+    auto type = cast<ShapedType>(operand.getType());
+    if (!type.hasStaticShape() || llvm::is_contained(type.getShape(), 0))
+      return emitOpError("operand of type ")
+             << type << " has no static shape, or is empty";
+    if (!type.getElementType().isF32())
+      return emitOpError("has an operand of ")
+             << type.getElementType() << "; f32 is known";
+  }
+  if (failed(verifyDimensions(*this)))
+    return failure();
+  if (getBias()) {
+    auto sizeOf = [&](ArrayRef<int64_t> dims) {
+      return dims.empty() ? 1
+                          : cast<ShapedType>(getInit().getType())
+                                .getDimSize(dims.back());
+    };
+    if (!isContiguous(getBias().getType()))
+      return emitOpError("bias of type ")
+             << getBias().getType() << " is not contiguous";
+    return verifyCount(*this, "bias", getBias(),
+                       sizeOf(getGroup()) * sizeOf(getFeature()));
+  }
+  return success();
+}

@@ -76,6 +76,24 @@ def Rt_LoopAttr : AttrDef<Rt_Dialect, "Loop"> {
   let genVerifyDecl = 1;
 }
 
+def Rt_WindowAttr : AttrDef<Rt_Dialect, "Window"> {
+  let mnemonic = "window";
+  let summary = "A dimension over which a convolution's window moves";
+  let description = [{
+    `#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>`: which
+    dimension of each operand it is, the steps of the window and of its taps,
+    and how many zeros are thought before the image. How many are behind it
+    follows from the sizes.
+  }];
+  let parameters = (ins "int64_t":$image, "int64_t":$kernel, "int64_t":$out,
+                        "int64_t":$stride, "int64_t":$dilation, "int64_t":$low);
+  let assemblyFormat = [{
+    `<` `image` $image `kernel` $kernel `out` $out `stride` $stride
+    `dilation` $dilation `low` $low `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Rt_EventType : TypeDef<Rt_Dialect, "Event"> {
   let mnemonic = "event";
   let summary = "What had been issued on a stream when the event was recorded";
@@ -320,6 +338,52 @@ def Rt_ContractOp : Rt_Op<"contract"> {
     `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
     `outs` `(` $c `:` type($c) `)` `loops` $loops (`accumulate` $accumulate^)?
     attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rt_WindowArrayAttr
+    : TypedArrayAttrBase<Rt_WindowAttr, "windows of a convolution">;
+
+def Rt_ConvolveOp : Rt_Op<"convolve",
+    [DestinationStyleOpInterface,
+     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A convolution (dist_convolve)";
+  let description = [{
+    Which dimension is what: `batch` names one of the image and one of the
+    result, `group` one of image, kernel and result, `channel` (over which is
+    summed) one of image and kernel, `feature` one of kernel and result; an
+    empty list says that there is none. All others are windows. Buffers may have
+    any strides.
+    ```mlir
+    rt.convolve ins(%x, %w : memref<1x3x8x8xf32>, memref<4x3x3x3xf32>)
+        outs(%y : memref<1x4x8x8xf32>) batch [0, 0] group [] channel [1, 1]
+        feature [0, 1]
+        windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>,
+                 #rt.window<image 3 kernel 3 out 3 stride 1 dilation 1 low 1>]
+    ```
+    With `accumulate` it is added to what the destination holds; a bias has an
+    element for each group and feature. `constant` says that the kernel's buffer
+    holds the same in all calls of a run, so that it may be packed once.
+  }];
+  let arguments = (ins Rt_BufferOrTensor:$image, Rt_BufferOrTensor:$kernel,
+                       Optional<Rt_BufferOrTensor>:$bias,
+                       Rt_BufferOrTensor:$init,
+                       DenseI64ArrayAttr:$batch, DenseI64ArrayAttr:$group,
+                       DenseI64ArrayAttr:$channel, DenseI64ArrayAttr:$feature,
+                       Rt_WindowArrayAttr:$windows, UnitAttr:$accumulate,
+                       UnitAttr:$constant);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $image `,` $kernel `:` type($image) `,` type($kernel) `)`
+    (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `outs` `(` $init `:` type($init) `)` `batch` $batch `group` $group
+    `channel` $channel `feature` $feature `windows` $windows
+    (`accumulate` $accumulate^)? (`constant` $constant^)? attr-dict
+    (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
   }];
   let hasVerifier = 1;
 }

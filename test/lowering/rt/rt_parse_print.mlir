@@ -52,6 +52,14 @@ func.func @compute(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>
   // CHECK: rt.contract ins({{.*}}) outs({{.*}}) loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>, #rt.loop<k 8 a 1 b 2 c 0>] accumulate
   rt.contract ins(%a, %b : memref<4x8xf32>, memref<8x2xf32>) outs(%c : memref<4x2xf32>)
       loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>, #rt.loop<k 8 a 1 b 2 c 0>] accumulate
+  %x = memref.alloc() : memref<1x3x8xf32>
+  %w = memref.alloc() : memref<4x3x3xf32>
+  %bias = memref.alloc() : memref<4xf32>
+  %y = memref.alloc() : memref<1x4x8xf32>
+  // CHECK: rt.convolve ins({{.*}} : memref<1x3x8xf32>, memref<4x3x3xf32>) bias({{.*}} : memref<4xf32>) outs({{.*}} : memref<1x4x8xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1] windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant
+  rt.convolve ins(%x, %w : memref<1x3x8xf32>, memref<4x3x3xf32>) bias(%bias : memref<4xf32>) outs(%y : memref<1x4x8xf32>)
+      batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant
   // CHECK: %[[STATUS:.*]] = rt.status : !llvm.ptr
   %status = rt.status : !llvm.ptr
   // CHECK: rt.fail %[[STATUS]], "the sky is up" : !llvm.ptr

@@ -218,3 +218,58 @@ func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
   %t:2 = rt.all_reduce comm 0 site 0 stream 1 <sum> ins(%a : memref<4xf32>) outs(%b : memref<4xf32>) -> !rt.token, !rt.token
   return
 }
+
+// -----
+
+// Convolutions.
+
+func.func @f(%x: memref<1x2x8xf64>, %w: memref<4x2x3xf64>, %y: memref<1x4x6xf64>) {
+  // expected-error@below {{has an operand of 'f64'; f32 is known}}
+  rt.convolve ins(%x, %w : memref<1x2x8xf64>, memref<4x2x3xf64>) outs(%y : memref<1x4x6xf64>) batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 0>]
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x3x3xf32>, %y: memref<1x4x6xf32>) {
+  // expected-error@below {{channel is 2 and 3}}
+  rt.convolve ins(%x, %w : memref<1x2x8xf32>, memref<4x3x3xf32>) outs(%y : memref<1x4x6xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 0>]
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %y: memref<1x4x6xf32>) {
+  // expected-error@below {{each of the 3 dimensions of the image must be named once}}
+  rt.convolve ins(%x, %w : memref<1x2x8xf32>, memref<4x2x3xf32>) outs(%y : memref<1x4x6xf32>) batch [] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 0>]
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %b: memref<3xf32>, %y: memref<1x4x6xf32>) {
+  // expected-error@below {{bias has 3 elements, but 4 are wanted}}
+  rt.convolve ins(%x, %w : memref<1x2x8xf32>, memref<4x2x3xf32>) bias(%b : memref<3xf32>) outs(%y : memref<1x4x6xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 0>]
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<2x8xf32>, %w: memref<4x2xf32>, %y: memref<4x8xf32>) {
+  // expected-error@below {{has 0 windows; 1 to 3 are known}}
+  rt.convolve ins(%x, %w : memref<2x8xf32>, memref<4x2xf32>) outs(%y : memref<4x8xf32>) batch [] group [] channel [0, 1] feature [0, 0] windows []
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %y: memref<1x4x6xf32>) {
+  rt.convolve ins(%x, %w : memref<1x2x8xf32>, memref<4x2x3xf32>) outs(%y : memref<1x4x6xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      // expected-error@below {{a window has stride 0 and dilation 1; both must be at least 1}}
+      windows [#rt.window<image 2 kernel 2 out 2 stride 0 dilation 1 low 0>]
+  return
+}

@@ -1,0 +1,287 @@
+//===- SelectConvolutions.cpp - Convolutions become runtime calls ---------===//
+//
+// Recognises convolutions (Convolution.h) on tensors, where what stands before
+// and after one is plain to see: zeros around the image become the call's
+// padding; a zero fill, a bias and a sum with another tensor become part of the
+// call. Whether a call pays, the target says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Dist.h"
+#include "lowering/buffers/Convolution.h"
+#include "lowering/kernels/KernelTarget.h"
+#include "lowering/rt/Rt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static bool isZero(Value value) {
+  return value && (matchPattern(value, m_AnyZeroFloat()) ||
+                   matchPattern(value, m_PosZeroFloat()));
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An image without the zeros around it.
+struct Unpadded {
+  Value image;
+  /// Zeros before it, by dimension.
+  SmallVector<int64_t> low;
+};
+} // namespace
+
+/// The source of a pad by zeros of dimensions over which windows move.
+static std::optional<Unpadded>
+removePad(Value image, const llvm::SmallDenseSet<int64_t> &moved) {
+  auto pad = image.getDefiningOp<tensor::PadOp>();
+  if (!pad || !pad.getSourceType().hasStaticShape() ||
+      !isZero(pad.getConstantPaddingValue()))
+    return std::nullopt;
+  ArrayRef<int64_t> low = pad.getStaticLow(), high = pad.getStaticHigh();
+  for (int64_t dim = 0, end = low.size(); dim < end; ++dim) {
+    if (ShapedType::isDynamic(low[dim]) || ShapedType::isDynamic(high[dim]) ||
+        low[dim] < 0 || high[dim] < 0 ||
+        pad.getSourceType().getDimSize(dim) == 0)
+      return std::nullopt;
+    if ((low[dim] > 0 || high[dim] > 0) && !moved.contains(dim))
+      return std::nullopt;
+  }
+  return Unpadded{pad.getSource(), llvm::to_vector(low)};
+}
+
+/// The same through a reshape that splits other dimensions, as into groups.
+static std::optional<Unpadded> removePadding(OpBuilder &builder, Value image,
+                                             const Convolution &convolution) {
+  llvm::SmallDenseSet<int64_t> moved;
+  for (const Convolution::Window &window : convolution.windows)
+    moved.insert(window.image);
+  auto split = image.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!split)
+    return removePad(image, moved);
+  llvm::SmallDenseSet<int64_t> whole;
+  SmallVector<ReassociationIndices> parts = split.getReassociationIndices();
+  for (auto [dim, part] : llvm::enumerate(parts))
+    if (part.size() == 1 && moved.contains(part[0]))
+      whole.insert(dim);
+  std::optional<Unpadded> inner = removePad(split.getSrc(), whole);
+  if (!inner)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(inner->image.getType());
+  SmallVector<int64_t> shape(split.getResultType().getShape()),
+      low(shape.size(), 0);
+  for (auto [dim, part] : llvm::enumerate(parts)) {
+    if (!whole.contains(dim))
+      continue;
+    shape[part[0]] = type.getDimSize(dim);
+    low[part[0]] = inner->low[dim];
+  }
+  Value image2 = tensor::ExpandShapeOp::create(
+      builder, split.getLoc(), type.clone(shape), inner->image, parts);
+  return Unpadded{image2, low};
+}
+
+//===----------------------------------------------------------------------===//
+// The call
+//===----------------------------------------------------------------------===//
+
+static int64_t countWork(linalg::LinalgOp op) {
+  int64_t work = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    work = ShapedType::isDynamic(size) ? 0 : work * size;
+  return work;
+}
+
+/// Replaces `op` if it is a convolution that the target's library does.
+static rt::ConvolveOp select(linalg::LinalgOp op, const KernelTarget &target) {
+  FailureOr<Convolution> found = matchConvolution(op);
+  if (failed(found) || !op.hasPureTensorSemantics())
+    return {};
+  Value image = op->getOperand(found->image),
+        kernel = op->getOperand(found->kernel), init = op->getOperand(2);
+  Type element = getElementTypeOrSelf(init);
+  if (getElementTypeOrSelf(image) != element ||
+      getElementTypeOrSelf(kernel) != element ||
+      !target.isConvolutionCall(element, countWork(op)))
+    return {};
+  OpBuilder builder(op);
+  SmallVector<int64_t> low(cast<ShapedType>(image.getType()).getRank(), 0);
+  if (auto unpadded = removePadding(builder, image, *found)) {
+    image = unpadded->image;
+    low = unpadded->low;
+  }
+  SmallVector<Attribute> windows;
+  for (const Convolution::Window &window : found->windows)
+    windows.push_back(rt::WindowAttr::get(
+        op.getContext(), window.image, window.kernel, window.out, window.stride,
+        window.dilation, low[window.image]));
+  auto fill = init.getDefiningOp<linalg::FillOp>();
+  bool accumulate = !fill || !isZero(fill.getInputs()[0]);
+  auto type = cast<RankedTensorType>(init.getType());
+  if (!accumulate)
+    init = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
+                                   type.getElementType());
+  auto call = rt::ConvolveOp::create(
+      builder, op.getLoc(), type, image, kernel, /*bias=*/Value(), init,
+      found->batch, found->group, found->channel, found->feature,
+      builder.getArrayAttr(windows), accumulate, /*constant=*/false);
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    call->setAttr(kScopeAttr, scope);
+  op->replaceAllUsesWith(call->getResults());
+  op->erase();
+  return call;
+}
+
+//===----------------------------------------------------------------------===//
+// What is added to the result
+//===----------------------------------------------------------------------===//
+
+/// The other operand of an elementwise sum of `value`, whose only use that is.
+static OpOperand *matchSum(Value value, linalg::GenericOp &sum) {
+  if (!value.hasOneUse())
+    return nullptr;
+  sum = dyn_cast<linalg::GenericOp>(*value.user_begin());
+  if (!sum || sum.getNumDpsInputs() != 2 || sum.getNumDpsInits() != 1 ||
+      !sum.hasPureTensorSemantics() ||
+      sum.getNumParallelLoops() != sum.getNumLoops() ||
+      sum->getResult(0).getType() != value.getType())
+    return nullptr;
+  OpOperand *use = value.use_begin().getOperand();
+  OpOperand *other = sum.getDpsInputOperand(1 - use->getOperandNumber());
+  if (use->getOperandNumber() > 1 ||
+      !sum.getMatchingIndexingMap(use).isIdentity() ||
+      !sum.getMatchingIndexingMap(sum.getDpsInitOperand(0)).isIdentity())
+    return nullptr;
+  Block &body = *sum.getBlock();
+  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return nullptr;
+  Value in[] = {body.getArgument(0), body.getArgument(1)};
+  bool adds = (add.getLhs() == in[0] && add.getRhs() == in[1]) ||
+              (add.getLhs() == in[1] && add.getRhs() == in[0]);
+  return adds ? other : nullptr;
+}
+
+/// The result of `call` as what reads it sees it: groups and features in one.
+static Value throughMerge(rt::ConvolveOp call, int64_t &features) {
+  Value result = call.getResult();
+  ArrayRef<int64_t> group = call.getGroup(), feature = call.getFeature();
+  features = feature.empty() ? (group.empty() ? -1 : group[2]) : feature[1];
+  if (!result.hasOneUse())
+    return result;
+  auto merge = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin());
+  if (!merge || group.empty() || feature.empty())
+    return result;
+  SmallVector<ReassociationIndices> parts = merge.getReassociationIndices();
+  for (auto [dim, part] : llvm::enumerate(parts)) {
+    bool merges =
+        part.size() == 2 && part[0] == group[2] && part[1] == feature[1];
+    if (part.size() != 1 && !merges)
+      return result;
+    if (merges)
+      features = dim;
+  }
+  return merge.getResult();
+}
+
+/// One dimension of it all.
+static Value flatten(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 1)
+    return value;
+  ReassociationIndices all =
+      llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
+  return tensor::CollapseShapeOp::create(builder, loc, value,
+                                         ArrayRef<ReassociationIndices>{all});
+}
+
+/// Whether `other` has a number for each feature and nothing else.
+static bool isBias(linalg::GenericOp sum, OpOperand *other, int64_t features,
+                   int64_t count) {
+  auto type = dyn_cast<RankedTensorType>(other->get().getType());
+  if (!type || features < 0 || type.getRank() == 0 ||
+      type.getNumElements() != count)
+    return false;
+  AffineMap map = sum.getMatchingIndexingMap(other);
+  for (auto [expr, size] : llvm::zip_equal(map.getResults(), type.getShape())) {
+    bool isFeature = expr == getAffineDimExpr(features, map.getContext());
+    if (size != (isFeature ? count : 1))
+      return false;
+  }
+  return true;
+}
+
+/// Moves `call` to `place`, where the values that it is given are known.
+static void moveDown(rt::ConvolveOp call, Value seen, Operation *place) {
+  // Its destination is its own: an empty tensor, or what only it adds to.
+  call->moveBefore(place);
+  if (Operation *merge = seen.getDefiningOp(); merge != call)
+    merge->moveBefore(place);
+}
+
+static bool fuseBias(rt::ConvolveOp call) {
+  int64_t features;
+  Value seen = throughMerge(call, features);
+  linalg::GenericOp sum;
+  OpOperand *other = call.getBias() ? nullptr : matchSum(seen, sum);
+  auto type = cast<RankedTensorType>(seen.getType());
+  if (!other || features < 0 || sum->getBlock() != call->getBlock() ||
+      !isBias(sum, other, features, type.getDimSize(features)))
+    return false;
+  moveDown(call, seen, sum);
+  OpBuilder builder(call);
+  call.getBiasMutable().assign(flatten(builder, sum.getLoc(), other->get()));
+  sum->getResult(0).replaceAllUsesWith(seen);
+  sum->erase();
+  return true;
+}
+
+/// Whether `user` is the last op that needs `value`, which may be written over.
+static bool isLastUser(Operation *user, Value value) {
+  Operation *source = value.getDefiningOp();
+  if (!source || source->hasTrait<OpTrait::ConstantLike>() ||
+      source->getBlock() != user->getBlock())
+    return false;
+  return llvm::all_of(value.getUsers(), [&](Operation *other) {
+    return other == user || (other->getBlock() == user->getBlock() &&
+                             other->isBeforeInBlock(user));
+  });
+}
+
+/// A sum with what nobody needs any more is computed in its place.
+static bool fuseSum(rt::ConvolveOp call) {
+  linalg::GenericOp sum;
+  Value result = call.getResult();
+  OpOperand *other = call.getAccumulate() ? nullptr : matchSum(result, sum);
+  if (!other || sum->getBlock() != call->getBlock() ||
+      !sum.getMatchingIndexingMap(other).isIdentity() ||
+      other->get().getType() != result.getType() || other->get() == result ||
+      !isLastUser(sum, other->get()))
+    return false;
+  moveDown(call, result, sum);
+  call.getInitMutable().assign(other->get());
+  call.setAccumulate(true);
+  sum->getResult(0).replaceAllUsesWith(result);
+  sum->erase();
+  return true;
+}
+
+void mlir::dist::selectConvolutions(func::FuncOp function,
+                                    const KernelTarget &target) {
+  SmallVector<linalg::LinalgOp> ops;
+  function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  SmallVector<rt::ConvolveOp> calls;
+  for (linalg::LinalgOp op : ops)
+    if (rt::ConvolveOp call = select(op, target))
+      calls.push_back(call);
+  for (rt::ConvolveOp call : calls)
+    fuseBias(call);
+  for (rt::ConvolveOp call : calls)
+    fuseSum(call);
+}
