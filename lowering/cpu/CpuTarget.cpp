@@ -37,6 +37,7 @@ struct CpuTarget final : Target {
   int64_t getAlignment() const override { return 64; } // a line of the cache
 
   void addKernels(OpPassManager &passes) const override {
+    passes.addPass(createDistCpuExpandAttention());
     passes.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
     passes.addPass(createDistCpuFormKernels());
   }
