@@ -2,13 +2,20 @@
 //
 // The sum over keys is taken tile by tile. For each query of a tile of queries
 // there are the largest x so far (m), the sum of exp(x - m) (l) and of
-// exp(x - m) * v (a); where a tile of keys moves m, l and a are scaled (Milakov,
-// Gimelshein 2018; Dao et al. 2022). The result is a / l.
+// exp(x - m) * v (a); where a tile of keys moves m, l and a are scaled
+// (Milakov, Gimelshein 2018; Dao et al. 2022). The result is a / l.
+//
+// Tiles in which masks leave nothing are skipped (AttentionBlocks.h), if that
+// cannot be told from the result: x that are not skipped must be larger by so
+// much that exp(x - m) of those that are is 0. So must scores be as small as
+// the analysis takes them to be, and values be numbers, for 0 times infinity is
+// NaN. That is tested at run time, and tiles are computed after all where it
+// does not hold: in rows of which the mask leaves nothing, for instance.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lowering/kernels/ExpandAttention.h"
-#include "dialects/dist/IR/Attention.h"
+#include "lowering/kernels/AttentionBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,11 +34,23 @@ struct Range {
   int64_t size;
 };
 
+/// Which tiles are needed, in the program's data. Equal tables are one.
+class TileTables {
+public:
+  TileTables(ModuleOp module) : symbols(module) {}
+  memref::GlobalOp get(ArrayRef<NeededTiles> rows, Location loc);
+
+private:
+  SymbolTable symbols;
+  DenseMap<Attribute, memref::GlobalOp> known;
+};
+
 class Expansion {
 public:
-  Expansion(AttentionOp op, AttentionTiles tiles)
-      : op(op), tiles(tiles), b(op.getLoc(), op), sizes(op.getDimSizes()),
-        element(op.getScoreType()) {}
+  Expansion(AttentionOp op, AttentionTiles tiles, TileTables &tables)
+      : op(op), tiles(tiles), tables(tables), b(op.getLoc(), op),
+        sizes(op.getDimSizes()), element(op.getScoreType()),
+        blocks(op, tiles.queries, tiles.keys) {}
 
   void run();
 
@@ -46,8 +65,13 @@ private:
   void overBatches(unsigned batch);
   void overTiles(int64_t size, int64_t tile, function_ref<void(Range)> body);
   void writeQueries(Range queries);
-  void writeKeys(Range queries, Range keys);
-  void writeScores(Range queries, Range keys, View scores);
+  void writeNeeded(Range queries);
+  /// Tiles of keys from `start` on, before `end`.
+  void writeTiles(Range queries, Value start, Value end, Value plainStart,
+                  Value plainEnd);
+  /// A tile, in which the conditions of the body may be known.
+  void writeKeys(Range queries, Range keys, bool isPlain);
+  void writeScores(Range queries, Range keys, bool isPlain, View scores);
   void writeResults(Range queries);
 
   Value allocate(ArrayRef<int64_t> shape) {
@@ -77,11 +101,35 @@ private:
     return arith::SelectOp::create(b, none, constant(0), largest);
   }
 
+  /// The largest magnitude in a buffer.
+  Value getLargest(Value buffer);
+  /// Whether scores and values are as small as skipping takes them to be.
+  Value writeMagnitudeTest();
+  /// Whether every query has seen an x beside which those that are skipped have
+  /// no weight.
+  Value writeRowTest(Range queries);
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value equals(Value x, int64_t value) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, index(value));
+  }
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, condition, yes, no);
+  }
+  Value toValue(OpFoldResult place) {
+    return getValueOrCreateConstantIndexOp(b, b.getLoc(), place);
+  }
+
   AttentionOp op;
   AttentionTiles tiles;
+  TileTables &tables;
   ImplicitLocOpBuilder b;
   SmallVector<int64_t> sizes;
   FloatType element;
+  AttentionBlocks blocks;
+  /// Where tiles may be skipped: writeMagnitudeTest's.
+  Value isSmall;
   /// Where the loops over batches stand.
   SmallVector<OpFoldResult> batches;
   /// Of one tile: scores, and of each query m, l and a.
@@ -103,8 +151,7 @@ Expansion::View Expansion::scratch(Value buffer, ArrayRef<unsigned> dims,
   return {buffer, SmallVector<unsigned>(dims)};
 }
 
-Expansion::View Expansion::operand(unsigned number, Range queries,
-                                   Range keys) {
+Expansion::View Expansion::operand(unsigned number, Range queries, Range keys) {
   Value buffer = op->getOperand(number);
   auto type = cast<MemRefType>(buffer.getType());
   AffineMap map = op.getMap(number);
@@ -131,8 +178,8 @@ Expansion::View Expansion::operand(unsigned number, Range queries,
   }
   MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(
       shape, type, offsets, extents, strides);
-  view.buffer = memref::SubViewOp::create(b, reduced, buffer, offsets, extents,
-                                          strides);
+  view.buffer =
+      memref::SubViewOp::create(b, reduced, buffer, offsets, extents, strides);
   return view;
 }
 
@@ -175,8 +222,7 @@ void Expansion::fill(View to, const APFloat &value) {
   linalg::FillOp::create(b, ValueRange(number), ValueRange(to.buffer));
 }
 
-void Expansion::multiplyAdd(View a, View c, View to,
-                            ArrayRef<unsigned> loops) {
+void Expansion::multiplyAdd(View a, View c, View to, ArrayRef<unsigned> loops) {
   generic({a, c}, to, loops, [&](ValueRange v) -> Value {
     auto widen = [&](Value value) -> Value {
       if (value.getType() == element)
@@ -189,7 +235,7 @@ void Expansion::multiplyAdd(View a, View c, View to,
 }
 
 /// x of a tile, in place of its scores.
-void Expansion::writeScores(Range queries, Range keys, View to) {
+void Expansion::writeScores(Range queries, Range keys, bool isPlain, View to) {
   unsigned i = op.getQueryDim(), j = op.getKeyDim();
   fill(to, APFloat::getZero(element.getFloatSemantics()));
   multiplyAdd(operand(0, queries, keys), operand(1, queries, keys), to,
@@ -200,9 +246,6 @@ void Expansion::writeScores(Range queries, Range keys, View to) {
   SmallVector<View> inputs;
   for (unsigned number = 0; number < op.getExtras().size(); ++number)
     inputs.push_back(operand(3 + number, queries, keys));
-  auto toValue = [&](OpFoldResult place) {
-    return getValueOrCreateConstantIndexOp(b, b.getLoc(), place);
-  };
   SmallVector<Value> indices;
   for (OpFoldResult batch : batches)
     indices.push_back(toValue(batch));
@@ -216,37 +259,40 @@ void Expansion::writeScores(Range queries, Range keys, View to) {
     for (Value index : indices)
       mapping.map(body.getArgument(number++), index);
     for (auto [loop, start] : llvm::enumerate(first))
-      mapping.map(body.getArgument(number++),
-                  arith::AddIOp::create(b, start,
-                                        linalg::IndexOp::create(b, loop)));
+      mapping.map(
+          body.getArgument(number++),
+          arith::AddIOp::create(b, start, linalg::IndexOp::create(b, loop)));
+    if (isPlain)
+      for (auto [condition, value] :
+           llvm::zip_equal(getConditions(op), blocks.plainConditions))
+        mapping.map(condition, arith::ConstantIntOp::create(b, value, 1));
     for (Operation &inner : body.without_terminator())
-      b.clone(inner, mapping);
+      if (inner.getNumResults() != 1 || !mapping.contains(inner.getResult(0)))
+        b.clone(inner, mapping);
     return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
   });
 }
 
-void Expansion::writeKeys(Range queries, Range keys) {
+void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
   unsigned i = op.getQueryDim(), j = op.getKeyDim(), e = op.getValueDim();
   View x = scratch(scores, {i, j}, {queries.size, keys.size}),
        m = scratch(largest, {i}, queries.size),
        l = scratch(sums, {i}, queries.size),
        a = scratch(means, {i, e}, {queries.size, sizes[e]}),
        scale = {allocate(queries.size), {i}};
-  writeScores(queries, keys, x);
+  writeScores(queries, keys, isPlain, x);
   generic({m}, scale, {i}, [&](ValueRange v) { return v[0]; });
   generic({x}, m, {i, j}, [&](ValueRange v) -> Value {
     return arith::MaximumFOp::create(b, v[0], v[1]);
   });
   generic({m}, scale, {i}, [&](ValueRange v) -> Value {
-    return math::ExpOp::create(b,
-                               arith::SubFOp::create(b, v[1], pivot(v[0])));
+    return math::ExpOp::create(b, arith::SubFOp::create(b, v[1], pivot(v[0])));
   });
   generic({scale}, l, {i}, [&](ValueRange v) -> Value {
     return arith::MulFOp::create(b, v[1], v[0]);
   });
   generic({m}, x, {i, j}, [&](ValueRange v) -> Value {
-    return math::ExpOp::create(b,
-                               arith::SubFOp::create(b, v[1], pivot(v[0])));
+    return math::ExpOp::create(b, arith::SubFOp::create(b, v[1], pivot(v[0])));
   });
   generic({x}, l, {i, j}, [&](ValueRange v) -> Value {
     return arith::AddFOp::create(b, v[1], v[0]);
@@ -311,9 +357,134 @@ void Expansion::writeQueries(Range queries) {
   fill(scratch(sums, {i}, queries.size), APFloat::getZero(semantics));
   fill(scratch(means, {i, e}, {queries.size, sizes[e]}),
        APFloat::getZero(semantics));
-  overTiles(sizes[op.getKeyDim()], tiles.keys,
-            [&](Range keys) { writeKeys(queries, keys); });
+  if (blocks.skips)
+    writeNeeded(queries);
+  else
+    overTiles(sizes[op.getKeyDim()], tiles.keys,
+              [&](Range keys) { writeKeys(queries, keys, /*isPlain=*/false); });
   writeResults(queries);
+}
+
+Value Expansion::getLargest(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  View result = {memref::AllocOp::create(b, MemRefType::get({}, element)), {}};
+  fill(result, APFloat::getZero(element.getFloatSemantics()));
+  SmallVector<unsigned> dims =
+      llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+  generic({View{buffer, dims}}, result, dims, [&](ValueRange v) -> Value {
+    return arith::MaximumFOp::create(b, math::AbsFOp::create(b, v[0]), v[1]);
+  });
+  return memref::LoadOp::create(b, result.buffer);
+}
+
+Value Expansion::writeMagnitudeTest() {
+  Value scores =
+      arith::MulFOp::create(b,
+                            arith::MulFOp::create(b, getLargest(op.getQuery()),
+                                                  getLargest(op.getKey())),
+                            constant(sizes[op.getFeatureDim()]));
+  Value limit = constant(kLargestScore);
+  return arith::AndIOp::create(
+      b, compare(arith::CmpFPredicate::OLE, scores, limit),
+      compare(arith::CmpFPredicate::OLE, getLargest(op.getValue()), limit));
+}
+
+Value Expansion::writeRowTest(Range queries) {
+  unsigned i = op.getQueryDim();
+  View smallest = {memref::AllocOp::create(b, MemRefType::get({}, element)),
+                   {}};
+  fill(smallest, APFloat::getInf(element.getFloatSemantics()));
+  generic({scratch(largest, {i}, queries.size)}, smallest, {i},
+          [&](ValueRange v) -> Value {
+            return arith::MinimumFOp::create(b, v[0], v[1]);
+          });
+  Value isAbove = compare(arith::CmpFPredicate::OGT,
+                          memref::LoadOp::create(b, smallest.buffer),
+                          constant(blocks.largestSkipped));
+  return arith::AndIOp::create(b, isSmall, isAbove);
+}
+
+memref::GlobalOp TileTables::get(ArrayRef<NeededTiles> rows, Location loc) {
+  SmallVector<int64_t> values;
+  for (const NeededTiles &row : rows)
+    values.append({row.start, row.end, row.plainStart, row.plainEnd});
+  OpBuilder b(loc.getContext());
+  int64_t shape[] = {int64_t(rows.size()), 4};
+  auto data = DenseElementsAttr::get(
+      RankedTensorType::get(shape, b.getI64Type()), ArrayRef(values));
+  memref::GlobalOp &global = known[data];
+  if (!global) {
+    global = memref::GlobalOp::create(
+        b, loc, "attention_tiles", b.getStringAttr("private"),
+        MemRefType::get(shape, b.getI64Type()), data, /*constant=*/true,
+        /*alignment=*/IntegerAttr());
+    symbols.insert(global);
+  }
+  return global;
+}
+
+void Expansion::writeTiles(Range queries, Value start, Value end,
+                           Value plainStart, Value plainEnd) {
+  int64_t whole = sizes[op.getKeyDim()] / tiles.keys;
+  int64_t rest = sizes[op.getKeyDim()] % tiles.keys;
+  auto writeEither = [&](Value column, Range keys) {
+    if (blocks.plainConditions.empty())
+      return writeKeys(queries, keys, /*isPlain=*/false);
+    Value isPlain = arith::AndIOp::create(
+        b,
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, column, plainStart),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column, plainEnd));
+    auto branch = scf::IfOp::create(b, isPlain, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    writeKeys(queries, keys, /*isPlain=*/true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    writeKeys(queries, keys, /*isPlain=*/false);
+  };
+  OpBuilder::InsertionGuard guard(b);
+  Value last = arith::MinSIOp::create(b, end, index(whole));
+  auto loop = scf::ForOp::create(b, start, last, index(1));
+  if (rest > 0) {
+    Value isWanted = arith::AndIOp::create(
+        b, equals(end, whole + 1),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end));
+    auto branch = scf::IfOp::create(b, isWanted, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    writeEither(index(whole), {b.getIndexAttr(whole * tiles.keys), rest});
+  }
+  b.setInsertionPointToStart(loop.getBody());
+  Value column = loop.getInductionVar();
+  Value first = arith::MulIOp::create(b, column, index(tiles.keys));
+  writeEither(column, {first, tiles.keys});
+}
+
+/// First the tiles that are needed, then, where their results do not show that
+/// this was right, those before and after them.
+void Expansion::writeNeeded(Range queries) {
+  memref::GlobalOp global = tables.get(blocks.rows, op.getLoc());
+  Value table =
+      memref::GetGlobalOp::create(b, global.getType(), global.getSymName());
+  Value row =
+      arith::DivUIOp::create(b, toValue(queries.start), index(tiles.queries));
+  auto read = [&](int64_t column) -> Value {
+    Value entry =
+        memref::LoadOp::create(b, table, ValueRange{row, index(column)});
+    return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+  };
+  Value start = read(0), end = read(1), plainStart = read(2),
+        plainEnd = read(3);
+  auto loop = scf::ForOp::create(b, index(0), index(3), index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value isFirst = equals(loop.getInductionVar(), 0);
+  Value isLast = equals(loop.getInductionVar(), 2);
+  Value isDone = writeRowTest(queries);
+  Value from = select(isFirst, start, select(isLast, end, index(0)));
+  int64_t columns = llvm::divideCeil(sizes[op.getKeyDim()], tiles.keys);
+  Value to = select(isLast, index(columns), start);
+  to = select(isFirst, end, select(isDone, from, to));
+  writeTiles(queries, from, to, plainStart, plainEnd);
 }
 
 void Expansion::overBatches(unsigned batch) {
@@ -333,6 +504,8 @@ void Expansion::run() {
   largest = allocate(queries);
   sums = allocate(queries);
   means = allocate({queries, sizes[op.getValueDim()]});
+  if (blocks.skips)
+    isSmall = writeMagnitudeTest();
   overBatches(0);
   op.erase();
 }
@@ -341,13 +514,14 @@ LogicalResult mlir::dist::expandAttentions(ModuleOp module,
                                            AttentionTiles tiles) {
   SmallVector<AttentionOp> ops;
   module.walk([&](AttentionOp op) { ops.push_back(op); });
+  TileTables tables(module);
   for (AttentionOp op : ops) {
     if (op->getNumResults() > 0)
       return op.emitOpError("is on tensors: it is expanded on buffers");
     if (llvm::is_contained(op.getDimSizes(), ShapedType::kDynamic))
       return op.emitOpError("has sizes that are not known; only static shapes "
                             "can be lowered");
-    Expansion(op, tiles).run();
+    Expansion(op, tiles, tables).run();
   }
   return success();
 }

@@ -18,9 +18,7 @@ namespace {
 class Ranges {
 public:
   void set(Value value, FloatRange range) { floats[value] = range; }
-  void set(Value value, ConstantIntRanges range) {
-    integers[value] = range;
-  }
+  void set(Value value, ConstantIntRanges range) { integers[value] = range; }
   FloatRange getFloat(Value value);
   ConstantIntRanges getInteger(Value value);
   void visit(Operation *op);
@@ -169,19 +167,26 @@ void Ranges::visit(Operation *op) {
     return;
   }
   auto inferrable = dyn_cast<InferIntRangeInterface>(op);
-  if (!inferrable ||
-      !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<IntegerType, IndexType>))
+  if (!inferrable || !llvm::all_of(op->getOperandTypes(),
+                                   llvm::IsaPred<IntegerType, IndexType>))
     return;
   SmallVector<ConstantIntRanges> arguments;
   for (Value operand : op->getOperands())
     arguments.push_back(getInteger(operand));
   inferrable.inferResultRanges(
-      arguments, [&](Value value, const ConstantIntRanges &range) {
-        set(value, range);
-      });
+      arguments,
+      [&](Value value, const ConstantIntRanges &range) { set(value, range); });
 }
 
-FloatRange mlir::dist::getScoreRange(AttentionOp op,
+SmallVector<Value> mlir::dist::getConditions(AttentionOp op) {
+  SmallVector<Value> conditions;
+  for (Operation &inner : op.getBody().front().without_terminator())
+    if (inner.getNumResults() == 1 && inner.getResult(0).getType().isInteger(1))
+      conditions.push_back(inner.getResult(0));
+  return conditions;
+}
+
+ScoreFacts mlir::dist::getScoreFacts(AttentionOp op,
                                      std::pair<int64_t, int64_t> queries,
                                      std::pair<int64_t, int64_t> keys) {
   Block &body = op.getBody().front();
@@ -201,5 +206,13 @@ FloatRange mlir::dist::getScoreRange(AttentionOp op,
              FloatRange{-kLargestScore, kLargestScore, false});
   for (Operation &inner : body.without_terminator())
     ranges.visit(&inner);
-  return ranges.getFloat(body.getTerminator()->getOperand(0));
+  ScoreFacts facts;
+  facts.x = ranges.getFloat(body.getTerminator()->getOperand(0));
+  for (Value condition : getConditions(op)) {
+    std::optional<APInt> known =
+        ranges.getInteger(condition).getConstantValue();
+    facts.conditions.push_back(known ? std::optional<bool>(!known->isZero())
+                                     : std::nullopt);
+  }
+  return facts;
 }

@@ -26,9 +26,19 @@ inline constexpr double kLargestScore = 1e30;
 /// in the last place.
 inline constexpr double kNegligibleScore = -1e37;
 
-/// The x of queries and keys with indices in these closed intervals.
-FloatRange getScoreRange(AttentionOp op, std::pair<int64_t, int64_t> queries,
+/// What is known of a tile.
+struct ScoreFacts {
+  FloatRange x;
+  /// Of the body's conditions, in their order: what they always are.
+  SmallVector<std::optional<bool>> conditions;
+};
+
+/// Of queries and keys with indices in these closed intervals.
+ScoreFacts getScoreFacts(AttentionOp op, std::pair<int64_t, int64_t> queries,
                          std::pair<int64_t, int64_t> keys);
+
+/// The conditions of the body of an attention: its ops with an i1.
+SmallVector<Value> getConditions(AttentionOp op);
 
 } // namespace mlir::dist
 
