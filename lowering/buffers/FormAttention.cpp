@@ -116,10 +116,16 @@ Value Attention::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
   if (!start || !llvm::hasNItems(body.without_terminator(), 1))
     return {};
   Operation &combine = body.front();
-  bool isKind = isMaximum ? isa<arith::MaximumFOp>(combine) &&
-                                matchPattern(start, m_NegInfFloat())
-                          : isa<arith::AddFOp>(combine) &&
-                                matchPattern(start, m_AnyZeroFloat());
+  // Where upstream's softmax ignores NaN, the row is NaN all the same: in its
+  // sum.
+  bool isLargest = (isa<arith::MaximumFOp>(combine) &&
+                    matchPattern(start, m_NegInfFloat())) ||
+                   (isa<arith::MaxNumFOp>(combine) &&
+                    (matchPattern(start, m_NaNFloat()) ||
+                     matchPattern(start, m_NegInfFloat())));
+  bool isSum =
+      isa<arith::AddFOp>(combine) && matchPattern(start, m_AnyZeroFloat());
+  bool isKind = isMaximum ? isLargest : isSum;
   Value in = body.getArgument(0), out = body.getArgument(1);
   if (!isKind || body.getTerminator()->getOperand(0) != combine.getResult(0) ||
       !((combine.getOperand(0) == in && combine.getOperand(1) == out) ||
