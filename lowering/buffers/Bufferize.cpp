@@ -52,6 +52,7 @@ void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   tensor::registerSubsetOpInterfaceExternalModels(registry);
   func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   rt::registerBufferizationModels(registry);
+  registerAttentionModel(registry);
 }
 
 /// What a destination holds may not matter: such a value only lends its shape.

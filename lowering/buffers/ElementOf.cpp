@@ -53,8 +53,7 @@ static bool isElementwise(linalg::LinalgOp op) {
   return true;
 }
 
-AffineMap mlir::dist::mapThroughUnitReshape(Operation *reshape,
-                                            AffineMap map) {
+AffineMap mlir::dist::mapThroughUnitReshape(Operation *reshape, AffineMap map) {
   bool collapses = isa<tensor::CollapseShapeOp>(reshape);
   SmallVector<ReassociationIndices> groups;
   if (collapses)
@@ -64,9 +63,9 @@ AffineMap mlir::dist::mapThroughUnitReshape(Operation *reshape,
   else
     return {};
   // The side with more dimensions.
-  auto wide = cast<RankedTensorType>(collapses
-                                         ? reshape->getOperand(0).getType()
-                                         : reshape->getResult(0).getType());
+  auto wide =
+      cast<RankedTensorType>(collapses ? reshape->getOperand(0).getType()
+                                       : reshape->getResult(0).getType());
   AffineExpr zero = getAffineConstantExpr(0, map.getContext());
   SmallVector<AffineExpr> places(
       collapses ? wide.getRank() : int64_t(groups.size()), zero);
@@ -151,10 +150,10 @@ Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
       continue;
     }
     auto dim = dyn_cast<AffineDimExpr>(loops[index.getDim()]);
-    mapping.map(index.getResult(),
-                dim ? getIndex(dim.getPosition())
-                    : arith::ConstantIndexOp::create(b, inner.getLoc(), 0)
-                          .getResult());
+    mapping.map(
+        index.getResult(),
+        dim ? getIndex(dim.getPosition())
+            : arith::ConstantIndexOp::create(b, inner.getLoc(), 0).getResult());
   }
   return mapping.lookupOrDefault(
       op.getBlock()->getTerminator()->getOperand(result));

@@ -116,11 +116,16 @@ Value Attention::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
   if (!start || !llvm::hasNItems(body.without_terminator(), 1))
     return {};
   Operation &combine = body.front();
-  bool isKind = isMaximum
-                    ? isa<arith::MaximumFOp>(combine) &&
-                          matchPattern(start, m_NegInfFloat())
-                    : isa<arith::AddFOp>(combine) &&
-                          matchPattern(start, m_AnyZeroFloat());
+  // Where upstream's softmax ignores NaN, the row is NaN all the same: in its
+  // sum.
+  bool isLargest = (isa<arith::MaximumFOp>(combine) &&
+                    matchPattern(start, m_NegInfFloat())) ||
+                   (isa<arith::MaxNumFOp>(combine) &&
+                    (matchPattern(start, m_NaNFloat()) ||
+                     matchPattern(start, m_NegInfFloat())));
+  bool isSum =
+      isa<arith::AddFOp>(combine) && matchPattern(start, m_AnyZeroFloat());
+  bool isKind = isMaximum ? isLargest : isSum;
   Value in = body.getArgument(0), out = body.getArgument(1);
   if (!isKind || body.getTerminator()->getOperand(0) != combine.getResult(0) ||
       !((combine.getOperand(0) == in && combine.getOperand(1) == out) ||
@@ -131,8 +136,8 @@ Value Attention::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
   if (!inMap.isProjectedPermutation() || !outMap.isProjectedPermutation() ||
       outMap.getNumResults() + 1 != op.getNumLoops())
     return {};
-  SmallVector<AffineExpr> loops(
-      op.getNumLoops(), getAffineDimExpr(keyLoop, op.getContext()));
+  SmallVector<AffineExpr> loops(op.getNumLoops(),
+                                getAffineDimExpr(keyLoop, op.getContext()));
   for (auto [expr, place] :
        llvm::zip_equal(outMap.getResults(), leaf->map.getResults()))
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
@@ -163,9 +168,8 @@ LogicalResult Attention::matchWeights() {
   auto quotient = weight.getDefiningOp<arith::DivFOp>();
   auto power =
       quotient ? quotient.getLhs().getDefiningOp<math::ExpOp>() : math::ExpOp();
-  auto difference =
-      power ? power.getOperand().getDefiningOp<arith::SubFOp>()
-            : arith::SubFOp();
+  auto difference = power ? power.getOperand().getDefiningOp<arith::SubFOp>()
+                          : arith::SubFOp();
   if (!difference)
     return failure();
   x = difference.getLhs();
@@ -192,11 +196,11 @@ LogicalResult Attention::matchScores(const ElementsOf::Leaf &leaf) {
       return failure();
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
   }
-  int key = llvm::find(loops, getAffineDimExpr(keyLoop, context)) -
-            loops.begin();
+  int key =
+      llvm::find(loops, getAffineDimExpr(keyLoop, context)) - loops.begin();
   featureLoop = found->onlyLoop(LoopKind::K);
-  if (featureLoop < 0 || (found->kinds[key] != LoopKind::M &&
-                          found->kinds[key] != LoopKind::N))
+  if (featureLoop < 0 ||
+      (found->kinds[key] != LoopKind::M && found->kinds[key] != LoopKind::N))
     return failure();
   keyOperand = found->kinds[key] == LoopKind::M ? 0 : 1;
   // Queries: what the values do not have, and the keys do not; the longest.
@@ -245,8 +249,7 @@ LogicalResult Attention::matchDims(int64_t minScores) {
 /// Whether nothing but this attention needs the scores, or what is made of
 /// them.
 bool Attention::isOnlyUsedHere() {
-  DenseSet<Operation *> own(elements.getOps().begin(),
-                            elements.getOps().end());
+  DenseSet<Operation *> own(elements.getOps().begin(), elements.getOps().end());
   own.insert(reductions.begin(), reductions.end());
   SmallVector<Operation *> pending = {scores.op};
   DenseSet<Operation *> seen;
@@ -265,8 +268,7 @@ bool Attention::isOnlyUsedHere() {
 
 LogicalResult Attention::match(int64_t minScores) {
   keyLoop = product.onlyLoop(LoopKind::K);
-  valueLoop =
-      product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
+  valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
   if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights()))
     return failure();
   // What x is made of.
@@ -303,10 +305,9 @@ void Attention::write() {
     ofScores.push_back(place ? place.replaceDims(dims) : place);
   ofScores[featureLoop] = getAffineDimExpr(batches + 2, context);
   unsigned queryOperand = 1 - keyOperand, valueOperand = 1 - weightsOperand;
-  SmallVector<AffineMap> maps = {
-      toDims(scores.maps[queryOperand], ofScores),
-      toDims(scores.maps[keyOperand], ofScores),
-      toDims(product.maps[valueOperand], dims)};
+  SmallVector<AffineMap> maps = {toDims(scores.maps[queryOperand], ofScores),
+                                 toDims(scores.maps[keyOperand], ofScores),
+                                 toDims(product.maps[valueOperand], dims)};
   SmallVector<Value> extras;
   for (Value leaf : leaves) {
     extras.push_back(elements.getLeaf(leaf)->tensor);
@@ -314,12 +315,12 @@ void Attention::write() {
   }
   maps.push_back(toDims(product.out(), dims));
   auto type = cast<RankedTensorType>(last->getResult(0).getType());
-  Value init = tensor::EmptyOp::create(b, loc, type.getShape(),
-                                       type.getElementType());
+  Value init =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   auto op = AttentionOp::create(
       b, loc, TypeRange(type), scores.op->getOperand(queryOperand),
-      scores.op->getOperand(keyOperand), last->getOperand(valueOperand),
-      extras, init, b.getAffineMapArrayAttr(maps), nanIsZero);
+      scores.op->getOperand(keyOperand), last->getOperand(valueOperand), extras,
+      init, b.getAffineMapArrayAttr(maps), nanIsZero);
   if (Attribute scope = last->getAttr(kScopeAttr))
     op->setAttr(kScopeAttr, scope);
 

@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral kNumResultsAttr = "rt.num_results";
 /// Registers the interfaces that the passes need of upstream dialects.
 void registerBufferExtensions(DialectRegistry &registry);
 
+/// Registers how dist.attention is bufferized.
+void registerAttentionModel(DialectRegistry &registry);
+
 /// Symbols of a program that --dist-perturb-rounding has changed: how many
 /// calls there were (int64_t, the seed of what comes), and how much of the
 /// perturbation is done (double, 0 for none, which it is at first, to 1).

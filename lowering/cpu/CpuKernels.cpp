@@ -9,15 +9,19 @@
 #include "lowering/buffers/Contraction.h"
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/cpu/Passes.h"
+#include "lowering/kernels/ExpandAttention.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUCHOOSELAYOUTS
+#define GEN_PASS_DEF_DISTCPUEXPANDATTENTION
 #define GEN_PASS_DEF_DISTCPUFORMKERNELS
 #define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
 #define GEN_PASS_DEF_DISTCPUSELECTCONVOLUTIONS
@@ -86,6 +90,20 @@ struct CpuKernels : KernelTarget {
 
 private:
   Machine machine;
+};
+
+struct ExpandAttention
+    : dist::impl::DistCpuExpandAttentionBase<ExpandAttention> {
+  void runOnOperation() override {
+    // The scores of a tile, beside what its products read and write.
+    Machine machine;
+    int64_t scores = machine.l2Bytes / 4 / sizeof(float);
+    AttentionTiles tiles;
+    tiles.keys = 256;
+    tiles.queries = scores / tiles.keys;
+    if (failed(expandAttentions(getOperation(), tiles)))
+      return signalPassFailure();
+  }
 };
 
 struct SelectContractions

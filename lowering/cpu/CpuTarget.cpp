@@ -41,6 +41,7 @@ struct CpuTarget final : Target {
   }
 
   void addKernels(OpPassManager &passes) const override {
+    passes.addPass(createDistCpuExpandAttention());
     passes.addNestedPass<func::FuncOp>(createDistCpuChooseLayouts());
     passes.addNestedPass<func::FuncOp>(createDistCpuSelectContractions());
     passes.addPass(createDistCpuFormKernels());

@@ -49,6 +49,20 @@ def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def DistCpuExpandAttention : Pass<"dist-cpu-expand-attention", "::mlir::ModuleOp"> {
+  let summary = "dist.attention on buffers becomes loops over tiles";
+  let description = [{
+    Tiles of queries by keys: their scores, a running maximum and a running sum
+    for each query (Milakov, Gimelshein, "Online normalizer calculation for
+    softmax", 2018; Dao et al., "FlashAttention", 2022), and what they add to the
+    results. The products of a tile are contractions, what is between them becomes
+    one kernel; scores of a tile stay in the second-level cache.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::math::MathDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def DistCpuSelectContractions : Pass<"dist-cpu-select-contractions", "::mlir::func::FuncOp"> {
   let summary = "Contractions that the runtime has become calls";
   let description = [{

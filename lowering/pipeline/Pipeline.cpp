@@ -14,6 +14,7 @@ using namespace mlir::dist;
 
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
+  passes.addPass(createDistFormAttention());
   passes.addPass(createDistBufferize());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
   passes.addPass(createCanonicalizerPass());

@@ -13,8 +13,7 @@ SmallVector<int64_t> AttentionOp::getDimSizes() {
   for (OpOperand &operand : (*this)->getOpOperands()) {
     auto type = cast<ShapedType>(operand.get().getType());
     AffineMap map = getMap(operand.getOperandNumber());
-    for (auto [expr, size] :
-         llvm::zip_equal(map.getResults(), type.getShape()))
+    for (auto [expr, size] : llvm::zip_equal(map.getResults(), type.getShape()))
       if (auto dim = dyn_cast<AffineDimExpr>(expr);
           dim && !ShapedType::isDynamic(size))
         sizes[dim.getPosition()] = size;
@@ -56,8 +55,7 @@ static LogicalResult verifyDims(AttentionOp op, unsigned operand,
     if (!dim)
       return op.emitOpError("map of ")
              << name << ": result " << place << " of "
-             << op.getIndexingMaps()[operand]
-             << " is no dimension";
+             << op.getIndexingMaps()[operand] << " is no dimension";
     unsigned position = dim.getPosition();
     if (!llvm::is_contained(wanted, position) &&
         !llvm::is_contained(allowed, position))
@@ -69,8 +67,8 @@ static LogicalResult verifyDims(AttentionOp op, unsigned operand,
   }
   for (unsigned position : wanted)
     if (!seen.contains(position))
-      return op.emitOpError("map of ") << name << ": d" << position
-                                       << " is missing";
+      return op.emitOpError("map of ")
+             << name << ": d" << position << " is missing";
   return success();
 }
 
@@ -87,9 +85,8 @@ static LogicalResult verifySizes(AttentionOp op) {
       if (!ShapedType::isDynamic(size) && size != wanted)
         return op.emitOpError("operand ")
                << number << " of type " << type << " with map "
-               << op.getIndexingMaps()[number]
-               << " has a size of " << size << ", where " << wanted
-               << " is wanted";
+               << op.getIndexingMaps()[number] << " has a size of " << size
+               << ", where " << wanted << " is wanted";
     }
   }
   return success();
@@ -110,8 +107,8 @@ static LogicalResult verifyBody(AttentionOp op) {
   if (!yield || yield.getOperand().getType() != score)
     return op.emitOpError("body yields no ") << score;
   for (Operation &inner : body)
-    for (TypeRange types :
-         {TypeRange(inner.getOperandTypes()), TypeRange(inner.getResultTypes())})
+    for (TypeRange types : {TypeRange(inner.getOperandTypes()),
+                            TypeRange(inner.getResultTypes())})
       if (inner.getNumRegions() > 0 ||
           llvm::any_of(types, llvm::IsaPred<ShapedType>))
         return inner.emitOpError(
@@ -133,9 +130,9 @@ LogicalResult AttentionOp::verify() {
     if (map.getNumDims() != dims || map.getNumSymbols() != 0 ||
         static_cast<int64_t>(map.getNumResults()) != type.getRank())
       return emitOpError("map ")
-             << getIndexingMaps()[operand.getOperandNumber()] << " does not fit " << dims
-                                 << " dimensions and an operand of type "
-                                 << type;
+             << getIndexingMaps()[operand.getOperandNumber()]
+             << " does not fit " << dims
+             << " dimensions and an operand of type " << type;
   }
   auto batches = llvm::to_vector(llvm::seq<unsigned>(0, getNumBatches()));
   unsigned i = getQueryDim(), j = getKeyDim(), d = getFeatureDim(),
@@ -150,8 +147,8 @@ LogicalResult AttentionOp::verify() {
     return failure();
   unsigned number = 3;
   for (size_t k = 0; k < getExtras().size(); ++k)
-    if (failed(verifyDims(*this, number++, "a further operand", {}, scores,
-                          true)))
+    if (failed(
+            verifyDims(*this, number++, "a further operand", {}, scores, true)))
       return failure();
   if (getInits().empty() || getInits().size() > 2)
     return emitOpError("has 1 or 2 destinations, not ") << getInits().size();

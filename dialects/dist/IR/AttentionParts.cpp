@@ -76,8 +76,7 @@ Value AttentionParts::makeEmpty(AffineMap map, Type type) {
 
 Value AttentionParts::fill(Value tensor, APFloat value) {
   Type type = getElementTypeOrSelf(tensor.getType());
-  Value number =
-      arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  Value number = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
   return linalg::FillOp::create(b, loc, number, tensor).getResult(0);
 }
 
@@ -88,8 +87,7 @@ Value AttentionParts::generic(ValueRange inputs, ArrayRef<AffineMap> maps,
   SmallVector<AffineExpr> renamed(op.getNumDims(), b.getAffineConstantExpr(0));
   SmallVector<utils::IteratorType> loops;
   for (auto [loop, expr] : llvm::enumerate(of.getResults())) {
-    renamed[cast<AffineDimExpr>(expr).getPosition()] =
-        b.getAffineDimExpr(loop);
+    renamed[cast<AffineDimExpr>(expr).getPosition()] = b.getAffineDimExpr(loop);
     loops.push_back(llvm::is_contained(initMap.getResults(), expr)
                         ? utils::IteratorType::parallel
                         : utils::IteratorType::reduction);
@@ -97,8 +95,7 @@ Value AttentionParts::generic(ValueRange inputs, ArrayRef<AffineMap> maps,
   SmallVector<AffineMap> local;
   for (AffineMap map : maps)
     local.push_back(map.replaceDimsAndSymbols(renamed, {}, loops.size(), 0));
-  local.push_back(
-      initMap.replaceDimsAndSymbols(renamed, {}, loops.size(), 0));
+  local.push_back(initMap.replaceDimsAndSymbols(renamed, {}, loops.size(), 0));
   auto part = linalg::GenericOp::create(
       b, loc, init.getType(), inputs, init, local, loops,
       [&](OpBuilder &, Location, ValueRange arguments) {
@@ -109,27 +106,26 @@ Value AttentionParts::generic(ValueRange inputs, ArrayRef<AffineMap> maps,
   return part.getResult(0);
 }
 
-Value AttentionParts::contract(Value a, AffineMap mapA, Value c,
-                               AffineMap mapC, Value init,
-                               AffineMap initMap) {
+Value AttentionParts::contract(Value a, AffineMap mapA, Value c, AffineMap mapC,
+                               Value init, AffineMap initMap) {
   // All that occurs is a loop, in the order of dimensions.
   SmallVector<unsigned> dims;
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
     if (mapA.isFunctionOfDim(dim) || mapC.isFunctionOfDim(dim) ||
         initMap.isFunctionOfDim(dim))
       dims.push_back(dim);
-  return generic(
-      {a, c}, {mapA, mapC}, fill(init, APFloat::getZero(element.getFloatSemantics())),
-      initMap, mapOf(dims), [&](ValueRange v) -> Value {
-        auto widen = [&](Value value) -> Value {
-          if (value.getType() == element)
-            return value;
-          return arith::ExtFOp::create(b, loc, element, value);
-        };
-        Value product =
-            arith::MulFOp::create(b, loc, widen(v[0]), widen(v[1]));
-        return arith::AddFOp::create(b, loc, v[2], product);
-      });
+  return generic({a, c}, {mapA, mapC},
+                 fill(init, APFloat::getZero(element.getFloatSemantics())),
+                 initMap, mapOf(dims), [&](ValueRange v) -> Value {
+                   auto widen = [&](Value value) -> Value {
+                     if (value.getType() == element)
+                       return value;
+                     return arith::ExtFOp::create(b, loc, element, value);
+                   };
+                   Value product =
+                       arith::MulFOp::create(b, loc, widen(v[0]), widen(v[1]));
+                   return arith::AddFOp::create(b, loc, v[2], product);
+                 });
 }
 
 SmallVector<Value> AttentionParts::write() {
@@ -149,22 +145,21 @@ SmallVector<Value> AttentionParts::write() {
     inputs.push_back(extra);
     maps.push_back(op.getMap(3 + number));
   }
-  Value x = generic(
-      inputs, maps, makeEmpty(all, element), all, all,
-      [&](ValueRange v) -> Value {
-        Block &body = op.getBody().front();
-        IRMapping mapping;
-        for (auto [argument, value] :
-             llvm::zip(body.getArguments(), v.drop_back()))
-          mapping.map(argument, value);
-        for (unsigned loop = 0; loop < scoreDims.size(); ++loop)
-          mapping.map(body.getArgument(inputs.size() + loop),
-                      linalg::IndexOp::create(b, loc, loop));
-        for (Operation &inner : body.without_terminator())
-          b.clone(inner, mapping);
-        return mapping.lookupOrDefault(
-            body.getTerminator()->getOperand(0));
-      });
+  Value x = generic(inputs, maps, makeEmpty(all, element), all, all,
+                    [&](ValueRange v) -> Value {
+                      Block &body = op.getBody().front();
+                      IRMapping mapping;
+                      for (auto [argument, value] :
+                           llvm::zip(body.getArguments(), v.drop_back()))
+                        mapping.map(argument, value);
+                      for (unsigned loop = 0; loop < scoreDims.size(); ++loop)
+                        mapping.map(body.getArgument(inputs.size() + loop),
+                                    linalg::IndexOp::create(b, loc, loop));
+                      for (Operation &inner : body.without_terminator())
+                        b.clone(inner, mapping);
+                      return mapping.lookupOrDefault(
+                          body.getTerminator()->getOperand(0));
+                    });
   Value largest =
       generic(x, all, fill(makeEmpty(rows, element), number(true)), rows, all,
               [&](ValueRange v) -> Value {
@@ -177,8 +172,8 @@ SmallVector<Value> AttentionParts::write() {
                            return math::ExpOp::create(b, loc, difference);
                          });
   Value sums =
-      generic(powers, all, fill(makeEmpty(rows, element), number(false)),
-              rows, all, [&](ValueRange v) -> Value {
+      generic(powers, all, fill(makeEmpty(rows, element), number(false)), rows,
+              all, [&](ValueRange v) -> Value {
                 return arith::AddFOp::create(b, loc, v[0], v[1]);
               });
   Type stored = getElementTypeOrSelf(op.getQuery().getType());
@@ -187,10 +182,10 @@ SmallVector<Value> AttentionParts::write() {
       [&](ValueRange v) -> Value {
         Value weight = arith::DivFOp::create(b, loc, v[0], v[1]);
         if (op.getNanIsZero()) {
-          Value zero = arith::ConstantOp::create(
-              b, loc, b.getFloatAttr(element, 0));
-          Value isNan = arith::CmpFOp::create(
-              b, loc, arith::CmpFPredicate::UNO, weight, weight);
+          Value zero =
+              arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0));
+          Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO,
+                                              weight, weight);
           weight = arith::SelectOp::create(b, loc, isNan, zero, weight);
         }
         if (stored != element)
@@ -201,21 +196,21 @@ SmallVector<Value> AttentionParts::write() {
   AffineMap outMap = op.getMap(number);
   Value out = op.getInits()[0];
   Value wide = stored == element ? out : makeEmpty(outMap, element);
-  Value means = contract(weights, all, op.getValue(), op.getMap(2), wide,
-                         outMap);
+  Value means =
+      contract(weights, all, op.getValue(), op.getMap(2), wide, outMap);
   if (stored != element)
-    means = generic(means, outMap, out, outMap, outMap,
-                    [&](ValueRange v) -> Value {
-                      return arith::TruncFOp::create(b, loc, stored, v[0]);
-                    });
+    means =
+        generic(means, outMap, out, outMap, outMap, [&](ValueRange v) -> Value {
+          return arith::TruncFOp::create(b, loc, stored, v[0]);
+        });
   SmallVector<Value> results = {means};
   if (op.getInits().size() == 2)
-    results.push_back(generic(
-        {largest, sums}, {rows, rows}, op.getInits()[1], op.getMap(number + 1),
-        rows, [&](ValueRange v) -> Value {
-          Value logarithm = math::LogOp::create(b, loc, v[1]);
-          return arith::AddFOp::create(b, loc, v[0], logarithm);
-        }));
+    results.push_back(
+        generic({largest, sums}, {rows, rows}, op.getInits()[1],
+                op.getMap(number + 1), rows, [&](ValueRange v) -> Value {
+                  Value logarithm = math::LogOp::create(b, loc, v[1]);
+                  return arith::AddFOp::create(b, loc, v[0], logarithm);
+                }));
   return results;
 }
 

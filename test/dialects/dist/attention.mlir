@@ -1,0 +1,71 @@
+// RUN: dist-opt %s --split-input-file --verify-diagnostics | dist-opt --split-input-file | FileCheck %s
+
+#q = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, d)>
+#k = affine_map<(b, h, g, i, j, d, e) -> (b, j, h, d)>
+#v = affine_map<(b, h, g, i, j, d, e) -> (b, j, h, e)>
+#m = affine_map<(b, h, g, i, j, d, e) -> (0, i, j)>
+#o = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, e)>
+#l = affine_map<(b, h, g, i, j, d, e) -> (b, h, g, i)>
+
+// Two groups of queries share the keys of a head; a mask and logarithms.
+// CHECK-LABEL: func @grouped
+// CHECK: dist.attention(%{{.*}}) with(%{{.*}} : tensor<1x6x8xi1>) outs(%{{.*}}, %{{.*}}) maps [{{.*}}] nan_is_zero {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[M:.*]]: i1, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
+// CHECK: dist.attention_yield %{{.*}} : f32
+// CHECK: } -> tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>
+func.func @grouped(%q: tensor<1x6x3x2x4xf32>, %k: tensor<1x8x3x4xf32>, %v: tensor<1x8x3x5xf32>, %m: tensor<1x6x8xi1>,
+                   %o: tensor<1x6x3x2x5xf32>, %l: tensor<1x3x2x6xf32>) -> (tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>) {
+  %inf = arith.constant 0xFF800000 : f32
+  %0:2 = dist.attention(%q, %k, %v : tensor<1x6x3x2x4xf32>, tensor<1x8x3x4xf32>, tensor<1x8x3x5xf32>)
+      with (%m : tensor<1x6x8xi1>) outs(%o, %l : tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>)
+      maps [#q, #k, #v, #m, #o, #l] nan_is_zero {
+  ^bb0(%s: f32, %seen: i1, %b: index, %h: index, %g: index, %i: index, %j: index):
+    %x = arith.select %seen, %s, %inf : f32
+    dist.attention_yield %x : f32
+  } -> tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>
+  return %0#0, %0#1 : tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @sizes(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<7x5xf32>, %o: tensor<6x5xf32>) {
+  // expected-error @below {{operand 1 of type 'tensor<8x4xf32>' with map affine_map<(d0, d1, d2, d3) -> (d1, d2)> has a size of 8, where 7 is wanted}}
+  %0 = dist.attention(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<7x5xf32>) outs(%o : tensor<6x5xf32>) maps [#q, #k, #v, #o] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } -> tensor<6x5xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @keys(%q: tensor<6x4xf32>, %k: tensor<6x4xf32>, %v: tensor<7x5xf32>, %o: tensor<6x5xf32>) {
+  // expected-error @below {{map of the key: it does not have the dimension d0}}
+  %0 = dist.attention(%q, %k, %v : tensor<6x4xf32>, tensor<6x4xf32>, tensor<7x5xf32>) outs(%o : tensor<6x5xf32>) maps [#q, #q, #v, #o] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } -> tensor<6x5xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @body(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7x5xf32>, %o: tensor<6x5xf32>) {
+  // expected-error @below {{body takes a score ('f32'), an element of each operand after `with`, and 2 indices}}
+  %0 = dist.attention(%q, %k, %v : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>) outs(%o : tensor<6x5xf32>) maps [#q, #k, #v, #o] {
+  ^bb0(%s: f32, %i: index):
+    dist.attention_yield %s : f32
+  } -> tensor<6x5xf32>
+  return
+}
