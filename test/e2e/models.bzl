@@ -11,7 +11,7 @@ def _model_test(name, script, args, model, data = []):
         args = args,
         # Up to four ranks are threads that work at once.
         tags = ["cpu:2"],
-        data = data + [
+        data = [
             "//test:xunit.py",
             "//examples:" + model,
             "//tools:dist-import",
