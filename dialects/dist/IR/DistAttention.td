@@ -1,4 +1,4 @@
-//===- DistAttention.td - Scaled dot product attention ------*- tablegen -*-===//
+//===- DistAttention.td - Scaled dot product attention -----*- tablegen -*-===//
 //
 // One op for what exports write as two contractions with a softmax between
 // them, so that nobody has to keep a score for each pair of a query and a key.
