@@ -148,16 +148,16 @@ void Finder::visitDimension(Operation *op) {
   auto dim = op->getAttrOfType<IntegerAttr>("dim");
   RankedTensorType from = typeOf(op->getOperand(0)),
                    to = typeOf(op->getResult(0));
+  int64_t p = devices.getSize(getAxes(op));
   if (isa<AllToAllOp>(op))
-    return add("dimension", [op] {
+    return add("dimension", [op, p] {
       // Splits what was to be joined.
       auto exchange = cast<AllToAllOp>(op);
       auto operand = typeOf(exchange.getOperand());
       auto result = typeOf(exchange.getResult());
       int64_t split = exchange.getConcatDim(), join = exchange.getSplitDim();
-      int64_t p = operand.getDimSize(join) / result.getDimSize(join);
       SmallVector<int64_t> shape(operand.getShape());
-      if (p == 0 || shape[split] % p != 0)
+      if (shape[split] % p != 0)
         return;
       shape[split] /= p;
       shape[join] *= p;
@@ -176,7 +176,6 @@ void Finder::visitDimension(Operation *op) {
     });
   if (!dim || isa<HaloExchangeOp>(op))
     return;
-  int64_t p = devices.getSize(getAxes(op));
   bool joins = isa<AllGatherOp>(op);
   for (int64_t other = 0; other < from.getRank(); ++other) {
     if (other == dim.getInt() || (!joins && from.getDimSize(other) % p != 0))
