@@ -214,6 +214,7 @@ void Gradients::returnGradients() {
   for (unsigned number = 0; number < results.size(); ++number)
     attributes.push_back(function.getResultAttrDict(number));
   for (BlockArgument argument : wrt) {
+    adjoints.settle(builder, argument);
     Value gradient = adjoints.lookup(argument);
     StringRef name = getName(argument);
     if (!gradient) {

@@ -64,26 +64,18 @@ static LogicalResult derive(Context<tensor::CastOp> c) {
 static LogicalResult derive(Context<tensor::ExtractSliceOp> c) {
   tensor::ExtractSliceOp op = c.op;
   Value source = op.getSource();
-  c.add(source, [&]() -> Value {
-    auto whole = op.getSourceType();
-    bool isPad = op.hasUnitStride() && whole.hasStaticShape() &&
-                 op.getType().getRank() == whole.getRank() &&
-                 !ShapedType::isDynamicShape(op.getStaticSizes()) &&
-                 !ShapedType::isDynamicShape(op.getStaticOffsets());
-    if (!isPad)
-      return tensor::InsertSliceOp::create(
-          c.b, c.loc, c.cotangent, createZeros(c.b, c.loc, source),
-          op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides());
-    SmallVector<OpFoldResult> low, high;
-    for (auto [offset, size, all] : llvm::zip_equal(
-             op.getStaticOffsets(), op.getStaticSizes(), whole.getShape())) {
-      low.push_back(c.b.getIndexAttr(offset));
-      high.push_back(c.b.getIndexAttr(all - offset - size));
-    }
-    Value zero = arith::ConstantOp::create(
-        c.b, c.loc, c.b.getZeroAttr(whole.getElementType()));
-    return tensor::PadOp::create(c.b, c.loc, whole, c.cotangent, low, high,
-                                 zero);
+  RankedTensorType whole = op.getSourceType();
+  if (op.hasUnitStride() && whole.hasStaticShape() &&
+      op.getType().getRank() == whole.getRank() &&
+      op.getType().hasStaticShape() &&
+      !ShapedType::isDynamicShape(op.getStaticOffsets())) {
+    c.adjoints.addSlice(c.loc, source, op.getStaticOffsets(), c.cotangent);
+    return success();
+  }
+  c.add(source, [&] {
+    return tensor::InsertSliceOp::create(
+        c.b, c.loc, c.cotangent, createZeros(c.b, c.loc, source),
+        op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides());
   });
   return success();
 }

@@ -57,6 +57,85 @@ void Adjoints::add(OpBuilder &b, Location loc, Value value, Value cotangent) {
   known = known ? createSum(b, loc, known, cotangent) : cotangent;
 }
 
+void Adjoints::addSlice(Location loc, Value value, ArrayRef<int64_t> offsets,
+                        Value cotangent) {
+  if (isActive(value))
+    slices[value].push_back({loc, llvm::to_vector<4>(offsets), cotangent});
+}
+
+/// Slices that lie side by side along one dimension and are whole along the
+/// others, with zeros between them; null where they do not.
+Value Adjoints::concatenate(OpBuilder &b, RankedTensorType type,
+                            MutableArrayRef<Slice> parts) {
+  auto getSize = [](const Slice &part, int64_t dim) {
+    return cast<RankedTensorType>(part.cotangent.getType()).getDimSize(dim);
+  };
+  std::optional<int64_t> cut;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    for (const Slice &part : parts)
+      if (getSize(part, dim) != type.getDimSize(dim)) {
+        if (cut && *cut != dim)
+          return nullptr;
+        cut = dim;
+      }
+  if (parts.size() < 2 || !cut)
+    return nullptr;
+  llvm::stable_sort(parts, [&](const Slice &x, const Slice &y) {
+    return x.offsets[*cut] < y.offsets[*cut];
+  });
+  Location loc = parts.front().loc;
+  SmallVector<Value> inputs;
+  int64_t end = 0;
+  auto fillTo = [&](int64_t next) {
+    if (next == end)
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[*cut] = next - end;
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+    Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+    inputs.push_back(linalg::FillOp::create(b, loc, zero, empty).getResult(0));
+  };
+  for (const Slice &part : parts)
+    if (part.offsets[*cut] < end) // they overlap
+      return nullptr;
+    else
+      end = part.offsets[*cut] + getSize(part, *cut);
+  end = 0;
+  for (const Slice &part : parts) {
+    fillTo(part.offsets[*cut]);
+    inputs.push_back(part.cotangent);
+    end = part.offsets[*cut] + getSize(part, *cut);
+  }
+  fillTo(type.getDimSize(*cut));
+  return tensor::ConcatOp::create(b, loc, type, *cut, inputs);
+}
+
+void Adjoints::settle(OpBuilder &b, Value value) {
+  auto found = slices.find(value);
+  if (found == slices.end())
+    return;
+  SmallVector<Slice, 2> parts = std::move(found->second);
+  slices.erase(found);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (Value whole = concatenate(b, type, parts))
+    return add(b, parts.front().loc, value, whole);
+  for (const Slice &part : parts) {
+    auto size = cast<RankedTensorType>(part.cotangent.getType()).getShape();
+    SmallVector<OpFoldResult> low, high;
+    for (auto [offset, size, all] :
+         llvm::zip_equal(part.offsets, size, type.getShape())) {
+      low.push_back(b.getIndexAttr(offset));
+      high.push_back(b.getIndexAttr(all - offset - size));
+    }
+    Value zero = arith::ConstantOp::create(
+        b, part.loc, b.getZeroAttr(type.getElementType()));
+    add(b, part.loc, value,
+        tensor::PadOp::create(b, part.loc, type, part.cotangent, low, high,
+                              zero));
+  }
+}
+
 bool mlir::dist::readsAny(Operation *op, function_ref<bool(Value)> matches) {
   return op
       ->walk([&](Operation *nested) {
@@ -77,6 +156,12 @@ void Adjoints::spreadActivity(Block &block) {
 
 LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
   for (Operation *op : llvm::reverse(ops)) {
+    Block *block = b.getInsertionBlock();
+    bool isFirst = b.getInsertionPoint() == block->begin();
+    auto before =
+        isFirst ? b.getInsertionPoint() : std::prev(b.getInsertionPoint());
+    for (Value result : op->getResults())
+      settle(b, result);
     if (llvm::none_of(op->getResults(),
                       [&](Value result) { return lookup(result); }))
       continue;
@@ -84,10 +169,6 @@ LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
     if (!iface)
       return op->emitOpError("has no derivative that is known: "
                              "DifferentiableOpInterface is to give it");
-    Block *block = b.getInsertionBlock();
-    bool isFirst = b.getInsertionPoint() == block->begin();
-    auto before =
-        isFirst ? b.getInsertionPoint() : std::prev(b.getInsertionPoint());
     if (failed(iface.addAdjoints(b, *this)))
       return failure();
     // What goes back through a module belongs to it.

@@ -34,6 +34,15 @@ public:
   /// type of `value`.
   void add(OpBuilder &builder, Location loc, Value value, Value cotangent);
 
+  /// The same where `cotangent` is that of a slice of `value`, of static sizes:
+  /// the elements from `offsets` on. Slices are put together by `settle`, so
+  /// that those which side by side are all of the value become one tensor.
+  void addSlice(Location loc, Value value, ArrayRef<int64_t> offsets,
+                Value cotangent);
+
+  /// Makes the cotangent of `value` complete; all its users have been visited.
+  void settle(OpBuilder &builder, Value value);
+
   /// Marks what `block` computes from active values, in one sweep.
   void spreadActivity(Block &block);
 
@@ -44,6 +53,14 @@ public:
 private:
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> cotangents;
+  struct Slice {
+    Location loc;
+    SmallVector<int64_t, 4> offsets;
+    Value cotangent;
+  };
+  llvm::DenseMap<Value, SmallVector<Slice, 2>> slices;
+  Value concatenate(OpBuilder &builder, RankedTensorType type,
+                    MutableArrayRef<Slice> parts);
 };
 
 /// Whether an op, or one within its regions, has an operand that matches.
