@@ -33,6 +33,10 @@ def model_tests(models):
                 data = ["Inputs/gradients.json"],
             )
         _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
+
+def overlap_tests(models):
+    for model in models:
+        _model_test(model + "_overlap", "overlap.py", [model, "script"], model)
         _model_test(
             model + "_random_schedules",
             "random_schedules.py",
