@@ -1,6 +1,6 @@
 """Two Bazel tests per exported model, each with many cases: run_model.py, and check_gradients.py for its gradients.
 
-Per model alone: mutate_schedules.py, random_schedules.py.
+Per model alone: mutate_schedules.py, random_schedules.py; of some, overlap.py.
 """
 
 def _model_test(name, script, args, model, data = []):
@@ -40,3 +40,7 @@ def model_tests(models):
             model,
             data = ["mutate_schedules.py"],
         )
+
+def overlap_tests(models):
+    for model in models:
+        _model_test(model + "_overlap", "overlap.py", [model, "script"], model)

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Streams change no bit: the schedules of a model, overlapped, in every mode of streams.
+
+    overlap.py MODEL EXPORTER [REGEX]     only schedules whose name matches
+
+Each schedule's program is overlapped for links so slow that whatever can be is. Results of
+`dist-run --streams threads|late|eager|seed=1` equal to the bit those of the same ops in the same order without
+streams; and in f64 the overlapped program agrees with the model on one device, so its order is right, too (kernels
+of another order are fused otherwise, which may round otherwise in f32). Overlapped collectives are counted, so that
+the comparison is of something.
+
+Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import filecmp
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import xunit  # noqa: E402
+
+TOOLS = os.path.abspath("tools")
+OVERLAP = "--dist-schedule-overlap=link={latency=1ms,bandwidth=10MB/s} start-us=0 margin=0 memory=100"
+MODES = ["threads", "late", "eager", "seed=1"]
+# In programs of these schedules something can be computed beside a collective.
+OVERLAPPED = {"fsdp", "fsdp_tp", "ulysses"}
+
+
+def run(tool, *options):
+    done = subprocess.run([os.path.join(TOOLS, tool), *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{tool} {' '.join(options)}: exit status {done.returncode}\n{done.stdout}")
+
+
+def check(folder, module, schedule, inputs):
+    name = os.path.basename(schedule).removesuffix(".mlir")
+    given, overlapped, still = (os.path.join(folder, f"{name}.{kind}.mlir") for kind in ("given", "overlapped", "still"))
+    run("dist-opt", module, f"--dist-apply-schedule=file={schedule}", "--dist-spmd", "-o", given)
+    run("dist-opt", given, OVERLAP, "--dist-verify-schedule", "--dist-verify-spmd", "-o", overlapped)
+    with open(overlapped, encoding="utf-8") as file:
+        text = file.read()
+    without, started = re.subn(r"(, )?dist\.stream = \d+ : i32", "", text)
+    if name in OVERLAPPED and started == 0:
+        raise RuntimeError("nothing is overlapped")
+    if started == 0:
+        return
+    with open(still, "w", encoding="utf-8") as file:
+        file.write(without.replace("{, ", "{"))
+    run("dist-run", overlapped, *inputs, "--reference", module, "--verify=f64")
+    expected = os.path.join(folder, name)
+    run("dist-run", still, *inputs, "--output", expected)
+    for mode in MODES:
+        got = os.path.join(folder, f"{name}.{mode}")
+        run("dist-run", overlapped, *inputs, "--streams", mode, "--output", got)
+        files = sorted(os.listdir(expected))
+        same, _, _ = filecmp.cmpfiles(expected, got, files, shallow=False)
+        if not files or sorted(same) != files:
+            raise RuntimeError(f"--streams {mode}: other bits in {sorted(set(files) - set(same))}")
+
+
+def main():
+    model, exporter = sys.argv[1:3]
+    pattern = sys.argv[3] if len(sys.argv) > 3 else ""
+    examples = os.path.join(os.path.abspath("examples"), model)
+    inputs = []
+    for path in sorted(glob.glob(os.path.join(examples, "inputs0", "*.npy"))):
+        inputs += ["--input", f"{os.path.basename(path).removesuffix('.npy')}={path}"]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        module = os.path.join(folder, "model.mlir")
+        run("dist-import", os.path.join(examples, f"{model}.{exporter}.onnx"), "-o", module)
+        for schedule in sorted(glob.glob(os.path.join(examples, "*.mlir"))):
+            if not re.search(pattern, os.path.basename(schedule)):
+                continue
+            start, problem = time.time(), None
+            try:
+                check(folder, module, schedule, inputs)
+            except RuntimeError as error:
+                problem = str(error)
+                print(problem, file=sys.stderr)
+            results.append((os.path.basename(schedule), time.time() - start, problem))
+    return xunit.finish(f"e2e.overlap.{model}.{exporter}", results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
