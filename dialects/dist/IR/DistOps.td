@@ -140,8 +140,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     - (C5) `expect` is at least 1, and not `optional`.
     - (C6) either all entries of the list name a dimension or none; none is named
       twice.
-    - (C7) only `input` and `output` of modules have `partial`, over at least one
-      axis.
+    - (C7) only `input` and `output` of modules, and values, have `partial`, over
+      at least one axis.
   }];
   let arguments = (ins StrAttr:$target, Dist_ShardTargetAttr:$kind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$axes,
