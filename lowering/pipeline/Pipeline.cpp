@@ -14,7 +14,10 @@ using namespace mlir::dist;
 
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
-  passes.addPass(createDistFormAttention());
+  // Below that, tiles save little memory and no time (docs/lowering-cpu.md).
+  DistFormAttentionOptions attention;
+  attention.minScores = 4 * 1024 * 1024;
+  passes.addPass(createDistFormAttention(attention));
   passes.addPass(createDistBufferize());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
   passes.addPass(createCanonicalizerPass());
