@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/schedule/Include.h"
 #include "passes/schedule/Schedule.h"
 #include "tools/driver/Register.h"
 #include "llvm/ADT/StringSet.h"
@@ -180,13 +181,18 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     if (failed(loaded))
       return failure();
     schedule = loaded->getSymName().str();
-    if (options.f64 && !getScheduleFunctions(module).empty() &&
-        failed(convertToF64(module, stages)))
-      return failure();
   }
   if (!options.name.empty() && failed(findSchedule(module, options.name)))
     return failure();
   bool hasSchedule = !module.getOps<ScheduleOp>().empty();
+  if (options.f64 && hasSchedule) {
+    // Functions come with its file, and with those that it includes.
+    FailureOr<ScheduleOp> applied = findSchedule(module, schedule);
+    if (failed(applied) || failed(expandIncludes(*applied)) ||
+        (!getScheduleFunctions(module).empty() &&
+         failed(convertToF64(module, stages))))
+      return failure();
+  }
   if (level == 3 && !options.mesh.empty())
     return module.emitError("is already the program of one device, for a mesh "
                             "of fixed size; --mesh cannot change it");
