@@ -99,8 +99,8 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
     largest of each row, of anything elementwise that is made of a contraction's
     results. That becomes the body, with what its operands are computed of
     elementwise: a mask that hangs on places alone leaves no tensor behind. f32
-    only, with at least `min-scores` scores in all; `--statistics` of a bundle and
-    the module's `rt.attentions` say how many were formed.
+    only, with at least `min-scores` scores in all; the module's `rt.attentions` says
+    how many were formed.
 
     ```mlir
     %s = linalg.contract ins(%q, %k) …                 // before
