@@ -7,6 +7,7 @@
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -64,6 +65,18 @@ LogicalResult mlir::dist::convertToF64(ModuleOp module, Stages &stages) {
   return stages.run("f64", passes, module);
 }
 
+/// What are whole axes by now is named as such: "tp"(1)2 of an axis that had 4
+/// devices and has 2.
+static void nameWholeAxes(ModuleOp module, StringRef name, int64_t size) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](AxisRefAttr axis) {
+    bool isWhole = axis.getName() == name && axis.isSubAxis() &&
+                   axis.getPre() == 1 && axis.getSize() == size;
+    return isWhole ? AxisRefAttr::get(axis.getContext(), name, 1, 0) : axis;
+  });
+  replacer.recursivelyReplaceElementsIn(module);
+}
+
 /// Writes the sizes of "tp=4" options into the module's meshes.
 static LogicalResult overrideMesh(ModuleOp module,
                                   ArrayRef<std::string> options) {
@@ -101,6 +114,7 @@ static LogicalResult overrideMesh(ModuleOp module,
                                 : "; the axes are:" + known));
       return failure();
     }
+    nameWholeAxes(module, name, size);
   }
   return success();
 }

@@ -426,6 +426,13 @@ mlir::dist::verifyAxes(ArrayRef<AxisRefAttr> axes, FlatSymbolRefAttr meshName,
       return diagnostic << " is not in mesh " << meshName << " "
                         << MeshAxesAttr::get(axis.getContext(), mesh);
     }
+    // One name for one thing: places are compared by their axes.
+    if (meshName && axis.isSubAxis() &&
+        getAxisSize(AxisRefAttr::get(axis.getContext(), axis.getName(), 1, 0),
+                    mesh) == axis.getSize())
+      return emitError() << "sub-axis " << axis << " is the whole axis \""
+                         << axis.getName() << "\": leave out (1)"
+                         << axis.getSize();
     for (AxisRefAttr other : axes.take_front(index))
       if (overlaps(axis, other)) {
         InFlightDiagnostic diagnostic = emitError();

@@ -1,24 +1,32 @@
 // Attention in tiles is equal to what it means (the program on one rank that --verify compares with is lowered plainly:
 // scores, softmax and products, one op after the other). Sizes are no multiples of tiles; masks leave nothing of some
-// tiles, and in some functions nothing of some rows, for which tiles that are skipped elsewhere must be computed.
+// tiles, and in some programs nothing of some rows, for which tiles that are skipped elsewhere must be computed. All have
+// more than 4 Mi scores, from which on tiles are used.
 //
 // RUN: split-file %s %t
+// RUN: dist-opt %t/causal.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/causal.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-run %t/causal.mlir --random --verify=f64 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/window.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/window.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/grouped.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/grouped.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/nothing.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/nothing.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/least.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
+// RUN: dist-run %t/least.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/capped.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/capped.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// EQUAL-COUNT-2: equal to the program on one rank
+// FORMED: rt.attentions = 1
+// EQUAL: equal to the program on one rank
 //
 // Which tiles are needed stands in the program: of 128 queries by 256 keys, start and end, start and end of those without
 // a mask. The last queries are 44, and the last keys 88.
 // RUN: dist-opt %t/causal.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
 // RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=CAUSAL
-// CAUSAL: memref.global "private" constant @attention_tiles : memref<3x4xi64> = dense<{{\[\[}}0, 1, 0, 0], [0, 1, 0, 0], [0, 2, 0, 1]]>
+// CAUSAL: @attention_tiles : memref<3x4xi64> = dense<{{\[\[}}0, 1, 0, 0], [0, 1, 0, 0], [0, 2, 0, 1]]>
 // RUN: dist-opt %t/window.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
 // RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=WINDOW
-// WINDOW: @attention_tiles : memref<6x4xi64> = dense<{{\[\[}}0, 1, 0, 0], [0, 1, 0, 0], [0, 2, 0, 0], [1, 2, 0, 0], [1, 3, 0, 0], [2, 3, 0, 0]]>
+// WINDOW: @attention_tiles : memref<6x4xi64> = dense<{{\[\[}}0, 1, 0, 0], [0, 2, 0, 0], [0, 2, 0, 0], [1, 3, 0, 0], [1, 3, 0, 0], [2, 3, 0, 0]]>
 
 //--- causal.mlir
 #q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>
@@ -26,40 +34,39 @@
 #v = affine_map<(b, h, i, j, d, e) -> (b, j, h, e)>
 #o = affine_map<(b, h, i, j, d, e) -> (b, i, h, e)>
 #l = affine_map<(b, h, i, j, d, e) -> (b, h, i)>
-func.func @main(%q: tensor<2x300x2x16xf32> {dist.input = "q"}, %k: tensor<2x600x2x16xf32> {dist.input = "k"},
-                %v: tensor<2x600x2x8xf32> {dist.input = "v"})
-    -> (tensor<2x300x2x8xf32> {dist.output = "o"}, tensor<2x2x300xf32> {dist.output = "l"}) {
-  %o = tensor.empty() : tensor<2x300x2x8xf32>
-  %l = tensor.empty() : tensor<2x2x300xf32>
+func.func @main(%q: tensor<2x300x14x16xf32> {dist.input = "q"}, %k: tensor<2x600x14x16xf32> {dist.input = "k"},
+                %v: tensor<2x600x14x8xf32> {dist.input = "v"})
+    -> (tensor<2x300x14x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x300x14x8xf32>
   %inf = arith.constant 0xFF800000 : f32
-  %0:2 = dist.attention(%q, %k, %v : tensor<2x300x2x16xf32>, tensor<2x600x2x16xf32>, tensor<2x600x2x8xf32>)
-      outs(%o, %l : tensor<2x300x2x8xf32>, tensor<2x2x300xf32>) maps [#q, #k, #v, #o, #l] {
+  %0 = dist.attention(%q, %k, %v : tensor<2x300x14x16xf32>, tensor<2x600x14x16xf32>, tensor<2x600x14x8xf32>)
+      outs(%o : tensor<2x300x14x8xf32>) maps [#q, #k, #v, #o] {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
     %seen = arith.cmpi sle, %j, %i : index
     %x = arith.select %seen, %s, %inf : f32
     dist.attention_yield %x : f32
-  } -> tensor<2x300x2x8xf32>, tensor<2x2x300xf32>
-  return %0#0, %0#1 : tensor<2x300x2x8xf32>, tensor<2x2x300xf32>
+  } -> tensor<2x300x14x8xf32>
+  return %0 : tensor<2x300x14x8xf32>
 }
 
 // The window's keys lie up to 70 before the query and up to 3 after it; the mask is a large number that is added.
+
 //--- window.mlir
 #q = affine_map<(h, i, j, d, e) -> (h, i, d)>
 #k = affine_map<(h, i, j, d, e) -> (h, d, j)>
 #v = affine_map<(h, i, j, d, e) -> (h, j, e)>
 #o = affine_map<(h, i, j, d, e) -> (i, h, e)>
 #l = affine_map<(h, i, j, d, e) -> (i, h)>
-func.func @main(%q: tensor<2x700x12xf32> {dist.input = "q"}, %k: tensor<2x12x700xf32> {dist.input = "k"},
-                %v: tensor<2x700x20xf32> {dist.input = "v"})
-    -> (tensor<700x2x20xf32> {dist.output = "o"}, tensor<700x2xf32> {dist.output = "l"}) {
-  %o = tensor.empty() : tensor<700x2x20xf32>
-  %l = tensor.empty() : tensor<700x2xf32>
+func.func @main(%q: tensor<10x700x12xf32> {dist.input = "q"}, %k: tensor<10x12x700xf32> {dist.input = "k"},
+                %v: tensor<10x700x20xf32> {dist.input = "v"})
+    -> (tensor<700x10x20xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<700x10x20xf32>
   %zero = arith.constant 0.0 : f32
   %large = arith.constant -3.40282347E+38 : f32
   %left = arith.constant 70 : index
   %right = arith.constant 3 : index
-  %0:2 = dist.attention(%q, %k, %v : tensor<2x700x12xf32>, tensor<2x12x700xf32>, tensor<2x700x20xf32>)
-      outs(%o, %l : tensor<700x2x20xf32>, tensor<700x2xf32>) maps [#q, #k, #v, #o, #l] {
+  %0 = dist.attention(%q, %k, %v : tensor<10x700x12xf32>, tensor<10x12x700xf32>, tensor<10x700x20xf32>)
+      outs(%o : tensor<700x10x20xf32>) maps [#q, #k, #v, #o] {
   ^bb0(%s: f32, %h: index, %i: index, %j: index):
     %from = arith.addi %j, %left : index
     %to = arith.addi %i, %right : index
@@ -69,11 +76,12 @@ func.func @main(%q: tensor<2x700x12xf32> {dist.input = "q"}, %k: tensor<2x12x700
     %mask = arith.select %seen, %zero, %large : f32
     %x = arith.addf %s, %mask : f32
     dist.attention_yield %x : f32
-  } -> tensor<700x2x20xf32>, tensor<700x2xf32>
-  return %0#0, %0#1 : tensor<700x2x20xf32>, tensor<700x2xf32>
+  } -> tensor<700x10x20xf32>
+  return %0 : tensor<700x10x20xf32>
 }
 
 // Groups of queries share keys; a mask of booleans that is an input, and what keys add.
+
 //--- grouped.mlir
 #q = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, d)>
 #k = affine_map<(b, h, g, i, j, d, e) -> (b, j, h, d)>
@@ -82,57 +90,75 @@ func.func @main(%q: tensor<2x700x12xf32> {dist.input = "q"}, %k: tensor<2x12x700
 #a = affine_map<(b, h, g, i, j, d, e) -> (b, j)>
 #o = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, e)>
 #l = affine_map<(b, h, g, i, j, d, e) -> (b, h, g, i)>
-func.func @main(%q: tensor<1x130x2x3x8xf32> {dist.input = "q"}, %k: tensor<1x300x2x8xf32> {dist.input = "k"},
-                %v: tensor<1x300x2x8xf32> {dist.input = "v"}, %m: tensor<130x300xi1> {dist.input = "m"}, %a: tensor<1x300xf32> {dist.input = "a"})
-    -> (tensor<1x130x2x3x8xf32> {dist.output = "o"}, tensor<1x2x3x130xf32> {dist.output = "l"}) {
-  %o = tensor.empty() : tensor<1x130x2x3x8xf32>
-  %l = tensor.empty() : tensor<1x2x3x130xf32>
+func.func @main(%q: tensor<1x130x40x3x8xf32> {dist.input = "q"}, %k: tensor<1x300x40x8xf32> {dist.input = "k"},
+                %v: tensor<1x300x40x8xf32> {dist.input = "v"}, %m: tensor<130x300xi1> {dist.input = "m"}, %a: tensor<1x300xf32> {dist.input = "a"})
+    -> (tensor<1x130x40x3x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<1x130x40x3x8xf32>
   %inf = arith.constant 0xFF800000 : f32
-  %0:2 = dist.attention(%q, %k, %v : tensor<1x130x2x3x8xf32>, tensor<1x300x2x8xf32>, tensor<1x300x2x8xf32>)
-      with (%m, %a : tensor<130x300xi1>, tensor<1x300xf32>) outs(%o, %l : tensor<1x130x2x3x8xf32>, tensor<1x2x3x130xf32>)
-      maps [#q, #k, #v, #m, #a, #o, #l] {
+  %0 = dist.attention(%q, %k, %v : tensor<1x130x40x3x8xf32>, tensor<1x300x40x8xf32>, tensor<1x300x40x8xf32>)
+      with (%m, %a : tensor<130x300xi1>, tensor<1x300xf32>) outs(%o : tensor<1x130x40x3x8xf32>)
+      maps [#q, #k, #v, #m, #a, #o] {
   ^bb0(%s: f32, %seen: i1, %add: f32, %b: index, %h: index, %g: index, %i: index, %j: index):
     %sum = arith.addf %s, %add : f32
     %x = arith.select %seen, %sum, %inf : f32
     dist.attention_yield %x : f32
-  } -> tensor<1x130x2x3x8xf32>, tensor<1x2x3x130xf32>
-  return %0#0, %0#1 : tensor<1x130x2x3x8xf32>, tensor<1x2x3x130xf32>
+  } -> tensor<1x130x40x3x8xf32>
+  return %0 : tensor<1x130x40x3x8xf32>
 }
 
 // Queries before the 290th see no key. With a mask of -inf their weights are NaN and count as 0; with the least number
 // they are the mean of all values, also of those that other queries skip.
+
 //--- nothing.mlir
-#q = affine_map<(i, j, d, e) -> (i, d)>
-#k = affine_map<(i, j, d, e) -> (j, d)>
-#v = affine_map<(i, j, d, e) -> (j, e)>
-#o = affine_map<(i, j, d, e) -> (i, e)>
-func.func @main(%q: tensor<600x16xf32> {dist.input = "q"}, %k: tensor<600x16xf32> {dist.input = "k"}, %v: tensor<600x8xf32> {dist.input = "v"})
-    -> (tensor<600x8xf32> {dist.output = "o"}, tensor<600x8xf32> {dist.output = "p"}) {
-  %o = tensor.empty() : tensor<600x8xf32>
-  %p = tensor.empty() : tensor<600x8xf32>
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+func.func @main(%q: tensor<2x1500x16xf32> {dist.input = "q"}, %k: tensor<2x1500x16xf32> {dist.input = "k"}, %v: tensor<2x1500x8xf32> {dist.input = "v"})
+    -> (tensor<2x1500x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x1500x8xf32>
+  %p = tensor.empty() : tensor<2x1500x8xf32>
   %inf = arith.constant 0xFF800000 : f32
   %least = arith.constant -3.40282347E+38 : f32
   %before = arith.constant 290 : index
-  %0 = dist.attention(%q, %k, %v : tensor<600x16xf32>, tensor<600x16xf32>, tensor<600x8xf32>) outs(%o : tensor<600x8xf32>)
+  %0 = dist.attention(%q, %k, %v : tensor<2x1500x16xf32>, tensor<2x1500x16xf32>, tensor<2x1500x8xf32>) outs(%o : tensor<2x1500x8xf32>)
       maps [#q, #k, #v, #o] nan_is_zero {
-  ^bb0(%s: f32, %i: index, %j: index):
+  ^bb0(%s: f32, %h: index, %i: index, %j: index):
     %past = arith.addi %j, %before : index
     %seen = arith.cmpi sle, %past, %i : index
     %x = arith.select %seen, %s, %inf : f32
     dist.attention_yield %x : f32
-  } -> tensor<600x8xf32>
-  %1 = dist.attention(%q, %k, %v : tensor<600x16xf32>, tensor<600x16xf32>, tensor<600x8xf32>) outs(%p : tensor<600x8xf32>)
+  } -> tensor<2x1500x8xf32>
+  return %0 : tensor<2x1500x8xf32>
+}
+
+// A soft cap, and ALiBi: what is subtracted grows with the distance.
+
+//--- least.mlir
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+func.func @main(%q: tensor<2x1500x16xf32> {dist.input = "q"}, %k: tensor<2x1500x16xf32> {dist.input = "k"}, %v: tensor<2x1500x8xf32> {dist.input = "v"})
+    -> (tensor<2x1500x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x1500x8xf32>
+  %p = tensor.empty() : tensor<2x1500x8xf32>
+  %inf = arith.constant 0xFF800000 : f32
+  %least = arith.constant -3.40282347E+38 : f32
+  %before = arith.constant 290 : index
+  %0 = dist.attention(%q, %k, %v : tensor<2x1500x16xf32>, tensor<2x1500x16xf32>, tensor<2x1500x8xf32>) outs(%o : tensor<2x1500x8xf32>)
       maps [#q, #k, #v, #o] {
-  ^bb0(%s: f32, %i: index, %j: index):
+  ^bb0(%s: f32, %h: index, %i: index, %j: index):
     %past = arith.addi %j, %before : index
     %seen = arith.cmpi sle, %past, %i : index
     %x = arith.select %seen, %s, %least : f32
     dist.attention_yield %x : f32
-  } -> tensor<600x8xf32>
-  return %0, %1 : tensor<600x8xf32>, tensor<600x8xf32>
+  } -> tensor<2x1500x8xf32>
+  return %0 : tensor<2x1500x8xf32>
 }
 
 // A soft cap, and ALiBi: what is subtracted grows with the distance.
+
 //--- capped.mlir
 #q = affine_map<(h, i, j, d, e) -> (h, i, d)>
 #k = affine_map<(h, i, j, d, e) -> (h, j, d)>
@@ -140,14 +166,13 @@ func.func @main(%q: tensor<600x16xf32> {dist.input = "q"}, %k: tensor<600x16xf32
 #slope = affine_map<(h, i, j, d, e) -> (h)>
 #o = affine_map<(h, i, j, d, e) -> (h, i, e)>
 #l = affine_map<(h, i, j, d, e) -> (h, i)>
-func.func @main(%q: tensor<3x150x16xf32> {dist.input = "q"}, %k: tensor<3x513x16xf32> {dist.input = "k"}, %v: tensor<3x513x8xf32> {dist.input = "v"},
-                %slope: tensor<3xf32> {dist.input = "slope"})
-    -> (tensor<3x150x8xf32> {dist.output = "o"}, tensor<3x150xf32> {dist.output = "l"}) {
-  %o = tensor.empty() : tensor<3x150x8xf32>
-  %l = tensor.empty() : tensor<3x150xf32>
+func.func @main(%q: tensor<60x150x16xf32> {dist.input = "q"}, %k: tensor<60x513x16xf32> {dist.input = "k"}, %v: tensor<60x513x8xf32> {dist.input = "v"},
+                %slope: tensor<60xf32> {dist.input = "slope"})
+    -> (tensor<60x150x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<60x150x8xf32>
   %cap = arith.constant 5.0 : f32
-  %0:2 = dist.attention(%q, %k, %v : tensor<3x150x16xf32>, tensor<3x513x16xf32>, tensor<3x513x8xf32>) with (%slope : tensor<3xf32>)
-      outs(%o, %l : tensor<3x150x8xf32>, tensor<3x150xf32>) maps [#q, #k, #v, #slope, #o, #l] {
+  %0 = dist.attention(%q, %k, %v : tensor<60x150x16xf32>, tensor<60x513x16xf32>, tensor<60x513x8xf32>) with (%slope : tensor<60xf32>)
+      outs(%o : tensor<60x150x8xf32>) maps [#q, #k, #v, #slope, #o] {
   ^bb0(%s: f32, %t: f32, %h: index, %i: index, %j: index):
     %small = arith.divf %s, %cap : f32
     %bent = math.tanh %small : f32
@@ -158,6 +183,6 @@ func.func @main(%q: tensor<3x150x16xf32> {dist.input = "q"}, %k: tensor<3x513x16
     %bias = arith.mulf %float, %t : f32
     %x = arith.addf %capped, %bias : f32
     dist.attention_yield %x : f32
-  } -> tensor<3x150x8xf32>, tensor<3x150xf32>
-  return %0#0, %0#1 : tensor<3x150x8xf32>, tensor<3x150xf32>
+  } -> tensor<60x150x8xf32>
+  return %0 : tensor<60x150x8xf32>
 }
