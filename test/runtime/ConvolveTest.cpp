@@ -10,6 +10,12 @@
 using namespace dist;
 using namespace dist::test;
 
+/// For the leak sanitizer: oneDNN 2.6 keeps 1.4 KB of each plan that multiplies
+/// matrices (seen inside dnnl_primitive_create, for primitives that are freed).
+extern "C" const char *__lsan_default_suppressions() {
+  return "leak:libdnnl.so";
+}
+
 namespace {
 
 struct Window {
