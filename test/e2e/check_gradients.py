@@ -41,6 +41,10 @@ NOT_IMPORTED = {
     "vit": ["vit.embeddings.cls_token"],
 }
 
+# Schedules whose syncs are refused, with a place: gradients of experts ask the forward for other places than those that
+# the syncs need (docs/training.md).
+REFUSED = {"mixtral": ["sp", "ep_dp"]}
+
 
 def run(program, *arguments):
     done = subprocess.run(
@@ -155,6 +159,13 @@ class Model:
                 file.write(text)
         resized = os.path.join(self.work, os.path.basename(path))
         made = self.differentiate([f"--dist-apply-schedule=file={resized}"], "scheduled")
+        if os.path.basename(path)[: -len(".mlir")] in REFUSED.get(self.name, ()):
+            try:
+                self.run(made, "--verify=f64", *TOLERANCE)
+            except AssertionError as error:
+                assert "error: 'dist.sync' op" in str(error), error
+                return
+            raise AssertionError("is refused no more: check it")
         self.compare(self.run(made, "--verify=f64", *TOLERANCE), 5e-6)
 
     def check_f32(self, path):
