@@ -135,7 +135,7 @@ class Model:
                 continue
             flat = array.array("d")
             for path in paths[:1] or [path for _, path in sorted(blocks)]:
-                flat.extend(read_npy(path))
+                flat.extend(read_npy(path).tolist())
             got = digest(flat)
             allowed = tolerance * max(1, expected["norm"])
             pairs = [(got["sum"], expected["sum"]), (got["norm"], expected["norm"])]
