@@ -184,6 +184,26 @@ def lstm(steps, batch=2, inputs=4, hidden=4):
                      [(whole, out)])
 
 
+def loops(n):
+    """n loops within each other, of as many iterations as a0[0, 0] equals
+    itself: r = a0 + a1."""
+    w = Writer()
+    zero, one = w.op("arith.constant 0 : index"), w.op("arith.constant 1 : index")
+    first = w.op(f"tensor.extract %a0[{zero}, {zero}] : {SMALL}")
+    equal = w.op(f"arith.cmpf oeq, {first}, {first} : f32")
+    count = w.op(f"arith.index_castui {equal} : i1 to index")
+    value, outer = "%a0", []
+    for i in range(n):
+        outer.append(w.op(f"scf.for %i{i} = {zero} to {count} step {one} "
+                          f"iter_args(%c{i} = {value}) -> {SMALL} {{"))
+        value = f"%c{i}"
+    value = w.add(value, "%a1", SMALL)
+    for loop in reversed(outer):
+        w.lines.append(f"scf.yield {value} : {SMALL} }}")
+        value = loop
+    return w.program([SMALL] * 2, [(value, SMALL)])
+
+
 def layers(n, rows=16, width=32, inner=64):
     """Layers of 40 ops: norm, product, bias, gelu, product, bias, residual."""
     w = Writer()
@@ -222,7 +242,7 @@ def layers(n, rows=16, width=32, inner=64):
 
 
 KINDS = {f.__name__: f for f in (chain, inserts, fanout, results, same_result,
-                                 arguments, lstm, layers)}
+                                 arguments, lstm, loops, layers)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in KINDS:

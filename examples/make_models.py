@@ -275,6 +275,140 @@ def wide_resnet():
     return ResNet(blocks=LAYERS, labels=12), [{"x": image} for image in images()], ["logits"], {}
 
 
+class BasicBlock(torch.nn.Module):
+    """torchvision's block of ResNet-18 and 34: two convolutions of 3 x 3, the first strided."""
+
+    def __init__(self, channels, out, stride):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(channels, out, 3, stride, padding=1, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(out)
+        self.conv2 = torch.nn.Conv2d(out, out, 3, padding=1, bias=False)
+        self.bn2 = torch.nn.BatchNorm2d(out)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.downsample = None
+        if stride != 1 or channels != out:
+            self.downsample = torch.nn.Sequential(
+                torch.nn.Conv2d(channels, out, 1, stride, bias=False), torch.nn.BatchNorm2d(out)
+            )
+
+    def forward(self, x):
+        identity = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        return self.relu(self.bn2(self.conv2(out)) + identity)
+
+
+class SmallResNet(torch.nn.Module):
+    """torchvision's ResNet-18 in small: two stages, not four, of 8 and 16 channels."""
+
+    def __init__(self, labels):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(3, 8, 7, stride=2, padding=3, bias=False)
+        self.bn1 = torch.nn.BatchNorm2d(8)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.maxpool = torch.nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = torch.nn.Sequential(BasicBlock(8, 8, 1), BasicBlock(8, 8, 1))
+        self.layer2 = torch.nn.Sequential(BasicBlock(8, 16, 2), BasicBlock(16, 16, 1))
+        self.avgpool = torch.nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = torch.nn.Linear(16, labels)
+
+    def forward(self, x):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer2(self.layer1(x))
+        return self.fc(torch.flatten(self.avgpool(x), 1))
+
+
+class DoubleConvolution(torch.nn.Module):
+    def __init__(self, channels, out):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(channels, out, 3, padding=1)
+        self.norm1 = torch.nn.GroupNorm(2, out)
+        self.conv2 = torch.nn.Conv2d(out, out, 3, padding=1)
+        self.norm2 = torch.nn.GroupNorm(2, out)
+
+    def forward(self, x):
+        x = torch.relu(self.norm1(self.conv1(x)))
+        return torch.relu(self.norm2(self.conv2(x)))
+
+
+class UNet(torch.nn.Module):
+    """Ronneberger et al. 2015 in small: two levels, up by a transposed convolution and by a resize; group norms."""
+
+    def __init__(self):
+        super().__init__()
+        self.down0 = DoubleConvolution(3, 8)
+        self.down1 = DoubleConvolution(8, 8)
+        self.pool = torch.nn.MaxPool2d(2)
+        self.middle = DoubleConvolution(8, 16)
+        self.up1 = torch.nn.ConvTranspose2d(16, 8, 2, stride=2)
+        self.merge1 = DoubleConvolution(16, 8)
+        self.up0 = torch.nn.Upsample(scale_factor=2, mode="nearest")
+        self.merge0 = DoubleConvolution(16, 8)
+        self.head = torch.nn.Conv2d(8, 2, 1)
+
+    def forward(self, x):
+        first = self.down0(x)
+        second = self.down1(self.pool(first))
+        x = self.up1(self.middle(self.pool(second)))
+        x = self.up0(self.merge1(torch.cat([second, x], 1)))
+        return self.head(self.merge0(torch.cat([first, x], 1)))
+
+
+class ChannelsNorm(torch.nn.LayerNorm):
+    """torchvision's LayerNorm2d: over the channels of [batch, channels, rows, columns]."""
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class ConvNeXtBlock(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.dwconv = torch.nn.Conv2d(channels, channels, 7, padding=3, groups=channels)
+        self.norm = torch.nn.LayerNorm(channels, eps=1e-6)
+        self.pwconv1 = torch.nn.Linear(channels, 4 * channels)
+        self.act = torch.nn.GELU()
+        self.pwconv2 = torch.nn.Linear(4 * channels, channels)
+        self.gamma = torch.nn.Parameter(torch.ones(channels))
+
+    def forward(self, x):
+        y = self.norm(self.dwconv(x).permute(0, 2, 3, 1))
+        y = self.gamma * self.pwconv2(self.act(self.pwconv1(y)))
+        return x + y.permute(0, 3, 1, 2)
+
+
+class ConvNeXt(torch.nn.Module):
+    """Liu et al. 2022 in small: a patch stem, two stages of 8 and 16 channels, a patch of 2 x 2 between them."""
+
+    def __init__(self, labels):
+        super().__init__()
+        self.stem = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 4, stride=4), ChannelsNorm(8, eps=1e-6))
+        self.stage0 = torch.nn.Sequential(ConvNeXtBlock(8), ConvNeXtBlock(8))
+        self.downsample = torch.nn.Sequential(ChannelsNorm(8, eps=1e-6), torch.nn.Conv2d(8, 16, 2, stride=2))
+        self.stage1 = torch.nn.Sequential(ConvNeXtBlock(16), ConvNeXtBlock(16))
+        self.norm = torch.nn.LayerNorm(16, eps=1e-6)
+        self.head = torch.nn.Linear(16, labels)
+
+    def forward(self, x):
+        x = self.stage1(self.downsample(self.stage0(self.stem(x))))
+        return self.head(self.norm(x.mean([2, 3])))
+
+
+def pictures(*sizes):
+    return [{"x": torch.randn(1, 3, *sizes, generator=torch.Generator().manual_seed(seed))} for seed in (8, 9)]
+
+
+def resnet():
+    return SmallResNet(labels=12), pictures(96, 64), ["logits"], {}
+
+
+def unet():
+    return UNet(), pictures(48, 32), ["mask"], {}
+
+
+def convnext():
+    return ConvNeXt(labels=12), pictures(96, 64), ["logits"], {}
+
+
 class TwoLinears(torch.nn.Module):
     """Two projections and a relu: what the `sync` of Slapo (Chen et al. 2023) is tried on."""
 
@@ -302,6 +436,9 @@ MODELS = {
     "mixtral": mixtral,
     "vit": vit,
     "wide_resnet": wide_resnet,
+    "resnet": resnet,
+    "unet": unet,
+    "convnext": convnext,
     "slapo": slapo,
 }
 

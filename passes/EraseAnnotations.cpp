@@ -1,7 +1,7 @@
 //===- EraseAnnotations.cpp - Any level but 3 to level 0 ------------------===//
 
-#include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
@@ -16,8 +16,8 @@ using namespace mlir::dist;
 
 /// What says where a value is, and not what it is.
 static bool isAnnotation(Operation *op) {
-  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, SyncOp, ReshardOp,
-             ManualReshardOp>(op);
+  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, FollowOp, SyncOp,
+             ReshardOp, ManualReshardOp>(op);
 }
 
 namespace {
@@ -36,7 +36,8 @@ struct EraseAnnotationsPass
     SmallVector<Operation *> ops;
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (StringRef name :
-           {StringRef(kShardingsAttr), StringRef(kShardingAttr)})
+           {StringRef(kShardingsAttr), StringRef(kShardingAttr),
+            StringRef(kFuseAttr), StringRef(kBackwardAttr)})
         op->removeDiscardableAttr(name);
       if (isAnnotation(op)) {
         ops.push_back(op);

@@ -186,6 +186,64 @@ def DistDifferentiatePass : Pass<"dist-differentiate", "ModuleOp"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
+  let summary = "A step of training of a forward-only program: level 0 or 1";
+  let description = [{
+    The loss of the result `of`, its gradients with respect to the parameters
+    (`--dist-differentiate`) and an optimizer: the function takes besides what it took
+    what the result should be (`target`: labels of i64 for `cross_entropy`, of which -100
+    does not count; for `mse` a tensor like the result), how many steps were done before
+    (`step`), and what the optimizer keeps of each parameter, under the names that PyTorch
+    has for it (`w.exp_avg`; arguments with `dist.state`, placed as the parameter). Its
+    results are the `loss`, and each parameter and state anew, under the name that it came
+    in by. All of it is ordinary IR of the level that it was; run it after
+    `--dist-apply-schedule`, so that directives mean the forward.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32> {dist.input = "x"},
+                    %w: tensor<8x16xf32> {dist.parameter = "w"})
+        -> (tensor<4x16xf32> {dist.output = "y"})
+    ```
+
+    with `optimizer=sgd,lr=0.1,momentum=0.9` becomes
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32> {dist.input = "x"},
+                    %w: tensor<8x16xf32> {dist.parameter = "w"},
+                    %labels: tensor<4xi64> {dist.input = "labels"},
+                    %step: tensor<i64> {dist.input = "step"},
+                    %m: tensor<8x16xf32> {dist.parameter = "w.momentum_buffer", dist.state})
+        -> (tensor<f32> {dist.output = "loss"},
+            tensor<8x16xf32> {dist.output = "w"},
+            tensor<8x16xf32> {dist.output = "w.momentum_buffer"})
+    ```
+
+    Optimizers are `sgd`, `adam` and `adamw`, with PyTorch's formulas and, where nothing
+    is said, its numbers: `lr`, `weight_decay`, `momentum` and `nesterov` of `sgd`,
+    `betas=0.9:0.999` and `eps` of the others; `clip` is the norm of all gradients together
+    that they are scaled to; `schedule` is `constant`, `linear` or `cosine` with `steps` and
+    `min_lr`, after `warmup` steps.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function, in place of the entry function">,
+    Option<"of", "of", "std::string", "\"\"",
+           "Name of the result that the loss is of, where there are several">,
+    Option<"loss", "loss", "std::string", "\"cross_entropy\"",
+           "cross_entropy, mse, or result: the result is the loss itself">,
+    Option<"target", "target", "std::string", "\"labels\"",
+           "Name of the new input with what the result should be">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "The optimizer with its numbers: adamw,lr=3e-4">,
+    ListOption<"parameters", "parameters", "std::string",
+               "Parameters that are trained, as globs; without it all of floats">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
 def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
   let summary = "linalg.softmax as its parts: any level before 2";
   let description = [{
@@ -208,6 +266,30 @@ def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
   ];
+}
+
+def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
+  let summary = "Attention to keys nearby becomes dist.attention: any level before 2";
+  let description = [{
+    Where masks that hang on places alone, computed or constant, leave each query some
+    keys around it, the two contractions and the softmax between them become one
+    `dist.attention` with its `window`: devices that share out the sequence then need
+    their neighbours' keys and values at the borders, and no others. Whatever else is
+    attention stays as it is, and so does what differs where a row sees no key: data that
+    may mask the whole window with the least number of its type makes the mean of all
+    values of such a row. Programs without a mesh stay as they are.
+
+    ```mlir
+    %s = linalg.contract ins(%q, %k) …                 // before
+    %x = linalg.generic ins(%s) …                      // i - 63 <= j <= i, or else -inf
+    … softmax …
+    %o = linalg.contract ins(%p, %v) …
+    %o = dist.attention(%q, %k, %v) … window [63, 0]   // after
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def PropagatePass : Pass<"dist-propagate", "ModuleOp"> {
@@ -325,6 +407,36 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def FuseContractionsPass : Pass<"dist-fuse-contractions", "ModuleOp"> {
+  let summary = "Linear layers that read one input become one contraction: level 3";
+  let description = [{
+    Contractions that `dist.fuse` marks become one for each group, in the place of the
+    first: its weight is what the device has of their weights, one after the other in
+    the output features, and slices of what it makes stand in their results' place.
+
+    ```mlir
+    %q = linalg.contract … {dist.fuse = {group = 1 : i64, …}} ins(%x, %wq : tensor<4x64xf32>, tensor<32x64xf32>) …
+    %k = linalg.contract … {dist.fuse = {group = 1 : i64, …}} ins(%x, %wk : tensor<4x64xf32>, tensor<16x64xf32>) …
+    ```
+    becomes
+    ```mlir
+    %w = tensor.concat dim(0) %wq, %wk : (tensor<32x64xf32>, tensor<16x64xf32>) -> tensor<48x64xf32>
+    %qk = linalg.contract … ins(%x, %w : tensor<4x64xf32>, tensor<48x64xf32>) …
+    %q = tensor.extract_slice %qk[0, 0] [4, 32] [1, 1] : tensor<4x48xf32> to tensor<4x32xf32>
+    %k = tensor.extract_slice %qk[0, 32] [4, 16] [1, 1] : tensor<4x48xf32> to tensor<4x16xf32>
+    ```
+
+    Weights are joined when they are loaded (`--dist-join-parameters`), not in each
+    step, unless training makes them anew in each. It is an error, at the directive, where the contractions do not read the same
+    tensor, differ in more than their output features, or have weights that are not
+    parameters as they were loaded.
+  }];
+  let dependentDialects = [
+    "::mlir::dist::DistDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"
   ];
 }

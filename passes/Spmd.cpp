@@ -20,6 +20,7 @@ void dist::addFuseTransposes(OpPassManager &pm) {
 
 void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createDecomposeSoftmaxPass());
+  pm.addPass(createRecognizeWindowsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createVerifyPlacedPass());
@@ -30,6 +31,7 @@ void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
+  pm.addPass(createFuseContractionsPass());
   if (fuseTransposes)
     addFuseTransposes(pm);
   else

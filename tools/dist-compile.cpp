@@ -30,6 +30,10 @@ static cl::opt<std::string> output("o", cl::desc("The bundle: a folder"),
 static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu"),
                                    cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    link("link",
+         cl::desc("For --overlap: the link that dist-run --link will pretend"),
+         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
                          cl::cat(category));
 static cl::opt<std::string> dumpLLVM("dump-llvm",
@@ -44,6 +48,12 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
+  if (common.overlap == "off" && (!common.machine.empty() || !link.empty())) {
+    llvm::errs() << "dist-compile: error: --machine, --link: what for? "
+                    "--overlap=auto has collectives run beside computation "
+                    "where it pays there\n";
+    return failure();
+  }
   BundleOptions options;
   options.target = findTarget(target);
   if (!options.target)
@@ -69,6 +79,7 @@ static LogicalResult run() {
     return failure();
   ScheduleOptions schedule = common.getScheduleOptions(*sizes);
   schedule.f64 = f64;
+  schedule.overlap.link = link;
   if (failed(distribute(*module, schedule, stages)))
     return failure();
   options.codegen.cpu = common.cpu;

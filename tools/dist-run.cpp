@@ -14,12 +14,15 @@
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/cost/Machine.h"
+#include "passes/report/Simulation.h"
 #include "tools/driver/Checks.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/InputRanges.h"
 #include "tools/driver/Options.h"
 #include "tools/driver/RunCompiler.h"
 #include "tools/driver/TimeLimit.h"
+#include "tools/driver/train/Train.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -40,6 +43,7 @@ namespace host = ::dist;
 
 static cl::OptionCategory category("dist-run options");
 static CompileOptions common(category);
+static TrainOptions training(category);
 
 static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir or OUT.dist"), cl::Required,
@@ -209,16 +213,67 @@ static IndexRanges findRanges(ModuleOp module, ArrayRef<SizeBinding> sizes) {
   return findIndexRanges(*copy);
 }
 
-static host::Program prepareProgram(RunCompiler &compiler,
-                                    RandomValues &values) {
+/// What the model of --machine foresees for a step, in seconds.
+static double predict(ModuleOp module) {
+  FailureOr<Machine> machine =
+      Machine::load(common.machine, module->getContext());
+  if (failed(machine))
+    throw host::Error("--machine " + common.machine + " cannot be used");
+  if (!link.empty()) {
+    host::EmulatedLink given = host::parseLink(link);
+    machine->setLink(given.latencySeconds, given.bytesPerSecond);
+  }
+  FailureOr<Simulation> simulation = simulate(module, *machine, false);
+  if (failed(simulation))
+    throw host::Error(input + " cannot be simulated");
+  return simulation->time.getTotal();
+}
+
+/// The module that is run, of which each rank has its part.
+static OwningOpRef<ModuleOp> loadDistributed(RunCompiler &compiler,
+                                             RandomValues &values,
+                                             std::optional<double> &predicted) {
+  OwningOpRef<ModuleOp> module = compiler.load(input);
+  if (!module)
+    throw host::Error(input + " could not be read");
+  std::vector<SizeBinding> sizes = findSizes(*module);
+  ScheduleOptions options = common.getScheduleOptions(sizes);
+  options.overlap.link = link;
+  options.f64 = compiler.precision == Precision::F64;
+  if (training.train)
+    options.addPasses = [](OpPassManager &passes) {
+      training.addPasses(passes);
+    };
+  else
+    values.take(findRanges(*module, sizes));
+  if (failed(distribute(*module, options, compiler.stages)))
+    throw host::Error(input + (training.train
+                                   ? " could not be made a step of training"
+                                   : " could not be partitioned"));
+  if (!common.machine.empty())
+    predicted = predict(*module);
+  return module;
+}
+
+static void sayPredicted(std::optional<double> predicted) {
+  if (predicted)
+    llvm::outs() << "predicted for " << common.machine << ": "
+                 << llvm::format("%.3f", 1e3 * *predicted) << " ms a step\n";
+}
+
+static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
+                                    std::optional<double> &predicted) {
   if (isBundle(input)) {
     if (!common.schedule.empty() || !common.plan.empty() ||
         !common.mesh.empty() || !common.scheduleName.empty() ||
-        common.allowUnmatched || common.fuseTransposes)
+        common.allowUnmatched || common.fuseTransposes ||
+        common.overlap != "off" || !common.turns.empty() ||
+        !common.machine.empty())
       throw host::Error(input +
                         " is a bundle, compiled for a schedule and a mesh: "
                         "--schedule, --plan, --allow-unmatched, "
-                        "--fuse-transposes and --mesh do not apply");
+                        "--fuse-transposes, --mesh, --overlap, --turns and "
+                        "--machine do not apply");
     if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");
@@ -227,15 +282,7 @@ static host::Program prepareProgram(RunCompiler &compiler,
                                 "f64: --verify=f64 needs a module");
     return host::loadBundle(input);
   }
-  OwningOpRef<ModuleOp> module = compiler.load(input);
-  if (!module)
-    throw host::Error(input + " could not be read");
-  std::vector<SizeBinding> sizes = findSizes(*module);
-  values.take(findRanges(*module, sizes));
-  ScheduleOptions options = common.getScheduleOptions(sizes);
-  options.f64 = compiler.precision == Precision::F64;
-  if (failed(distribute(*module, options, compiler.stages)))
-    throw host::Error(input + " could not be partitioned");
+  OwningOpRef<ModuleOp> module = loadDistributed(compiler, values, predicted);
   return compiler.compile(*module, input);
 }
 
@@ -310,7 +357,8 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
                                                   host::RunOptions options) {
   RunCompiler compiler(stages, Precision::F64, common, backend);
   RandomValues random = given;
-  host::Program program = prepareProgram(compiler, random);
+  std::optional<double> predicted;
+  host::Program program = prepareProgram(compiler, random, predicted);
   host::Inputs values = readValues(compiler, program, random, /*isQuiet=*/true);
   Reference single = compileReference(compiler, program.manifest.mesh.size());
   stages.begin("f64", "running both with all floating-point work in f64");
@@ -347,8 +395,29 @@ verifyResults(RunCompiler &compiler, const host::Program &program,
   return expected.failedRuns;
 }
 
+/// Makes a step of the model, and trains.
+static void train(const host::RunOptions &options) {
+  if (isBundle(input))
+    throw host::Error("--train: " + input +
+                      " is a bundle, and a step is made of a module");
+  Stages stages("dist-run", common.verbose);
+  RunCompiler compiler(stages, Precision::Own, common, backend);
+  RandomValues unused;
+  std::optional<double> predicted;
+  OwningOpRef<ModuleOp> module = loadDistributed(compiler, unused, predicted);
+  sayPredicted(predicted);
+  std::set<std::string> states = findStates(*module);
+  host::Program program = compiler.compile(*module, input);
+  host::Inputs given = host::readInputs(
+      std::vector<std::string>(inputs.begin(), inputs.end()), program.manifest);
+  stages.begin("run", "training");
+  runTraining(program, training, states, std::move(given), options);
+}
+
 /// Throws Error for options that would do nothing.
 static void checkOptionsApply() {
+  training.check({&verify, &reference, std::addressof(expect), &output, &repeat,
+                  &trace, &json, &randomInputs});
   bool compares = verifying() || !expect.empty();
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &relativeTolerance, &absoluteTolerance, &allowNonfinite})
@@ -396,12 +465,17 @@ static bool run() {
   if (!streams.empty())
     options.streams = host::parseStreamMode(streams);
 
+  if (training.train) {
+    train(options);
+    return true;
+  }
   Stages stages("dist-run", common.verbose);
   RunCompiler compiler(stages, checking.precision, common, backend);
   RandomValues random;
   if (randomInputs != "off")
     random.random.rest = host::parseSeed(randomInputs);
-  host::Program program = prepareProgram(compiler, random);
+  std::optional<double> predicted;
+  host::Program program = prepareProgram(compiler, random, predicted);
   host::Inputs values = readValues(compiler, program, random);
   // What results are compared with is read before any file is written, so that
   // it is no output.
@@ -425,7 +499,7 @@ static bool run() {
   bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
-    reportJson(program, result, checks, ok, leftOut);
+    reportJson(program, result, checks, ok, leftOut, predicted);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)
@@ -441,6 +515,7 @@ static bool run() {
                                                        result.seconds.end()))
                << (runs == 1 ? " ms with what only the first takes (--repeat)\n"
                              : " ms\n");
+  sayPredicted(predicted);
   return ok;
 }
 

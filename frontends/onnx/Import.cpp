@@ -50,6 +50,7 @@ private:
   }
   llvm::Error convertNodes();
   bool isTaken(const Node &node);
+  Value getTaken(const Guard *guard);
   llvm::Error convertNode(const Node &node);
   llvm::Expected<Tensor *> read(const std::string &name, const Node &node);
   llvm::Error checkResult(const Node &node, llvm::StringRef name,
@@ -81,6 +82,8 @@ private:
   llvm::StringSet<> lost;
   /// What a branch that is not taken would have made.
   llvm::StringSet<> skipped;
+  /// Whether branches that running decides on are taken, each an i1.
+  llvm::DenseMap<const Guard *, Value> taken;
   llvm::StringSet<> live;
   /// Parameters by argument, after the inputs.
   SmallVector<size_t> argumentParameters;
@@ -318,6 +321,7 @@ llvm::Error Importer::convertNode(const Node &node) {
     if (i >= inputs.size() || !inputs[i])
       return error(what, "input ", std::to_string(i), " is missing");
 
+  emitter.taken = getTaken(node.guard.get());
   NodeContext context(node, model.opset, emitter, std::move(inputs));
   if (context.hasOpenInput() && !converter->takesOpenSizes)
     return loseOpen(context);
@@ -380,6 +384,31 @@ bool Importer::isTaken(const Node &node) {
       return false;
   }
   return true;
+}
+
+/// Whether running takes the branch, and those around it; null where all of
+/// that is known.
+Value Importer::getTaken(const Guard *guard) {
+  if (!guard)
+    return Value();
+  if (auto found = taken.find(guard); found != taken.end())
+    return found->second;
+  Value all = getTaken(guard->outer.get());
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLocation();
+  auto condition = values.find(guard->condition);
+  if (condition != values.end() && condition->second->value &&
+      !condition->second->known && condition->second->type == DType::Bool &&
+      countElements(condition->second->shape) == 1) {
+    Value holds = tensor::ExtractOp::create(
+        builder, loc, emitter.reshape(condition->second->value, {}),
+        ValueRange());
+    Scalar scalar(builder, loc);
+    if (!guard->wanted)
+      holds = scalar.bitNot(holds);
+    all = all ? scalar.bitAnd(all, holds) : holds;
+  }
+  return taken[guard] = all;
 }
 
 llvm::Error Importer::convertNodes() {

@@ -1,6 +1,7 @@
 //===- Aliases.cpp - Which buffers may share memory -----------------------===//
 
 #include "lowering/buffers/Aliases.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/BufferViewFlowOpInterface.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -40,8 +41,9 @@ bool mlir::dist::visitTouchedBuffers(Operation *op,
                                      llvm::function_ref<void(Value)> visit) {
   bool namesAll = true;
   op->walk([&](Operation *inner) {
-    // An allocation makes memory that nothing else lies in.
-    if (isa<ViewLikeOpInterface, memref::AllocOp>(inner))
+    // An allocation makes memory that nothing else lies in, and a fence is
+    // about none.
+    if (isa<ViewLikeOpInterface, memref::AllocOp, FenceOp>(inner))
       return;
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
     if (!effects) {

@@ -33,7 +33,8 @@ struct AttentionModel
     auto onBuffers = AttentionOp::create(
         rewriter, op->getLoc(), TypeRange(), all[0], all[1], all[2],
         all.drop_front(3).drop_back(numInits), all.take_back(numInits),
-        attention.getIndexingMaps(), attention.getNanIsZero());
+        attention.getIndexingMaps(), attention.getNanIsZero(),
+        attention.getWindowAttr());
     onBuffers->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.inlineRegionBefore(attention.getBody(), onBuffers.getBody(),
                                 onBuffers.getBody().end());

@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -450,8 +451,10 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
     BufferizationState state;
     {
       std::optional<InPlaceState> analysis;
-      if (failed(analyzeWithResults(module, analysis, options)) ||
-          failed(insertTensorCopies(module, *analysis, state)))
+      if (failed(analyzeWithResults(module, analysis, options)))
+        return failure();
+      copyCarriedValues(module, *analysis);
+      if (failed(insertTensorCopies(module, *analysis, state)))
         return failure();
     }
     // Upstream would drop these one by one.
@@ -459,6 +462,7 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
       updateArgAttrs(function, [](unsigned, NamedAttrList &list) {
         list.erase(BufferizationDialect::kWritableAttrName);
       });
+    fixCarriedTypes(module);
     if (failed(bufferizeModuleOp(module, options, state)))
       return failure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())

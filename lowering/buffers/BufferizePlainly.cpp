@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Overlap.h"
+#include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -75,6 +77,9 @@ struct BufferizePlainly
   void runOnOperation() override {
     ModuleOp module = getOperation();
     copySlices(module);
+    fixCarriedTypes(module);
+    // Each op is a kernel of its own.
+    module.walk([](FenceOp fence) { fence.erase(); });
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
     options.allowReturnAllocsFromLoops = true;

@@ -8,8 +8,8 @@
 #ifndef DIST_LOWERING_BUFFERS_CONTRACTION_H
 #define DIST_LOWERING_BUFFERS_CONTRACTION_H
 
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "lowering/rt/Rt.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::dist {
 
@@ -20,10 +20,6 @@ using rt::LoopKind;
 /// permutation; fails for every other op. Extensions of a and b before the
 /// product are looked through.
 FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
-
-/// Whether the body is yield(c + a * b), on floats, a and b in any order and
-/// perhaps extended.
-bool isMultiplyAdd(Block &body);
 
 } // namespace mlir::dist
 

@@ -1,6 +1,7 @@
 //===- DecomposeIndexed.cpp - Gathers, scatters, conditions that must hold ===//
 
 #include "lowering/buffers/DecomposeIndexed.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Checks.h"
 #include "lowering/rt/Rt.h"
@@ -160,51 +161,50 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   }
 };
 
-/// tensor.scatter: indices are checked as those of a gather, then loops over
-/// them insert one slice each.
-struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// tensor.scatter and dist.scatter_add: indices are checked as those of a
+/// gather, then loops over them put one slice each to its place: in place of
+/// what is there, or added to it.
+struct Scatter {
+  Operation *op;
+  TypedValue<RankedTensorType> source, dest, indices;
+  ArrayRef<int64_t> dims;
+  bool isAdded;
+  StringRef what;
 
-  LogicalResult matchAndRewrite(tensor::ScatterOp scatter,
-                                PatternRewriter &rewriter) const override {
-    RankedTensorType destType = scatter.getDestType();
-    RankedTensorType sourceType = scatter.getSourceType();
-    RankedTensorType indicesType = scatter.getIndicesType();
-    if (!destType.hasStaticShape() || !sourceType.hasStaticShape() ||
+  LogicalResult rewrite(PatternRewriter &rewriter) const {
+    RankedTensorType destType = dest.getType(), indicesType = indices.getType();
+    if (!destType.hasStaticShape() || !source.getType().hasStaticShape() ||
         !indicesType.hasStaticShape())
-      return rewriter.notifyMatchFailure(scatter, "dynamic shape");
-    Location loc = scatter.getLoc();
-    if (failForAny(rewriter, scatter, scatter.getIndices(), destType,
-                   scatter.getScatterDims(), "scatter")) {
-      rewriter.replaceOp(scatter, scatter.getDest());
+      return rewriter.notifyMatchFailure(op, "dynamic shape");
+    Location loc = op->getLoc();
+    if (failForAny(rewriter, op, indices, destType, dims, what)) {
+      rewriter.replaceOp(op, dest);
       return success();
     }
-    Value indices = checkIndices(rewriter, scatter, scatter.getIndices(),
-                                 destType, scatter.getScatterDims(), "scatter");
+    Value checked = checkIndices(rewriter, op, indices, destType, dims, what);
     int64_t batchRank = indicesType.getRank() - 1;
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
     SmallVector<Value> from(batchRank, zero), to, step(batchRank, one);
-    for (int64_t size : indicesType.getShape().take_front(batchRank))
+    for (int64_t size : indicesType.getShape().drop_back())
       to.push_back(arith::ConstantIndexOp::create(rewriter, loc, size));
     scf::LoopNest nest = scf::buildLoopNest(
-        rewriter, loc, from, to, step, scatter.getDest(),
+        rewriter, loc, from, to, step, Value(dest),
         [&](OpBuilder &b, Location at, ValueRange batch, ValueRange dest) {
           return scf::ValueVector{
-              insert(b, at, scatter, indices, batch, dest.front())};
+              putSlice(b, at, checked, batch, dest.front())};
         });
-    rewriter.replaceOp(scatter, nest.results.empty()
-                                    ? insert(rewriter, loc, scatter, indices,
-                                             {}, scatter.getDest())
-                                    : nest.results.front());
+    rewriter.replaceOp(op, nest.results.empty()
+                               ? putSlice(rewriter, loc, checked, {}, dest)
+                               : nest.results.front());
     return success();
   }
 
   /// `dest` with the slice that belongs to one position of the batch.
-  static Value insert(OpBuilder &b, Location loc, tensor::ScatterOp scatter,
-                      Value indices, ValueRange batch, Value dest) {
-    RankedTensorType destType = scatter.getDestType();
-    RankedTensorType sourceType = scatter.getSourceType();
+  Value putSlice(OpBuilder &b, Location loc, Value checked, ValueRange batch,
+                 Value dest) const {
+    auto destType = cast<RankedTensorType>(dest.getType());
+    RankedTensorType sourceType = source.getType();
     ArrayRef<int64_t> slice = sourceType.getShape().drop_front(batch.size());
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
 
@@ -214,24 +214,59 @@ struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
     for (int64_t size : slice)
       sizes.push_back(b.getIndexAttr(size));
     SmallVector<OpFoldResult> ones(offsets.size(), one);
-    Value part = tensor::ExtractSliceOp::create(
-        b, loc, RankedTensorType::get(slice, sourceType.getElementType()),
-        scatter.getSource(), offsets, sizes, ones);
+    auto partType = RankedTensorType::get(slice, sourceType.getElementType());
+    Value part = tensor::ExtractSliceOp::create(b, loc, partType, source,
+                                                offsets, sizes, ones);
 
     offsets.assign(destType.getRank(), zero);
     sizes.clear();
     for (int64_t size : destType.getShape())
       sizes.push_back(b.getIndexAttr(size));
     ones.assign(destType.getRank(), one);
-    for (auto [k, dim] : llvm::enumerate(scatter.getScatterDims())) {
+    for (auto [k, dim] : llvm::enumerate(dims)) {
       SmallVector<Value> position(batch.begin(), batch.end());
       position.push_back(arith::ConstantIndexOp::create(b, loc, k));
       offsets[dim] =
-          tensor::ExtractOp::create(b, loc, indices, position).getResult();
+          tensor::ExtractOp::create(b, loc, checked, position).getResult();
       sizes[dim] = one;
+    }
+    if (isAdded) {
+      Value there = tensor::ExtractSliceOp::create(b, loc, partType, dest,
+                                                   offsets, sizes, ones);
+      part = linalg::AddOp::create(b, loc, ValueRange{part, there}, there)
+                 .getResult(0);
     }
     return tensor::InsertSliceOp::create(b, loc, part, dest, offsets, sizes,
                                          ones);
+  }
+};
+
+struct ScatterToLoops : OpRewritePattern<tensor::ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ScatterOp scatter,
+                                PatternRewriter &rewriter) const override {
+    return Scatter{scatter,
+                   scatter.getSource(),
+                   scatter.getDest(),
+                   scatter.getIndices(),
+                   scatter.getScatterDims(),
+                   /*isAdded=*/false,
+                   "scatter"}
+        .rewrite(rewriter);
+  }
+};
+
+struct ScatterAddToLoops : OpRewritePattern<ScatterAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterAddOp scatter,
+                                PatternRewriter &rewriter) const override {
+    return Scatter{scatter,           scatter.getSource(),
+                   scatter.getDest(), scatter.getIndices(),
+                   scatter.getDims(),
+                   /*isAdded=*/true,  "scatter"}
+        .rewrite(rewriter);
   }
 };
 
@@ -305,6 +340,7 @@ struct AssertToFail : OpRewritePattern<cf::AssertOp> {
 } // namespace
 
 void mlir::dist::populateDecomposeIndexedPatterns(RewritePatternSet &patterns) {
-  patterns.add<GatherToGeneric, ScatterToLoops, AssertToFail>(
-      patterns.getContext());
+  patterns
+      .add<GatherToGeneric, ScatterToLoops, ScatterAddToLoops, AssertToFail>(
+          patterns.getContext());
 }

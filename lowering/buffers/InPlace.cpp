@@ -13,8 +13,11 @@
 #include "lowering/buffers/Subsets.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SubsetOpInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -73,6 +76,8 @@ private:
   void uniteEquivalent(Operation *op);
   void define(Value value);
 
+  bool reads(OpOperand &use);
+  bool isRead(Value value);
   bool needsContents(OpOperand &use);
   bool repeats(Region &region);
   int64_t getPosition(Operation *user, Region *home);
@@ -102,6 +107,8 @@ private:
   DenseMap<Operation *, Interval> intervals;
   DenseMap<Value, unsigned> indices;
   std::vector<Entry> entries;
+  /// Carried values: whether loops read them.
+  DenseMap<Value, bool> read;
 
   dist::SubsetTrace subsets;
   /// When the destinations of insertions are needed last for something else.
@@ -128,11 +135,51 @@ void InPlaceAnalysis::number(Operation *root) {
 // Live ranges
 //===----------------------------------------------------------------------===//
 
+/// A loop that does nothing hands on what it began with.
+static bool mayDoNothing(LoopLikeOpInterface loop) {
+  auto lower = loop.getLoopLowerBounds(), upper = loop.getLoopUpperBounds();
+  if (!lower || !upper)
+    return true;
+  return llvm::any_of(llvm::zip_equal(*lower, *upper), [](auto bounds) {
+    auto from = getConstantIntValue(std::get<0>(bounds)),
+         to = getConstantIntValue(std::get<1>(bounds));
+    return !from || !to || *from >= *to;
+  });
+}
+
+/// Whether the op reads the tensor. A loop does if what it carries is read.
+bool InPlaceAnalysis::reads(OpOperand &use) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(use.getOwner());
+  BlockArgument carried = loop && !mayDoNothing(loop)
+                              ? loop.getTiedLoopRegionIterArg(&use)
+                              : BlockArgument();
+  return carried ? isRead(carried) : state.bufferizesToMemoryRead(use);
+}
+
+/// Whether an op reads the value, or a view of it. Answers are kept: upstream
+/// asks twice about each loop within a loop, and of all within it again.
+bool InPlaceAnalysis::isRead(Value value) {
+  auto [known, isNew] = read.try_emplace(value, false);
+  if (!isNew)
+    return known->second;
+  llvm::SetVector<Value> views;
+  views.insert(value);
+  for (size_t i = 0; i < views.size(); ++i)
+    for (OpOperand &use : views[i].getUses()) {
+      if (reads(use))
+        return read[value] = true;
+      if (state.bufferizesToMemoryWrite(use))
+        continue;
+      for (const AliasingValue &alias : state.getAliasingValues(use))
+        views.insert(alias.value);
+    }
+  return false;
+}
+
 /// Whether the use needs what the tensor holds. What is overwritten unread is
 /// not needed; a view needs it, as it may be read.
 bool InPlaceAnalysis::needsContents(OpOperand &use) {
-  if (state.bufferizesToMemoryRead(use) ||
-      isa<BranchOpInterface>(use.getOwner()))
+  if (reads(use) || isa<BranchOpInterface>(use.getOwner()))
     return true;
   return !state.bufferizesToMemoryWrite(use) &&
          state.getAliasingValues(use).getNumAliases() > 0;
@@ -406,6 +453,8 @@ LogicalResult InPlaceAnalysis::decide(OpOperand &operand) {
              << operand.getOperandNumber()
              << ", but what lies there is still needed";
     state.bufferizeOutOfPlace(operand);
+    if (isa<LoopLikeOpInterface>(op) && !reads(operand))
+      state.addUnread(operand);
     return success();
   }
   state.bufferizeInPlace(operand);

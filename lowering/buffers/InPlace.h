@@ -23,8 +23,8 @@ public:
   /// writes in place if no value that is read later may lie there.
   LogicalResult analyze(func::FuncOp function);
 
-  /// Ops that must write over their destination, which is still needed. If there
-  /// are any, the program has to be changed and all to be decided anew.
+  /// Ops that must write over their destination, which is still needed. If
+  /// there are any, the program has to be changed and all to be decided anew.
   ArrayRef<bufferization::MaterializeInDestinationOp> getUnplaced() const {
     return unplaced;
   }
@@ -33,14 +33,17 @@ public:
   }
 
   bool hasUndefinedContents(OpOperand *operand) const override {
-    return undefined.contains(operand->get());
+    return undefined.contains(operand->get()) || unread.contains(operand);
   }
+  /// Of what a loop begins with: it does not read it.
+  void addUnread(OpOperand &operand) { unread.insert(&operand); }
 
 private:
   void findUndefined(func::FuncOp function);
 
   /// Values of which nothing was written yet.
   DenseSet<Value> undefined;
+  DenseSet<OpOperand *> unread;
   SmallVector<bufferization::MaterializeInDestinationOp> unplaced;
 };
 

@@ -33,6 +33,16 @@ def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def DistLimitInlining : Pass<"dist-limit-inlining", "::mlir::ModuleOp"> {
+  let summary = "Calls that inlining would multiply are an error";
+  let description = [{
+    What is called is compiled in the place of each call. Functions that call the
+    next one twice double the program with each level: where the entry function
+    would have 2^18 ops more than the module has, the first function that is too
+    large is named, with its size.
+  }];
+}
+
 def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
   let summary = "Everything but contractions and shape changes becomes linalg.generic";
   let description = [{

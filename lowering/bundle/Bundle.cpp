@@ -8,6 +8,7 @@
 #include "dist/Safetensors.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/pipeline/Pipeline.h"
+#include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -129,6 +130,30 @@ describeTensor(func::FuncOp function, const host::Mesh &mesh, Type type,
   return desc;
 }
 
+/// What an argument is of, one after the other.
+static LogicalResult describePieces(func::FuncOp function,
+                                    const host::Mesh &mesh, Type whole,
+                                    DictionaryAttr joined,
+                                    host::Manifest &manifest) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(whole).getShape();
+  int64_t dim = joined.getAs<IntegerAttr>("dim").getInt(), at = 0;
+  for (DictionaryAttr piece :
+       joined.getAs<ArrayAttr>("pieces").getAsRange<DictionaryAttr>()) {
+    Type type = piece.getAs<TypeAttr>("type").getValue();
+    FailureOr<host::TensorDesc> desc =
+        describeTensor(function, mesh, type, piece, "",
+                       host::TensorDesc::Parameter, "a joined parameter");
+    if (failed(desc))
+      return failure();
+    desc->joinedShape.assign(shape.begin(), shape.end());
+    desc->joinedAt.resize(shape.size());
+    desc->joinedAt[dim] = at;
+    at += cast<RankedTensorType>(type).getDimSize(dim);
+    manifest.arguments.push_back(std::move(*desc));
+  }
+  return success();
+}
+
 /// Names tell inputs and results apart, on the command line and in files.
 static LogicalResult checkNames(func::FuncOp function,
                                 ArrayRef<host::TensorDesc> descs,
@@ -179,6 +204,14 @@ static FailureOr<host::Manifest> describeProgram(ModuleOp module) {
     for (MeshAxisAttr axis : mesh->getAxes())
       manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
   for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
+    if (auto joined =
+            function.getArgAttrOfType<DictionaryAttr>(i, kJoinedAttr)) {
+      if (failed(describePieces(function, manifest.mesh,
+                                function.getArgumentTypes()[i], joined,
+                                manifest)))
+        return failure();
+      continue;
+    }
     FailureOr<host::TensorDesc> desc = describeTensor(
         function, manifest.mesh, function.getArgumentTypes()[i],
         function.getArgAttrDict(i), "arg" + std::to_string(i),
@@ -445,6 +478,10 @@ static LogicalResult writeAndMove(ModuleOp module, const std::string &target,
 LogicalResult mlir::dist::writeBundle(ModuleOp module, StringRef path,
                                       const BundleOptions &options,
                                       BundleStatistics *statistics) {
+  PassManager joining(module.getContext());
+  joining.addPass(createDistJoinParameters());
+  if (failed(joining.run(module)))
+    return failure();
   FailureOr<host::Manifest> manifest = describeProgram(module);
   if (failed(manifest))
     return failure();

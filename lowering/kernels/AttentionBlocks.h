@@ -3,7 +3,7 @@
 #ifndef DIST_LOWERING_KERNELS_ATTENTIONBLOCKS_H
 #define DIST_LOWERING_KERNELS_ATTENTIONBLOCKS_H
 
-#include "lowering/kernels/ScoreRange.h"
+#include "passes/attention/ScoreRange.h"
 
 namespace mlir::dist {
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "lowering/kernels/Constants.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -307,24 +308,11 @@ void LayoutChoice::apply() {
   }
 }
 
-/// Whether the memory holds the same in all calls of the program.
-static bool isConstant(Value buffer) {
-  Value root = getViewRoot(buffer);
-  if (root.getDefiningOp<memref::GetGlobalOp>())
-    return true;
-  auto argument = dyn_cast<BlockArgument>(root);
-  auto function =
-      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-               : func::FuncOp();
-  return function && argument.getOwner()->isEntryBlock() &&
-         function.getArgAttr(argument.getArgNumber(), kParameterAttr);
-}
-
 void mlir::dist::chooseLayouts(func::FuncOp function) {
   LayoutChoice choice;
   SmallVector<rt::ConvolveOp> calls;
   function.walk([&](rt::ConvolveOp call) {
-    call.setConstant(isConstant(call.getKernel()));
+    call.setConstant(isConstantBuffer(call.getKernel()));
     calls.push_back(call);
   });
   for (rt::ConvolveOp call : calls)

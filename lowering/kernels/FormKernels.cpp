@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Overlap.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -286,6 +287,10 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return success();
     }
     return add(std::move(*nest));
+  }
+  if (isa<FenceOp>(op)) {
+    op->erase();
+    return flush();
   }
   if (op->getNumRegions() > 0 || op->hasTrait<OpTrait::IsTerminator>()) {
     if (failed(flush()) ||

@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/buffers/Contraction.h"
+#include "lowering/kernels/Constants.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -90,9 +91,9 @@ LogicalResult Selection::visit(linalg::LinalgOp op, linalg::FillOp fill) {
   if (fill && (aliases.mayAlias(c, a) || aliases.mayAlias(c, b)))
     fill = {};
   OpBuilder builder(op);
-  auto call = rt::ContractOp::create(builder, op.getLoc(), a, b, c,
-                                     builder.getArrayAttr(loops),
-                                     /*accumulate=*/!fill);
+  auto call = rt::ContractOp::create(
+      builder, op.getLoc(), a, b, c, builder.getArrayAttr(loops),
+      /*accumulate=*/!fill, isConstantBuffer(a), isConstantBuffer(b));
   if (Attribute scope = op->getAttr(kScopeAttr))
     call->setAttr(kScopeAttr, scope);
   op.erase();

@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/buffers/Convolution.h"
 #include "lowering/kernels/KernelTarget.h"
+#include "lowering/kernels/SpreadConvolutions.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -274,6 +275,7 @@ static bool fuseSum(rt::ConvolveOp call) {
 
 void mlir::dist::selectConvolutions(func::FuncOp function,
                                     const KernelTarget &target) {
+  splitSpreadConvolutions(function, target);
   SmallVector<linalg::LinalgOp> ops;
   function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   SmallVector<rt::ConvolveOp> calls;

@@ -36,6 +36,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
                                     const LowerOptions &options) {
   // Tensors.
   passes.addPass(createSelectEntryPass());
+  passes.addPass(createDistLimitInlining());
   // Inlining folds.
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createInlinerPass());

@@ -297,7 +297,10 @@ struct LowerContract : RuntimePattern<ContractOp> {
     Call call(symbols, rewriter, op);
     if (failed(call.dtype(op.getA())) || failed(call.dtype(op.getC())))
       return failure();
-    call.i32(op.getAccumulate()).i32(op.getLoops().size()).table(table);
+    // dist_contract_flags
+    int32_t flags = (op.getAccumulate() ? 1 : 0) | (op.getConstantA() ? 2 : 0) |
+                    (op.getConstantB() ? 4 : 0);
+    call.i32(flags).i32(op.getLoops().size()).table(table);
     call.add(getPointer(rewriter, op.getA(), adaptor.getA()))
         .add(getPointer(rewriter, op.getB(), adaptor.getB()))
         .add(getPointer(rewriter, op.getC(), adaptor.getC()))

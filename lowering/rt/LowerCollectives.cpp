@@ -7,6 +7,8 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
 #include "lowering/rt/Passes.h"
@@ -48,6 +50,7 @@ public:
   LogicalResult run();
 
 private:
+  void findEnds(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerCollective(CollectiveOpInterface op);
   void lowerSlice(AllSliceOp op);
@@ -62,9 +65,8 @@ private:
   template <typename Call, typename... Parameters>
   void replace(CollectiveOpInterface op, ArrayAttr axes,
                Parameters... parameters);
-  /// Whole axes that the references name, each once, and the pairs of places in
-  /// their group that a permutation between two lists of references makes.
-  ArrayAttr wholeAxes(ArrayAttr from, ArrayAttr to);
+  /// The pairs of places in a group of whole axes that a permutation between
+  /// two lists of references makes.
   SmallVector<int64_t> permutationPairs(ArrayAttr group, ArrayAttr from,
                                         ArrayAttr to);
 
@@ -72,10 +74,33 @@ private:
   IRRewriter rewriter;
   MeshOp mesh;
   llvm::MapVector<ArrayAttr, int32_t> comms;
+  /// Of collectives that are started, the op that they are waited for before.
+  DenseMap<Operation *, Operation *> ends;
   SmallVector<Attribute> sites;
 };
 
 } // namespace
+
+/// A collective on a stream is waited for before its first user; or before a
+/// call of its communicator that is done where it stands, which may come from
+/// an inlined function.
+void Lowering::findEnds(Block &block) {
+  DenseMap<ArrayAttr, Operation *> nextCall;
+  for (Operation &op : llvm::reverse(block))
+    op.walk([&](Operation *inner) {
+      ArrayAttr axes = getCommAxes(inner);
+      if (!axes)
+        return;
+      Operation *end =
+          getStream(inner) ? findFirstUser(inner->getResult(0)) : nullptr;
+      if (!end) {
+        nextCall[axes] = &op;
+      } else if (inner == &op) {
+        Operation *next = nextCall.lookup(axes);
+        ends[inner] = next && next->isBeforeInBlock(end) ? next : end;
+      }
+    });
+}
 
 int32_t Lowering::getComm(ArrayAttr axes) {
   return comms.insert({axes, int32_t(comms.size())}).first->second;
@@ -126,8 +151,8 @@ void Lowering::replace(CollectiveOpInterface op, ArrayAttr axes,
   rewriter.setInsertionPoint(op);
   Value init = tensor::EmptyOp::create(rewriter, loc, type.getShape(),
                                        type.getElementType());
-  Operation *firstUser = findFirstUser(op->getResult(0));
-  int32_t stream = firstUser ? getStream(op) : 0;
+  Operation *end = ends.lookup(op);
+  int32_t stream = end ? getStream(op) : 0;
   SmallVector<Type> types = {type};
   if (stream != 0)
     types.push_back(rt::TokenType::get(rewriter.getContext()));
@@ -138,7 +163,7 @@ void Lowering::replace(CollectiveOpInterface op, ArrayAttr axes,
     call->setAttr(kScopeAttr, scope);
   Value result = call.getTensor();
   if (stream != 0) {
-    rewriter.setInsertionPoint(firstUser);
+    rewriter.setInsertionPoint(end);
     result = rt::WaitOp::create(rewriter, loc, type, call.getToken(), operand,
                                 result)
                  .getResult();
@@ -151,6 +176,10 @@ void Lowering::lowerSlice(AllSliceOp op) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getResult().getType());
+  if (type.getNumElements() == 0) { // where no offset is within bounds
+    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, type, ValueRange());
+    return;
+  }
   Value index = createIndex(loc, op.getAxesAttr());
   Value rows = arith::ConstantIndexOp::create(rewriter, loc,
                                               type.getDimSize(op.getDim()));
@@ -163,17 +192,6 @@ void Lowering::lowerSlice(AllSliceOp op) {
   offsets[op.getDim()] = start;
   rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(op, type, op.getOperand(),
                                                       offsets, sizes, strides);
-}
-
-ArrayAttr Lowering::wholeAxes(ArrayAttr from, ArrayAttr to) {
-  SmallVector<Attribute> axes;
-  llvm::DenseSet<StringRef> seen;
-  for (ArrayAttr list : {from, to})
-    for (AxisRefAttr ref : getAxisRefs(list))
-      if (seen.insert(ref.getName()).second)
-        axes.push_back(AxisRefAttr::get(rewriter.getContext(), ref.getName(),
-                                        /*pre=*/1, /*size=*/0));
-  return rewriter.getArrayAttr(axes);
 }
 
 SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
@@ -277,7 +295,7 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
         return success();
       })
       .Case([&](CollectivePermuteOp permute) {
-        ArrayAttr group = wholeAxes(permute.getAxes(), permute.getToAxes());
+        ArrayAttr group = getCommAxes(permute);
         SmallVector<int64_t> pairs =
             permutationPairs(group, permute.getAxes(), permute.getToAxes());
         replace<rt::CollectivePermuteOp>(op, group, ArrayRef<int64_t>(pairs));
@@ -314,7 +332,8 @@ LogicalResult Lowering::lower(Operation *op) {
     rewriter.eraseOp(op);
     return success();
   }
-  if (isa<AttentionOp, AttentionYieldOp>(op)) // of one device
+  // Of one device.
+  if (isa<AttentionOp, AttentionYieldOp, FenceOp, ScatterAddOp>(op))
     return success();
   return op->emitOpError("is not of level 3; run --dist-spmd first");
 }
@@ -325,12 +344,17 @@ LogicalResult Lowering::run() {
     return failure();
   mesh = *found;
   SmallVector<Operation *> ops, symbols;
+  llvm::SetVector<Block *> blocks;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isa_and_present<DistDialect>(op->getDialect()))
       return WalkResult::advance();
+    if (getStream(op) != 0)
+      blocks.insert(op->getBlock());
     (isa<MeshOp, ScheduleOp>(op) ? symbols : ops).push_back(op);
     return isa<ScheduleOp>(op) ? WalkResult::skip() : WalkResult::advance();
   });
+  for (Block *block : blocks)
+    findEnds(*block);
   for (Operation *op : ops)
     if (failed(lower(op)))
       return failure();

@@ -33,6 +33,26 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def DistJoinParameters : Pass<"dist-join-parameters", "::mlir::ModuleOp"> {
+  let summary = "Parameters that are only concatenated become one argument";
+  let description = [{
+    Where the entry function concatenates parameters, it takes what that makes as an
+    argument: a rank puts its parts of them beside each other when it loads them, and
+    not in each step. `dist.joined` says of which parameters the argument is, and in
+    which dimension. Parameters that nothing else reads are no arguments any more.
+    In a step of training, some of whose results take the places of arguments (`dist.updates`), nothing
+    is joined.
+
+    ```mlir
+    func.func @main(%a: tensor<2x8xf32> {dist.parameter = "a"}, %b: tensor<4x8xf32> {dist.parameter = "b"}) {
+      %w = tensor.concat dim(0) %a, %b : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+    // becomes
+    func.func @main(%w: tensor<6x8xf32> {dist.parameter = "a + b", dist.joined = {dim = 0 : i64, pieces = [
+        {dist.parameter = "a", type = tensor<2x8xf32>}, {dist.parameter = "b", type = tensor<4x8xf32>} ]} }) {
+    ```
+  }];
+}
+
 def DistLowerConstants : Pass<"dist-lower-constants", "::mlir::ModuleOp"> {
   let summary = "Parts of constants become arguments of the entry function";
   let description = [{

@@ -192,7 +192,11 @@ void WaitOp::getEffects(
 
 LogicalResult WaitOp::verify() {
   rt::CollectiveOpInterface start = getStart();
-  if (!start || start->getBlock() != (*this)->getBlock())
+  // Once loops and branches between the two are blocks, one region has them.
+  Region *region = (*this)->getParentRegion();
+  bool isOneBlock = region && region->hasOneBlock();
+  if (!start || start->getParentRegion() != region ||
+      (isOneBlock && start->getBlock() != (*this)->getBlock()))
     return emitOpError("waits for no collective of its own block");
   auto isSame = [&](StringRef what, Value named,
                     Value inFlight) -> LogicalResult {

@@ -329,15 +329,18 @@ def Rt_ContractOp : Rt_Op<"contract"> {
         loops [#rt.loop<m 4 a 8 b 0 c 2>, #rt.loop<n 2 a 0 b 1 c 1>,
                #rt.loop<k 8 a 1 b 2 c 0>]
     ```
+    `constant_a` and `constant_b` say that the operand's buffer holds the same in
+    all calls of a run, so that it may be packed once.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$a,
                        Arg<AnyMemRef, "", [MemRead]>:$b,
                        Arg<AnyMemRef, "", [MemRead, MemWrite]>:$c,
-                       Rt_LoopArrayAttr:$loops, UnitAttr:$accumulate);
+                       Rt_LoopArrayAttr:$loops, UnitAttr:$accumulate,
+                       UnitAttr:$constant_a, UnitAttr:$constant_b);
   let assemblyFormat = [{
     `ins` `(` $a `,` $b `:` type($a) `,` type($b) `)`
     `outs` `(` $c `:` type($c) `)` `loops` $loops (`accumulate` $accumulate^)?
-    attr-dict
+    (`constant_a` $constant_a^)? (`constant_b` $constant_b^)? attr-dict
   }];
   let hasVerifier = 1;
 }

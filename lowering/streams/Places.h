@@ -1,4 +1,9 @@
 //===- Places.h - Which bytes ops touch -------------------------*- C++ -*-===//
+//
+// For a proof about a planned program. It shares nothing with BufferAliases on
+// purpose: what checks a plan must not rest on what made it.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef DIST_LOWERING_STREAMS_PLACES_H
 #define DIST_LOWERING_STREAMS_PLACES_H

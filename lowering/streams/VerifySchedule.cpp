@@ -55,11 +55,8 @@ private:
 } // namespace
 
 static std::optional<Call> getCall(Operation *op) {
-  if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op)) {
-    if (isa<AllSliceOp>(op))
-      return std::nullopt;
-    return Call{collective.getAxes(), getStream(op)};
-  }
+  if (ArrayAttr axes = getCommAxes(op))
+    return Call{axes, getStream(op)};
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
     return Call{
         Builder(op->getContext()).getI32IntegerAttr(collective.getComm()),

@@ -1,6 +1,8 @@
 //===- CostModel.cpp - Roofline and alpha-beta ----------------------------===//
 
 #include "passes/cost/CostModel.h"
+#include "dialects/dist/IR/Streams.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,19 +18,16 @@ CostModel::CostModel(const Machine &machine, MeshOp mesh) : machine(machine) {
     devices *= axis.getSize();
 }
 
-static std::string getName(Type type) {
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return name;
-}
-
 bool CostModel::knows(Type type) const {
-  return machine.flopsPerSecond.count(getName(type));
+  return machine.flopsPerSecond.count(debugString(type));
 }
 
-double CostModel::getComputeSeconds(double flops, Type type,
-                                    double bytes) const {
-  auto found = machine.flopsPerSecond.find(getName(type));
+double CostModel::getComputeSeconds(const Work &work) const {
+  double moved = std::max(work.bytes / machine.bytesPerSecond,
+                          work.scalarOps / machine.scalarOpsPerSecond);
+  if (work.flops == 0)
+    return moved;
+  auto found = machine.flopsPerSecond.find(debugString(work.type));
   double rate = 0;
   if (found != machine.flopsPerSecond.end()) {
     rate = found->second;
@@ -37,7 +36,7 @@ double CostModel::getComputeSeconds(double flops, Type type,
     for (const auto &[name, other] : machine.flopsPerSecond)
       rate = std::min(rate, other);
   }
-  return std::max(flops / rate, bytes / machine.bytesPerSecond);
+  return std::max(work.flops / rate, moved);
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,7 +118,7 @@ CostModel::getSpans(ArrayRef<AxisRefAttr> refs) const {
 
 double CostModel::getSeconds(CollectiveOpInterface collective) const {
   Operation *op = collective;
-  SmallVector<AxisRefAttr> refs = getAxisRefs(collective.getAxes());
+  SmallVector<AxisRefAttr> refs = getAxisRefs(getCommAxes(op));
   const std::vector<double> &blocks = getSpans(refs);
   double p = blocks.front();
   double sent = collective.getBytesSentPerRank(static_cast<int64_t>(p));

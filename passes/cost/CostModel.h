@@ -5,6 +5,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "passes/cost/Machine.h"
+#include "passes/cost/Work.h"
 
 #include <map>
 
@@ -16,11 +17,12 @@ class CostModel {
 public:
   CostModel(const Machine &machine, MeshOp mesh);
 
-  /// Of a product of so many operations on elements of `type`, or of moving
-  /// `bytes` in and out of memory, whichever is longer; what a kernel costs at
-  /// least is left out.
-  double getComputeSeconds(double flops, Type type, double bytes) const;
+  /// Of the arithmetic, or of moving the bytes in and out of memory, whichever
+  /// is longer; what a kernel costs at least is left out.
+  double getComputeSeconds(const Work &work) const;
   double getOpSeconds() const { return machine.opSeconds; }
+  double getStartSeconds() const { return machine.startSeconds; }
+  double getSlowdown() const { return machine.slowdown; }
   /// Whether the machine file says how fast products of `type` are; else the
   /// slowest type's figure is taken.
   bool knows(Type type) const;

@@ -114,9 +114,9 @@ FailureOr<MachineLink> Reader::readLink(const LocatedJson &json) const {
 }
 
 FailureOr<Machine> Reader::read(const LocatedJson &json) {
-  if (failed(
-          checkKeys(json, "a machine",
-                    {"name", "device", "call_seconds", "links", "source"})) ||
+  if (failed(checkKeys(
+          json, "a machine",
+          {"name", "device", "call_seconds", "overlap", "links", "source"})) ||
       failed(checkSource(json)))
     return failure();
   Machine machine;
@@ -125,8 +125,9 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
     return error(*json.find("name")) << "\"name\" must be a text";
   machine.name = json.find("name")->text;
   if (failed(checkKeys(device, "a device",
-                       {"flops_per_second", "bytes_per_second", "memory_bytes",
-                        "op_seconds", "source"})) ||
+                       {"flops_per_second", "scalar_ops_per_second",
+                        "bytes_per_second", "memory_bytes", "op_seconds",
+                        "source"})) ||
       failed(checkSource(device)))
     return failure();
   const LocatedJson &flops = *device.find("flops_per_second");
@@ -139,6 +140,8 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
       return failure();
     machine.flopsPerSecond[key.text] = *rate;
   }
+  FailureOr<double> scalarOps = readNumber(
+      *device.find("scalar_ops_per_second"), "scalar_ops_per_second", 1);
   FailureOr<double> bandwidth =
       readNumber(*device.find("bytes_per_second"), "bytes_per_second", 1);
   FailureOr<int64_t> memory =
@@ -147,8 +150,22 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
       readNumber(*device.find("op_seconds"), "op_seconds", 0);
   FailureOr<double> call =
       readNumber(*json.find("call_seconds"), "call_seconds", 0);
-  if (failed(bandwidth) || failed(memory) || failed(op) || failed(call))
+  const LocatedJson &overlap = *json.find("overlap");
+  if (failed(scalarOps) || failed(bandwidth) || failed(memory) || failed(op) ||
+      failed(call) ||
+      failed(checkKeys(overlap, "\"overlap\"",
+                       {"start_seconds", "slowdown", "source"})) ||
+      failed(checkSource(overlap)))
     return failure();
+  FailureOr<double> start =
+      readNumber(*overlap.find("start_seconds"), "start_seconds", 0);
+  FailureOr<double> slowdown =
+      readNumber(*overlap.find("slowdown"), "slowdown", 0);
+  if (failed(start) || failed(slowdown))
+    return failure();
+  machine.scalarOpsPerSecond = *scalarOps;
+  machine.startSeconds = *start;
+  machine.slowdown = *slowdown;
   machine.bytesPerSecond = *bandwidth;
   machine.memoryBytes = *memory;
   machine.opSeconds = *op;
@@ -171,6 +188,16 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
     machine.links.push_back(*link);
   }
   return machine;
+}
+
+void Machine::setLink(double latency, double bandwidth) {
+  callSeconds = std::max(callSeconds, latency);
+  double most = std::numeric_limits<double>::infinity();
+  for (const MachineLink &link : links)
+    most = std::min(most, link.bytesPerSecond);
+  if (bandwidth > 0)
+    most = std::min(most, bandwidth);
+  links = {{"link", std::numeric_limits<int64_t>::max(), most, 0}};
 }
 
 FailureOr<Machine> Machine::parse(StringRef text, StringRef file,

@@ -36,6 +36,8 @@ struct Machine {
   /// Operations a second of large products, by element type ("bf16"); a
   /// multiplication and an addition are 2.
   std::map<std::string, double> flopsPerSecond;
+  /// Scalar operations a second of loop nests that are no products.
+  double scalarOpsPerSecond = 0;
   /// Of the device's memory, read and written together.
   double bytesPerSecond = 0;
   int64_t memoryBytes = 0;
@@ -43,6 +45,11 @@ struct Machine {
   double opSeconds = 0;
   /// What every collective costs, beside its steps.
   double callSeconds = 0;
+  /// What starting a collective beside computation, and waiting for it, takes
+  /// from computation.
+  double startSeconds = 0;
+  /// By how much computation is slower beside a transfer; 0.1 for 10%.
+  double slowdown = 0;
   /// From the innermost outwards: each block is made of whole blocks of the
   /// level before.
   std::vector<MachineLink> links;
@@ -51,6 +58,12 @@ struct Machine {
   int64_t getDevices() const {
     return links.empty() ? 1 : links.back().devices;
   }
+
+  /// In place of its links, one that joins all devices and takes `latency` +
+  /// bytes / `bandwidth` (0 for no limit) for what a rank sends in a
+  /// collective; what calls cost and links carry without it stays the least and
+  /// the most.
+  void setLink(double latency, double bandwidth);
 
   /// Reads a machine file (docs/machines.md). Emits errors with line and column
   /// of `file`.
@@ -62,7 +75,7 @@ struct Machine {
 
 /// A machine that is known by name: its file, as text.
 struct MachinePreset {
-  llvm::StringLiteral name, text;
+  std::string name, text;
 };
 ArrayRef<MachinePreset> getMachinePresets();
 

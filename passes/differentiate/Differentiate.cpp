@@ -28,7 +28,7 @@ public:
         terminator(function.getBody().front().getTerminator()),
         builder(terminator) {}
 
-  LogicalResult run();
+  FailureOr<SmallVector<unsigned>> run();
 
 private:
   StringRef getName(BlockArgument argument);
@@ -266,34 +266,43 @@ void Gradients::returnGradients() {
   });
 }
 
-LogicalResult Gradients::run() {
+FailureOr<SmallVector<unsigned>> Gradients::run() {
+  if (!function->getParentOfType<ModuleOp>().getOps<MeshOp>().empty())
+    adjoints.followPrimals();
   if (failed(chooseArguments()) || failed(chooseResult()) ||
       failed(findOps()) || failed(addCotangent()) ||
       failed(adjoints.reverse(builder, ops)))
     return failure();
   returnGradients();
-  return success();
+  return llvm::map_to_vector(
+      wrt, [](BlockArgument argument) { return argument.getArgNumber(); });
 }
 
-LogicalResult mlir::dist::differentiate(ModuleOp module,
-                                        const GradientRequest &request) {
+FailureOr<func::FuncOp> mlir::dist::findFunction(ModuleOp module,
+                                                 StringRef name) {
+  if (name.empty()) {
+    FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
+    if (failed(entry))
+      return failure();
+    return dyn_cast<func::FuncOp>(entry->getOperation());
+  }
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    return module.emitError("has no function @") << name;
+  return function;
+}
+
+FailureOr<SmallVector<unsigned>>
+mlir::dist::differentiate(ModuleOp module, const GradientRequest &request) {
   if (int level = getLevel(module); level > 1)
     return module.emitError("is of level ")
            << level
            << ": gradients are taken of levels 0 and 1, before "
               "--dist-propagate";
-  func::FuncOp function;
-  if (request.function.empty()) {
-    FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
-    if (failed(entry))
-      return failure();
-    function = dyn_cast<func::FuncOp>(entry->getOperation());
-  } else {
-    function = module.lookupSymbol<func::FuncOp>(request.function);
-    if (!function)
-      return module.emitError("has no function @") << request.function;
-  }
-  if (!function || function.isExternal())
+  FailureOr<func::FuncOp> function = findFunction(module, request.function);
+  if (failed(function))
+    return failure();
+  if (!*function || function->isExternal())
     return module.emitError("has no function with a body to differentiate");
-  return Gradients(function, request).run();
+  return Gradients(*function, request).run();
 }

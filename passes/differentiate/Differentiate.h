@@ -7,6 +7,7 @@
 #ifndef DIST_PASSES_DIFFERENTIATE_DIFFERENTIATE_H
 #define DIST_PASSES_DIFFERENTIATE_DIFFERENTIATE_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::dist {
@@ -23,9 +24,15 @@ struct GradientRequest {
   ArrayRef<std::string> wrt;
 };
 
+/// The function of that name; empty: the entry function. An error where there
+/// is none; null for an entry that is no func.func.
+FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name);
+
 /// Adds to the function a result for each argument that is asked for: its
-/// gradient, called `NAME.grad`.
-LogicalResult differentiate(ModuleOp module, const GradientRequest &request);
+/// gradient, called `NAME.grad`. The numbers of these arguments, in the order
+/// of the results.
+FailureOr<SmallVector<unsigned>> differentiate(ModuleOp module,
+                                               const GradientRequest &request);
 
 /// Gives ops of the dialects that are known their adjoints.
 void registerAdjoints(DialectRegistry &registry);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/differentiate/Models.h"
 
@@ -46,6 +46,11 @@ struct SyncModel : DifferentiableOpInterface::ExternalModel<SyncModel, SyncOp> {
       made.setMode(SyncMode::FwdPost);
       cotangent = made.getResult();
     }
+    // It lies as the value did before.
+    if (adjoints.isActive(sync.getOperand()))
+      cotangent =
+          FollowOp::create(b, op->getLoc(), cotangent.getType(), cotangent,
+                           sync.getOperand(), /*moved=*/true);
     adjoints.add(b, op->getLoc(), sync.getOperand(), cotangent);
     return success();
   }

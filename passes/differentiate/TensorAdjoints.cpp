@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -147,72 +148,24 @@ static LogicalResult derive(Context<tensor::ConcatOp> c) {
   return success();
 }
 
-/// Rows are added up where they came from: by each row that there is, those of
-/// the cotangent whose index names it.
+/// Rows are added up where they came from.
 static LogicalResult derive(Context<tensor::GatherOp> c) {
-  tensor::GatherOp op = c.op;
-  OpBuilder &b = c.b;
-  Value table = op.getSource(), indices = op.getIndices();
-  RankedTensorType type = op.getSourceType();
-  ArrayRef<int64_t> gathered = op.getGatherDims();
-  int64_t batch = op.getIndicesType().getRank() - 1;
-  bool keepsDims = op.getResultType().getRank() == batch + type.getRank();
-
-  // Loops: the table's dimensions, then those of the indices.
-  int64_t loops = type.getRank() + batch;
-  auto dim = [&](int64_t loop) { return b.getAffineDimExpr(loop); };
-  SmallVector<AffineExpr> rowExprs, cotangentExprs;
-  for (int64_t i = 0; i < batch; ++i)
-    cotangentExprs.push_back(dim(type.getRank() + i));
-  SmallVector<AffineExpr> indexExprs = cotangentExprs;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    rowExprs.push_back(dim(i));
-    if (!llvm::is_contained(gathered, i))
-      cotangentExprs.push_back(dim(i));
-    else if (keepsDims)
-      cotangentExprs.push_back(b.getAffineConstantExpr(0));
-  }
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  for (int64_t i = 0, e = gathered.size(); i < e; ++i) {
-    SmallVector<AffineExpr> exprs = indexExprs;
-    exprs.push_back(b.getAffineConstantExpr(i));
-    inputs.push_back(indices);
-    maps.push_back(AffineMap::get(loops, 0, exprs, b.getContext()));
-  }
-  inputs.push_back(c.cotangent);
-  maps.push_back(AffineMap::get(loops, 0, cotangentExprs, b.getContext()));
-  maps.push_back(AffineMap::get(loops, 0, rowExprs, b.getContext()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  iterators.append(batch, utils::IteratorType::reduction);
+  Value table = c.op.getSource();
   c.add(table, [&] {
-    return linalg::GenericOp::create(
-               b, c.loc, table.getType(), inputs, createZeros(b, c.loc, table),
-               maps, iterators,
-               [&](OpBuilder &b, Location loc, ValueRange args) {
-                 Value isHere;
-                 for (auto [i, dim] : llvm::enumerate(gathered)) {
-                   Value row = linalg::IndexOp::create(b, loc, dim);
-                   Value named = args[i];
-                   if (!named.getType().isIndex())
-                     named = arith::IndexCastOp::create(
-                         b, loc, b.getIndexType(), named);
-                   Value same = arith::CmpIOp::create(
-                       b, loc, arith::CmpIPredicate::eq, named, row);
-                   isHere = isHere ? arith::AndIOp::create(b, loc, isHere, same)
-                                         .getResult()
-                                   : same;
-                 }
-                 Value mine = args[gathered.size()], sum = args.back();
-                 Value zero = createConstantLike(b, loc, mine, 0);
-                 Value taken =
-                     arith::SelectOp::create(b, loc, isHere, mine, zero);
-                 Value added = arith::AddFOp::create(b, loc, sum, taken);
-                 linalg::YieldOp::create(b, loc, added);
-               })
-        .getResult(0);
+    return ScatterAddOp::create(c.b, c.loc, table.getType(), c.cotangent,
+                                createZeros(c.b, c.loc, table),
+                                c.op.getIndices(), c.op.getGatherDims());
   });
+  return success();
+}
+
+static LogicalResult derive(Context<ScatterAddOp> c) {
+  ScatterAddOp op = c.op;
+  c.add(op.getSource(), [&] {
+    return tensor::GatherOp::create(c.b, c.loc, op.getSource().getType(),
+                                    c.cotangent, op.getIndices(), op.getDims());
+  });
+  c.add(op.getDest(), [&] { return c.cotangent; });
   return success();
 }
 
@@ -320,5 +273,8 @@ void mlir::dist::registerTensorAdjoints(DialectRegistry &registry) {
            tensor::ConcatOp, tensor::GatherOp, tensor::SplatOp,
            tensor::ScatterOp, tensor::FromElementsOp, tensor::ExtractOp,
            tensor::InsertOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, DistDialect *) {
+    attach<ScatterAddOp>(context);
   });
 }

@@ -131,7 +131,7 @@ void ListScheduler::startTransfer(unsigned number) {
   for (unsigned link : task.links)
     linkFree[link] = end;
   ++inFlight;
-  now += problem.machine.startSeconds;
+  now += problem.startSeconds;
   schedule(number, end);
 }
 
@@ -141,36 +141,47 @@ void ListScheduler::compute(unsigned number) {
   schedule(number, now);
 }
 
-/// On a stream is what has something computed beside it, and what shares a
-/// communicator with such a one in flight.
+/// On a stream is what has something computed beside it. On each communicator
+/// all that is called while something is in flight is on the stream as well; or
+/// nothing is in flight, where that is to be done where it stands.
 void ListScheduler::findStarted() {
-  size_t count = problem.tasks.size();
+  unsigned count = problem.tasks.size();
   result.started.assign(count, false);
-  std::vector<unsigned> position(count), computedBefore(count);
+  std::vector<unsigned> computedBefore(count + 1), firstUse(count, count);
   unsigned computed = 0;
   for (auto [at, number] : llvm::enumerate(result.order)) {
-    position[number] = at;
+    for (unsigned need : problem.tasks[number].getReads())
+      firstUse[need] = std::min<unsigned>(firstUse[need], at);
     computedBefore[at] = computed;
     computed += problem.tasks[number].kind == OverlapTask::Compute;
   }
-  auto firstUse = [&](unsigned number) {
-    unsigned first = count;
-    for (unsigned user : problem.tasks[number].users)
-      first = std::min(first, position[user]);
-    return first;
-  };
+  computedBefore[count] = computed;
   std::vector<unsigned> flightEnds(problem.numComms, 0);
   for (auto [at, number] : llvm::enumerate(result.order)) {
     const OverlapTask &task = problem.tasks[number];
-    if (task.kind != OverlapTask::Transfer)
+    if (task.kind != OverlapTask::Transfer || task.wish == OverlapTask::Never ||
+        problem.tasks[number].users.empty())
       continue;
-    unsigned first = firstUse(number);
-    bool isBeside = (first == count ? computed : computedBefore[first]) >
-                    computedBefore[at];
-    if (!task.users.empty() && (isBeside || at < flightEnds[task.comm])) {
+    unsigned first = firstUse[number];
+    if (computedBefore[first] > computedBefore[at] ||
+        at < flightEnds[task.comm]) {
       result.started[number] = true;
       flightEnds[task.comm] = std::max(flightEnds[task.comm], first);
     }
+  }
+  // From the last: the next call that is done where it stands.
+  std::vector<unsigned> nextCall(problem.numComms, count);
+  for (unsigned at = count; at-- > 0;) {
+    unsigned number = result.order[at];
+    const OverlapTask &task = problem.tasks[number];
+    for (unsigned comm : task.innerComms)
+      nextCall[comm] = at;
+    if (task.kind != OverlapTask::Transfer)
+      continue;
+    if (nextCall[task.comm] < firstUse[number])
+      result.started[number] = false;
+    if (!result.started[number])
+      nextCall[task.comm] = at;
   }
 }
 

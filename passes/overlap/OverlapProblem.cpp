@@ -3,7 +3,9 @@
 #include "passes/overlap/OverlapProblem.h"
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/overlap/KernelUnits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -19,61 +21,184 @@ static double getResultBytes(Operation *op) {
   return bytes;
 }
 
-OverlapProblem mlir::dist::buildProblem(Block &block, MeshOp mesh,
-                                        const MachineModel &machine) {
-  OverlapProblem problem;
-  problem.machine = machine;
-  DenseMap<Operation *, unsigned> numbers;
-  DenseMap<Attribute, unsigned> comms;
-  llvm::StringMap<unsigned> links;
-  // Ops with effects, and collectives within others, keep their order.
-  std::optional<unsigned> lastOrdered;
-  for (Operation &op : block.without_terminator()) {
-    unsigned number = problem.tasks.size();
-    numbers[&op] = number;
-    OverlapTask task;
-    task.op = &op;
-    auto collective = dyn_cast<CollectiveOpInterface>(op);
-    if (collective && !isa<AllSliceOp>(op)) {
-      task.kind = OverlapTask::Transfer;
-      SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
-      task.seconds = machine.getLinkSeconds(collective,
-                                            getGroupSize(axes, mesh.getAxes()));
-      task.comm =
-          comms.try_emplace(collective.getAxes(), comms.size()).first->second;
-      for (AxisRefAttr axis : axes)
-        task.links.push_back(
-            links.try_emplace(axis.getName(), links.size()).first->second);
-    } else {
-      task.seconds = machine.getComputeSeconds(&op);
-      if (task.seconds == 0)
-        task.kind = OverlapTask::Free;
-    }
-    if (task.kind != OverlapTask::Free)
-      task.bytes = getResultBytes(&op);
+/// What the mesh says of modules, by what is there for them.
+static OverlapTask::Wish getWish(Operation *op, DictionaryAttr modules) {
+  auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
+  if (!scope || !modules)
+    return OverlapTask::None;
+  // The innermost module that is named.
+  for (StringRef path = scope; !path.empty(); path = path.rsplit('.').first) {
+    if (auto always = modules.getAs<BoolAttr>(path))
+      return always.getValue() ? OverlapTask::Always : OverlapTask::Never;
+    if (!path.contains('.'))
+      break;
+  }
+  return OverlapTask::None;
+}
 
-    llvm::SmallSetVector<unsigned, 4> needs;
-    bool hasTransfers = false;
-    op.walk([&](Operation *inner) {
-      hasTransfers |= inner != &op && isa<CollectiveOpInterface>(inner);
+namespace {
+class ProblemBuilder {
+public:
+  ProblemBuilder(Block &block, MeshOp mesh, StepTimes &times,
+                 CommNumbers &comms)
+      : block(block), mesh(mesh), times(times), comms(comms) {}
+
+  OverlapProblem build();
+
+private:
+  /// Of an op of the block, with what is in it.
+  double getSeconds(Operation *op) {
+    auto [entry, isNew] = seconds.try_emplace(op, 0);
+    if (isNew)
+      entry->second = times.getCost(op).time.getTotal();
+    return entry->second;
+  }
+  bool isFree(Operation *op) { return getSeconds(op) == 0; }
+  unsigned getComm(ArrayAttr axes) {
+    return comms.try_emplace(axes, comms.size()).first->second;
+  }
+  void addTask(ArrayRef<Operation *> ops);
+  void countBytes(OverlapTask &task);
+  void keepOrder(unsigned number, llvm::SmallSetVector<unsigned, 4> &needs);
+
+  Block &block;
+  MeshOp mesh;
+  StepTimes &times;
+  CommNumbers &comms;
+  OverlapProblem problem;
+  DenseMap<Operation *, double> seconds;
+  DenseMap<Operation *, unsigned> numbers;
+  llvm::StringMap<unsigned> links;
+  /// Ops with effects, and collectives within others, keep their order.
+  std::optional<unsigned> lastOrdered;
+  /// Transfers that stay where they stand, and what is computed since.
+  std::optional<unsigned> lastFixed;
+  SmallVector<unsigned> sinceFixed;
+};
+} // namespace
+
+/// Of a task that is computed: what is alive after it, and within it.
+void ProblemBuilder::countBytes(OverlapTask &task) {
+  // A view keeps alive what it is of.
+  llvm::SmallPtrSet<Operation *, 8> inside(task.ops.begin(), task.ops.end());
+  DenseMap<Operation *, Operation *> lastUse;
+  llvm::SmallPtrSet<Operation *, 8> escaping;
+  for (Operation *op : llvm::reverse(task.ops)) {
+    Operation *last = op;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      bool isView = inside.contains(here) && isFree(here);
+      if (!inside.contains(here) || (isView && escaping.contains(here))) {
+        escaping.insert(op);
+        continue;
+      }
+      Operation *until = isView ? lastUse.lookup(here) : here;
+      if (last->isBeforeInBlock(until))
+        last = until;
+    }
+    lastUse[op] = last;
+  }
+  DenseMap<Operation *, double> released;
+  double alive = 0;
+  for (Operation *op : task.ops) {
+    if (isFree(op))
+      continue;
+    double bytes = getResultBytes(op);
+    alive += bytes;
+    task.innerBytes = std::max(task.innerBytes, alive);
+    if (escaping.contains(op))
+      task.bytes += bytes;
+    else
+      released[lastUse[op]] += bytes;
+    if (auto done = released.find(op); done != released.end())
+      alive -= done->second;
+  }
+}
+
+void ProblemBuilder::keepOrder(unsigned number,
+                               llvm::SmallSetVector<unsigned, 4> &needs) {
+  OverlapTask &task = problem.tasks[number];
+  bool isOrdered = false;
+  for (Operation *op : task.ops) {
+    isOrdered |= !isMemoryEffectFree(op);
+    op->walk([&](Operation *inner) {
+      if (ArrayAttr axes = inner == op ? ArrayAttr() : getCommAxes(inner))
+        task.innerComms.push_back(getComm(axes));
+    });
+  }
+  if (isOrdered || !task.innerComms.empty()) {
+    if (lastOrdered)
+      needs.insert(*lastOrdered);
+    lastOrdered = number;
+  }
+  if (task.wish == OverlapTask::Never) {
+    needs.insert(sinceFixed.begin(), sinceFixed.end());
+    sinceFixed.clear();
+  }
+  if (task.kind == OverlapTask::Free)
+    return;
+  if (lastFixed)
+    needs.insert(*lastFixed);
+  if (task.wish == OverlapTask::Never)
+    lastFixed = number;
+  else
+    sinceFixed.push_back(number);
+}
+
+void ProblemBuilder::addTask(ArrayRef<Operation *> ops) {
+  unsigned number = problem.tasks.size();
+  OverlapTask &task = problem.tasks.emplace_back();
+  task.ops.assign(ops.begin(), ops.end());
+  bool hasEffects = false;
+  for (Operation *op : ops) {
+    numbers[op] = number;
+    task.seconds += getSeconds(op);
+    hasEffects |= !isMemoryEffectFree(op);
+  }
+  if (ArrayAttr axes = getCommAxes(ops.front())) {
+    task.kind = OverlapTask::Transfer;
+    task.comm = getComm(axes);
+    for (AxisRefAttr axis : getAxisRefs(axes))
+      task.links.push_back(
+          links.try_emplace(axis.getName(), links.size()).first->second);
+    task.bytes = task.innerBytes = getResultBytes(ops.front());
+    task.wish =
+        getWish(ops.front(), mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr));
+  } else if (task.seconds == 0 && !hasEffects) {
+    task.kind = OverlapTask::Free;
+  } else {
+    countBytes(task);
+  }
+  llvm::SmallSetVector<unsigned, 4> needs;
+  for (Operation *op : ops)
+    op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (Operation *source = operand.getDefiningOp();
-            source && source != &op && source->getBlock() == &block)
-          needs.insert(numbers.lookup(source));
+            source && source->getBlock() == &block)
+          if (unsigned need = numbers.lookup(source); need != number)
+            needs.insert(need);
     });
-    if (hasTransfers || !isMemoryEffectFree(&op)) {
-      if (lastOrdered)
-        needs.insert(*lastOrdered);
-      lastOrdered = number;
-    }
-    task.needs.append(needs.begin(), needs.end());
-    for (unsigned need : needs)
-      problem.tasks[need].users.push_back(number);
-    problem.tasks.push_back(std::move(task));
-  }
+  task.numReads = needs.size();
+  keepOrder(number, needs);
+  task.needs.append(needs.begin(), needs.end());
+  for (unsigned need : needs)
+    problem.tasks[need].users.push_back(number);
+}
+
+OverlapProblem ProblemBuilder::build() {
+  problem.startSeconds = times.getModel().getStartSeconds();
+  problem.slowdown = times.getModel().getSlowdown();
+  for (const auto &unit :
+       findKernelUnits(block, [&](Operation *op) { return isFree(op); }))
+    addTask(unit);
   problem.numComms = comms.size();
   problem.numLinks = links.size();
-  return problem;
+  return std::move(problem);
+}
+
+OverlapProblem mlir::dist::buildProblem(Block &block, MeshOp mesh,
+                                        StepTimes &times, CommNumbers &comms) {
+  return ProblemBuilder(block, mesh, times, comms).build();
 }
 
 OverlapOrder mlir::dist::getGivenOrder(const OverlapProblem &problem) {
@@ -85,7 +210,6 @@ OverlapOrder mlir::dist::getGivenOrder(const OverlapProblem &problem) {
 
 OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
                                  const OverlapOrder &order) {
-  const MachineModel &machine = problem.machine;
   OverlapCost cost;
   std::vector<double> linkFree(problem.numLinks, 0);
   std::vector<double> doneAt(problem.tasks.size(), 0);
@@ -109,13 +233,13 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
   for (unsigned number : order.order) {
     const OverlapTask &task = problem.tasks[number];
     // What started is waited for by its first user.
-    for (unsigned need : task.needs)
+    for (unsigned need : task.getReads())
       if (doneAt[need] > now) {
         cost.exposed += doneAt[need] - now;
         now = doneAt[need];
       }
+    cost.bytes = std::max(cost.bytes, alive + task.innerBytes);
     alive += task.bytes;
-    cost.bytes = std::max(cost.bytes, alive);
     switch (task.kind) {
     case OverlapTask::Free:
       break;
@@ -124,7 +248,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
       for (double free : linkFree)
         busyUntil = std::max(busyUntil, free);
       double beside = std::min(busyUntil - now, task.seconds);
-      now += task.seconds + beside * machine.slowdown;
+      now += task.seconds + beside * problem.slowdown;
       break;
     }
     case OverlapTask::Transfer: {
@@ -135,7 +259,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
       for (unsigned link : task.links)
         linkFree[link] = end;
       if (order.started[number]) {
-        now += machine.startSeconds;
+        now += problem.startSeconds;
         doneAt[number] = end;
       } else {
         cost.exposed += end - now;

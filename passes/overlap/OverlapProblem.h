@@ -8,12 +8,12 @@
 #ifndef DIST_PASSES_OVERLAP_OVERLAPPROBLEM_H
 #define DIST_PASSES_OVERLAP_OVERLAPPROBLEM_H
 
-#include "passes/overlap/MachineModel.h"
+#include "passes/cost/StepTime.h"
 #include <vector>
 
 namespace mlir::dist {
 
-/// An op of the block.
+/// Ops of the block that stay together (KernelUnits.h).
 struct OverlapTask {
   enum Kind {
     /// Takes no time: computed where it is used.
@@ -21,24 +21,37 @@ struct OverlapTask {
     Compute,
     Transfer
   };
-  Operation *op = nullptr;
+  /// What a schedule says of a transfer (dist.overlap).
+  enum Wish { None, Never, Always };
+  SmallVector<Operation *, 1> ops;
   Kind kind = Compute;
+  Wish wish = None;
   double seconds = 0;
   /// Tasks that come before, each once.
   SmallVector<unsigned, 4> needs;
+  /// How many of these, the first, have a result that this one uses.
+  unsigned numReads = 0;
   SmallVector<unsigned, 4> users;
-  /// Of its results, where they are memory of their own.
-  double bytes = 0;
+  /// Of its results that others use, where they are memory of their own; and at
+  /// most at once while it is computed.
+  double bytes = 0, innerBytes = 0;
   /// Of a transfer: its communicator, a number, and the links that it takes.
   unsigned comm = 0;
   SmallVector<unsigned, 1> links;
+  /// Of a loop or a branch: the communicators that are called within.
+  SmallVector<unsigned, 1> innerComms;
+
+  ArrayRef<unsigned> getReads() const {
+    return ArrayRef(needs).take_front(numReads);
+  }
 };
 
 struct OverlapProblem {
   /// In the order of the block, without its terminator.
   std::vector<OverlapTask> tasks;
   unsigned numComms = 0, numLinks = 0;
-  MachineModel machine;
+  /// As Machine has them.
+  double startSeconds = 0, slowdown = 0;
 };
 
 /// All tasks in a new order, and which transfers run on a stream.
@@ -55,8 +68,11 @@ struct OverlapCost {
   double exposed = 0;
 };
 
-OverlapProblem buildProblem(Block &block, MeshOp mesh,
-                            const MachineModel &machine);
+/// Communicators are numbered alike in all blocks of a program.
+using CommNumbers = DenseMap<Attribute, unsigned>;
+
+OverlapProblem buildProblem(Block &block, MeshOp mesh, StepTimes &times,
+                            CommNumbers &comms);
 
 /// The order as it is, every transfer done where it stands.
 OverlapOrder getGivenOrder(const OverlapProblem &problem);

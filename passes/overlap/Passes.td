@@ -49,7 +49,7 @@ def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
     Orders are found by list scheduling: of the ops whose operands are there, the
     next one in the order given is computed, so that neighbours stay together; of
     the collectives, at most so many are started and not yet used. Each order is
-    simulated on a machine with one core and one link an axis of the mesh, and
+    simulated on a machine (docs/machines.md) with one link an axis of the mesh, and
     the program stays as it is unless one is faster by the margin and needs no
     more memory than allowed.
 
@@ -69,16 +69,10 @@ def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
+    Option<"machineName", "machine", "std::string", "",
+           "What it runs on: a name or a file, as of dist-report">,
     Option<"link", "link", "std::string", "",
-           "Of each axis of the mesh, as in {latency=20us,bandwidth=1GB/s}">,
-    Option<"gflops", "gflops", "double", "240",
-           "Billions of multiplications and additions in a second">,
-    Option<"memoryBandwidth", "memory-bandwidth", "double", "20",
-           "Billions of bytes read and written in a second">,
-    Option<"startMicros", "start-us", "double", "50",
-           "What starting and waiting for a collective costs the core">,
-    Option<"slowdown", "slowdown", "double", "0.05",
-           "By how much computation is slower beside a transfer">,
+           "In place of the machine's links one along each axis of the mesh, as in {latency=20us,bandwidth=1GB/s}">,
     Option<"margin", "margin", "double", "0.02",
            "By how much an order must be faster">,
     Option<"memory", "memory", "double", "1.1",

@@ -1,7 +1,9 @@
 //===- ScheduleOverlap.cpp - Collectives run beside computation -----------===//
 
+#include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dist/EmulatedLink.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
@@ -19,15 +21,38 @@ using namespace mlir::dist;
 static constexpr unsigned kWindows[] = {1, 2, 4, 8};
 
 static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
-  Builder builder(problem.tasks.front().op->getContext());
-  Operation *terminator = problem.tasks.front().op->getBlock()->getTerminator();
+  Operation *terminator =
+      problem.tasks.front().ops.front()->getBlock()->getTerminator();
+  OpBuilder builder(terminator);
+  bool followsKernels = false;
   for (unsigned number : order.order) {
     const OverlapTask &task = problem.tasks[number];
-    task.op->moveBefore(terminator);
+    if (task.kind == OverlapTask::Compute && followsKernels)
+      FenceOp::create(builder, task.ops.front()->getLoc());
+    if (task.kind != OverlapTask::Free)
+      followsKernels = task.kind == OverlapTask::Compute;
+    for (Operation *op : task.ops)
+      op->moveBefore(terminator);
     if (order.started[number])
-      task.op->setAttr(kStreamAttr,
-                       builder.getI32IntegerAttr(1 + task.comm % kMaxStream));
+      task.ops.front()->setAttr(
+          kStreamAttr, builder.getI32IntegerAttr(1 + task.comm % kMaxStream));
   }
+}
+
+/// Of the transfers that a schedule wants on a stream always, how many are.
+static unsigned countGranted(const OverlapProblem &problem,
+                             const OverlapOrder &order) {
+  unsigned count = 0;
+  for (auto [number, task] : llvm::enumerate(problem.tasks))
+    count += task.wish == OverlapTask::Always && order.started[number];
+  return count;
+}
+
+static std::string describe(const OverlapCost &cost) {
+  return llvm::formatv("{0:F3} ms ({1:F3} waiting, {2} bytes)",
+                       cost.seconds * 1e3, cost.exposed * 1e3,
+                       int64_t(cost.bytes))
+      .str();
 }
 
 namespace {
@@ -35,82 +60,93 @@ struct ScheduleOverlap
     : mlir::dist::impl::DistScheduleOverlapBase<ScheduleOverlap> {
   using DistScheduleOverlapBase::DistScheduleOverlapBase;
 
-  FailureOr<MachineModel> getMachine() {
-    MachineModel machine{
-        gflops * 1e9, memoryBandwidth * 1e9, {}, startMicros * 1e-6, slowdown};
-    if (link.empty())
-      return emitError(getOperation().getLoc())
-             << "--dist-schedule-overlap needs to know the links: "
-                "link={latency=20us,bandwidth=1GB/s}";
+  FailureOr<Machine> getMachine() {
+    Location loc = getOperation().getLoc();
+    if (!(margin >= 0) || !(memory > 0))
+      return emitError(loc) << "--dist-schedule-overlap: margin must be at "
+                               "least 0, and memory above it";
+    if (machineName.empty())
+      return emitError(loc)
+             << "--dist-schedule-overlap needs to know what on: machine=NAME "
+                "or machine=FILE.json, as of dist-report";
+    FailureOr<Machine> machine = Machine::load(machineName, &getContext());
+    if (failed(machine) || link.empty())
+      return machine;
     try {
-      machine.link = ::dist::parseLink(link);
+      ::dist::EmulatedLink given = ::dist::parseLink(link);
+      machine->setLink(given.latencySeconds, given.bytesPerSecond);
     } catch (const std::exception &error) {
-      return emitError(getOperation().getLoc())
-             << "--dist-schedule-overlap: " << error.what();
+      return emitError(loc) << "--dist-schedule-overlap: " << error.what();
     }
-    if (!(gflops > 0) || !(memoryBandwidth > 0) || !(startMicros >= 0) ||
-        !(slowdown >= 0) || !(margin >= 0) || !(memory > 0))
-      return emitError(getOperation().getLoc())
-             << "--dist-schedule-overlap: gflops, memory-bandwidth and memory "
-                "must be above 0, start-us, slowdown and margin at least 0";
     return machine;
   }
 
-  void schedule(Block &block, MeshOp mesh, const MachineModel &machine) {
-    OverlapProblem problem = buildProblem(block, mesh, machine);
+  void schedule(Block &block, MeshOp mesh, StepTimes &times,
+                CommNumbers &comms) {
+    OverlapProblem problem = buildProblem(block, mesh, times, comms);
     if (problem.numComms == 0)
       return;
     OverlapCost given = simulate(problem, getGivenOrder(problem));
     std::optional<OverlapOrder> best;
-    OverlapCost least = given;
+    OverlapCost least;
+    unsigned mostGranted = 0;
+    SmallVector<std::string> candidates;
     for (unsigned window : kWindows) {
       OverlapOrder order = listSchedule(problem, window);
       OverlapCost cost = simulate(problem, order);
-      if (cost.bytes <= memory * given.bytes && cost.seconds < least.seconds) {
+      bool fits = cost.bytes <= memory * given.bytes;
+      candidates.push_back(
+          llvm::formatv("up to {0} in flight: {1}{2}", window, describe(cost),
+                        fits ? "" : ", which is more than allowed"));
+      unsigned granted = countGranted(problem, order);
+      if (fits && (!best || granted > mostGranted ||
+                   (granted == mostGranted && cost.seconds < least.seconds))) {
         least = cost;
+        mostGranted = granted;
         best = std::move(order);
       }
     }
-    bool fires = best && least.seconds < (1 - margin) * given.seconds;
-    if (report)
-      emitRemark(block.getParentOp()->getLoc())
-          << (fires ? "overlapped" : "left as it is") << ": "
-          << llvm::formatv("{0:F3} ms as given ({1:F3} waiting, {2} bytes), "
-                           "{3:F3} ms at best ({4:F3} waiting, {5} bytes)",
-                           given.seconds * 1e3, given.exposed * 1e3,
-                           int64_t(given.bytes), least.seconds * 1e3,
-                           least.exposed * 1e3, int64_t(least.bytes))
-                 .str();
-    if (fires)
+    bool wins = best && least.seconds < (1 - margin) * given.seconds;
+    bool isAsked = best && mostGranted > 0;
+    if (report) {
+      InFlightDiagnostic remark = emitRemark(block.getParentOp()->getLoc());
+      remark << (wins      ? "overlapped: "
+                 : isAsked ? "overlapped, as asked for: "
+                           : "left as it is: ")
+             << describe(given) << " as given, "
+             << (best ? describe(least) + " at best"
+                      : "and no order that needs no more memory than allowed");
+      for (const std::string &candidate : candidates)
+        remark.attachNote() << candidate;
+    }
+    if (wins || isAsked)
       apply(problem, *best);
   }
 
   void runOnOperation() override {
-    FailureOr<MachineModel> machine = getMachine();
+    FailureOr<Machine> machine = getMachine();
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(machine) || failed(mesh))
       return signalPassFailure();
     if (!*mesh)
       return;
-    SmallVector<Block *> blocks;
     WalkResult checked = getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kStreamAttr)) {
         op->emitOpError() << "has '" << kStreamAttr
                           << "' already: a program is scheduled once";
         return WalkResult::interrupt();
       }
-      if (isa<CollectiveOpInterface>(op) &&
-          (blocks.empty() || blocks.back() != op->getBlock()))
-        blocks.push_back(op->getBlock());
       return WalkResult::advance();
     });
     if (checked.wasInterrupted())
       return signalPassFailure();
-    // Inner blocks come first, and again after what is within their ops.
-    llvm::SmallPtrSet<Block *, 4> seen;
-    for (Block *block : blocks)
-      if (seen.insert(block).second)
-        schedule(*block, *mesh, *machine);
+    StepTimes times(getOperation(), *machine, *mesh);
+    CommNumbers comms;
+    // Inner blocks come first: what a loop takes is what is made of it.
+    getOperation().walk([&](Block *block) {
+      if (llvm::any_of(*block, [](Operation &op) { return isTransfer(&op); }))
+        schedule(*block, *mesh, times, comms);
+    });
   }
 };
 } // namespace

@@ -85,7 +85,9 @@ static void printSimulation(const Simulation &simulation,
     json.attribute("product_seconds", time.products);
     json.attribute("memory_seconds", time.memory);
     json.attribute("start_seconds", time.starts);
+    json.attribute("slowed_seconds", time.slowed);
     json.attribute("communication_seconds", time.communication);
+    json.attribute("hidden_communication_seconds", time.hidden);
     json.attributeObject("communication_seconds_by_axes", [&] {
       for (const auto &[axes, seconds] : simulation.byAxes)
         json.attribute(axes, seconds);

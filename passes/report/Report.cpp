@@ -12,7 +12,8 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "passes/report/Work.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "passes/cost/Work.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -36,17 +37,11 @@ static LogicalResult explainLevel(ModuleOp module, int level) {
          << " first";
 }
 
-static std::string describeAxis(AxisRefAttr axis) {
+std::string mlir::dist::describeAxis(AxisRefAttr axis) {
   std::string text = axis.getName().str();
   if (axis.isSubAxis())
     text += "(" + std::to_string(axis.getPre()) + ")" +
             std::to_string(axis.getSize());
-  return text;
-}
-
-static std::string describeType(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
   return text;
 }
 
@@ -66,7 +61,7 @@ static CollectiveUse makeUse(CollectiveOpInterface collective, MeshOp mesh,
   if (auto kind = op->getAttrOfType<ReductionKindAttr>("reduction"))
     use.reduce = stringifyReductionKind(kind.getValue()).str();
   use.shape.assign(type.getShape().begin(), type.getShape().end());
-  use.dtype = describeType(type.getElementType());
+  use.dtype = debugString(type.getElementType());
   use.bytesSentPerRank =
       collective.getBytesSentPerRank(getGroupSize(axes, mesh.getAxes()));
   use.packedBytesPerRank = count * getPackedBytes(op);

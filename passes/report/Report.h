@@ -84,6 +84,9 @@ FailureOr<ProgramReport> makeReport(ModuleOp module);
 /// result; else every result has memory of its own. Constants are not counted.
 int64_t getPeakBytes(Block &block);
 
+/// The axis as reports name it: `tp`, or `tp(1)2` of a part.
+std::string describeAxis(AxisRefAttr axis);
+
 /// Seconds for a transfer of so many bytes; null where no link was given.
 using LinkTime = std::function<double(int64_t)>;
 

@@ -1,10 +1,10 @@
 //===- Simulation.h - How long a step takes on a machine --------*- C++ -*-===//
 //
-// The time of a program at level 3 on devices that are not there. All ranks run
-// one program, what an op takes depends on the op alone, and what a collective
-// takes on its groups alone: then all ranks reach each op at the same time, by
-// induction over the program, and one of them stands for all, however many
-// there are.
+// The time of a program at level 3 or 4 on devices that are not there. All
+// ranks run one program, what an op takes depends on the op alone, and what a
+// collective takes on its groups alone: then all ranks reach each op at the
+// same time, by induction over the program, and one of them stands for all,
+// however many there are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,38 +12,19 @@
 #define DIST_PASSES_REPORT_SIMULATION_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/cost/Machine.h"
+#include "passes/cost/StepTime.h"
 
 #include <string>
 #include <vector>
 
 namespace mlir::dist {
 
-/// Seconds of one kind of work.
-struct SimulatedTime {
-  /// Contractions.
-  double products = 0;
-  /// Everything else that moves data.
-  double memory = 0;
-  /// Starting kernels and library calls.
-  double starts = 0;
-  /// Collectives.
-  double communication = 0;
-
-  double getCompute() const { return products + memory + starts; }
-  double getTotal() const { return getCompute() + communication; }
-  void add(const SimulatedTime &other, double times) {
-    products += times * other.products;
-    memory += times * other.memory;
-    starts += times * other.starts;
-    communication += times * other.communication;
-  }
-};
-
 /// One op, or one collective, on the rank's time line.
 struct SimulatedEvent {
   std::string name, scope;
   bool isCommunication;
+  /// Of a transfer: whether it goes on beside computation.
+  bool isStarted;
   double start, seconds;
   int64_t bytesSent;
 };

@@ -299,7 +299,12 @@ static void printSimulation(const ProgramReport &report,
   add("starting kernels", time.starts);
   for (const auto &[axes, seconds] : simulation.byAxes)
     add("communication over " + axes, seconds);
+  if (time.slowed > 0)
+    add("computation slowed beside it", time.slowed);
   columns.print(stream);
+  if (time.hidden > 0)
+    stream << "  " << secondsText(time.hidden)
+           << " more of communication, beside computation\n";
   for (const std::string &type : simulation.unknownTypes)
     stream << "  " << simulation.machine << " has no figure for products of "
            << type << ": that of its slowest type is taken\n";

@@ -12,7 +12,9 @@ class MLIRContext;
 namespace dist {
 
 void attachDecomposeDirective(MLIRContext &context);
+void attachFuseDirective(MLIRContext &context);
 void attachModuleDirectives(MLIRContext &context);
+void attachOverlapDirective(MLIRContext &context);
 void attachReplaceDirective(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);

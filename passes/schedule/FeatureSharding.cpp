@@ -45,11 +45,13 @@ namespace {
 /// Shards features of contractions.
 class FeatureSharding {
 public:
+  /// With `units` the features are so many blocks that stay whole.
   FeatureSharding(ShardOp directive, ScheduleApplication &application,
-                  bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups)
+                  bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups,
+                  int64_t units = 0)
       : directive(directive), application(application),
         layout(application.getLayout()), isColumn(isColumn), axes(axes),
-        groups(groups) {}
+        groups(groups), units(units) {}
 
   LogicalResult shardContraction(const FeatureContraction &contraction);
 
@@ -63,7 +65,7 @@ private:
   const MeshLayout &layout;
   bool isColumn;
   ArrayRef<AxisRefAttr> axes;
-  int64_t groups;
+  int64_t groups, units;
 };
 } // namespace
 
@@ -96,6 +98,11 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
                     << " do not divide the features, which "
                     << "are in factors of " << sizes;
     factor = number;
+    // Blocks that need not divide: as many as others to some devices, fewer to
+    // the last.
+    if (units > 0 && groupsLeft == 1 && size % units == 0)
+      return layout.canonical({Piece{units, SmallVector<AxisRefAttr, 2>(axes)},
+                               Piece{size / units, {}}});
     if (groupsLeft == 1)
       return DimShardingAttr::get(layout.getContext(), axes);
     if (size / groupsLeft % layout.size(axes) != 0)
@@ -331,6 +338,37 @@ cutAxes(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes, int64_t heads) {
   return out;
 }
 
+namespace {
+/// The heads of an attention, and how the devices share them.
+struct HeadCounts {
+  int64_t queries = 0, keys = 0;
+  Operation *toQueries = nullptr;
+
+  explicit HeadCounts(ArrayRef<HeadProjection> projections) {
+    for (const HeadProjection &projection : projections)
+      for (const FeatureBlock &block : projection.blocks) {
+        if (block.heads > queries) {
+          queries = block.heads;
+          toQueries = projection.contraction.op;
+        }
+        keys = keys ? std::min(keys, block.heads) : block.heads;
+      }
+  }
+  bool isEven(int64_t devices) const { return queries % devices == 0; }
+  /// Of heads that the devices do not divide: the blocks that are kept
+  /// together. Those of one key head, unless the largest share would grow so
+  /// that each device has some of the heads of few keys.
+  int64_t getUnits(int64_t devices) const {
+    if (queries % keys != 0)
+      return queries;
+    int64_t byKeys = llvm::divideCeil(keys, devices) * (queries / keys);
+    return keys >= devices || byKeys == llvm::divideCeil(queries, devices)
+               ? keys
+               : queries;
+  }
+};
+} // namespace
+
 FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
                                            ScheduleApplication &application,
                                            ArrayRef<unsigned> scopes) {
@@ -341,43 +379,32 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
   for (unsigned scope : scopes) {
     std::vector<HeadProjection> projections = findHeadProjections(
         application.getScopes().getOps(scope), application.getOrigins());
-    int64_t most = 0;
-    Operation *queries = nullptr;
-    for (const HeadProjection &projection : projections)
-      for (const FeatureBlock &block : projection.blocks)
-        if (block.heads > most) {
-          most = block.heads;
-          queries = projection.contraction.op;
-        }
-    if (!queries)
+    HeadCounts heads(projections);
+    if (!heads.toQueries)
       return emitError(directive.getLoc())
              << "module \"" << application.getScopes().getPath(scope)
              << "\" has no attention: no contraction of what its projections "
                 "make; 'column' and 'row' shard projections by themselves";
-    if (most % devices != 0) {
-      InFlightDiagnostic diagnostic =
-          emitError(directive.getLoc())
-          << "the " << most << (most == 1 ? " head" : " heads")
-          << " of module \"" << application.getScopes().getPath(scope)
-          << "\" cannot be divided among " << devices << " devices evenly"
-          << "; 'column' with 'groups' and 'row' place projections one by one";
-      diagnostic.attachNote(queries->getLoc()) << "the projection to them";
-      return diagnostic;
-    }
+    int64_t units = heads.isEven(devices) ? 0 : heads.getUnits(devices);
     for (const HeadProjection &projection : projections) {
       Operation *op = projection.contraction.op;
       if (!done.insert(op).second)
         continue;
       // Keys and values of fewer heads than devices: each is with all that
-      // share it.
+      // share it, or all are with everybody.
       SmallVector<AxisRefAttr> own(axes);
-      if (projection.isInput())
-        own = cutAxes(layout, axes, projection.blocks.front().heads);
+      if (projection.isInput()) {
+        int64_t count = projection.blocks.front().heads;
+        if (units == 0)
+          own = cutAxes(layout, axes, count);
+        else if (count % units != 0)
+          continue;
+      }
       if (own.empty())
         continue;
       FeatureSharding sharding(
           directive, application, projection.isInput(), own,
-          projection.blocks.size() > 1 ? projection.blocks.size() : 1);
+          projection.blocks.size() > 1 ? projection.blocks.size() : 1, units);
       if (failed(sharding.shardContraction(projection.contraction)))
         return failure();
     }
@@ -389,11 +416,11 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
 // Fused projections
 //===----------------------------------------------------------------------===//
 
-LogicalResult mlir::dist::splitFusedProjections(ShardOp directive,
-                                                ScopeIndex &scopes,
-                                                ArrayRef<unsigned> targets,
-                                                Origins &origins,
-                                                FeatureBlocks &blocks) {
+LogicalResult mlir::dist::splitFusedProjections(
+    ShardOp directive, ScopeIndex &scopes, ArrayRef<unsigned> targets,
+    const MeshLayout &layout, Origins &origins, FeatureBlocks &blocks) {
+  int64_t devices =
+      directive.getAxes() ? layout.size(getAxisRefs(*directive.getAxes())) : 1;
   for (unsigned scope : targets) {
     SmallVector<Operation *> ops = scopes.getOps(scope);
     if (std::optional<ArrayRef<int64_t>> given = directive.getBlocks())
@@ -403,8 +430,11 @@ LogicalResult mlir::dist::splitFusedProjections(ShardOp directive,
             return failure();
     if (directive.getKind() != ShardTarget::Heads)
       continue;
-    for (const HeadProjection &projection : findHeadProjections(ops, origins)) {
-      if (!projection.isInput() || projection.isEven())
+    std::vector<HeadProjection> projections = findHeadProjections(ops, origins);
+    bool isEven = HeadCounts(projections).isEven(devices);
+    for (const HeadProjection &projection : projections) {
+      if (!projection.isInput() || projection.blocks.size() == 1 ||
+          (isEven && projection.isEven()))
         continue;
       SmallVector<int64_t> sizes;
       for (const FeatureBlock &block : projection.blocks)

@@ -45,11 +45,13 @@ LogicalResult placeParameterOf(ShardOp directive,
                                const ShardingRule &rule, OpOperand *read,
                                unsigned factor, DimShardingAttr sharding);
 
-/// Takes the projections apart that the directive shards block by block. Before
+/// Takes the projections apart that the directive shards block by block, those
+/// to heads that the devices do not divide among them. Before
 /// any directive is applied.
 LogicalResult splitFusedProjections(ShardOp directive, ScopeIndex &scopes,
                                     ArrayRef<unsigned> targets,
-                                    Origins &origins, FeatureBlocks &blocks);
+                                    const MeshLayout &layout, Origins &origins,
+                                    FeatureBlocks &blocks);
 
 } // namespace mlir::dist
 

@@ -156,7 +156,9 @@ FailureOr<ScheduleOp> mlir::dist::loadSchedule(ModuleOp module, StringRef file,
 
 /// Takes fused projections apart for the directives that shard them block by
 /// block. What these name is looked for again when they are applied.
-static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule) {
+static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule,
+                                      MeshOp mesh) {
+  MeshLayout layout(mesh);
   std::optional<ScopeIndex> scopes;
   Origins origins;
   FeatureBlocks blocks(origins);
@@ -170,7 +172,7 @@ static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule) {
     if (pattern &&
         failed(splitFusedProjections(
             directive, *scopes, scopes->match(TargetKind::Module, *pattern),
-            origins, blocks)))
+            layout, origins, blocks)))
       return failure();
   }
   return blocks.finish();
@@ -212,7 +214,9 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                                  allowUnmatched, places)) ||
       failed(applyAll<DecomposeOp>(module, schedule, mesh, functions,
                                    allowUnmatched, places)) ||
-      failed(splitProjections(module, schedule)))
+      failed(splitProjections(module, schedule, mesh)) ||
+      failed(applyAll<FuseOp>(module, schedule, mesh, functions, allowUnmatched,
+                              places)))
     return failure();
   ScheduleApplication application(module, mesh, functions, allowUnmatched);
   // Of the ops as they are, before directives put others between them.
@@ -241,7 +245,9 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
 void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DistDialect *) {
     attachDecomposeDirective(*context);
+    attachFuseDirective(*context);
     attachModuleDirectives(*context);
+    attachOverlapDirective(*context);
     attachReplaceDirective(*context);
     attachShardDirective(*context);
     attachSyncDirective(*context);

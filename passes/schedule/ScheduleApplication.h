@@ -38,6 +38,7 @@ public:
 
   MLIRContext *getContext() const { return layout.getContext(); }
   const MeshLayout &getLayout() const { return layout; }
+  MeshOp getMesh() const { return mesh; }
   /// The mesh, for an op that need not name the only one: else null.
   FlatSymbolRefAttr getNeededMesh() const {
     return isOnlyMesh ? FlatSymbolRefAttr() : layout.getName();

@@ -1,7 +1,7 @@
 //===- ResultSizes.cpp - Sizes of an op's results from its operands' ------===//
 
 #include "passes/sizes/ResultSizes.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -159,6 +159,8 @@ static bool setTensorOpSizes(Operation *op) {
     setShape(op, shapeOf(insert.getDest()));
   } else if (auto scatter = dyn_cast<tensor::ScatterOp>(op)) {
     setShape(op, shapeOf(scatter.getDest()));
+  } else if (auto scatter = dyn_cast<ScatterAddOp>(op)) {
+    setShape(op, shapeOf(scatter.getDest()));
   } else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
     setPadSizes(pad);
   } else if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
@@ -228,7 +230,7 @@ static bool setByInterface(Operation *op) {
   if (op->hasTrait<OpTrait::Elementwise>() ||
       op->hasTrait<OpTrait::SameOperandsAndResultType>() ||
       op->hasTrait<OpTrait::SameOperandsAndResultShape>() ||
-      isa<ReshardOp, ShardingConstraintOp, SyncOp>(op)) {
+      isa<ReshardOp, ShardingConstraintOp, FollowOp, SyncOp>(op)) {
     for (Value operand : op->getOperands()) {
       auto type = dyn_cast<RankedTensorType>(operand.getType());
       if (!type)

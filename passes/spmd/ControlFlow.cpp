@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -171,8 +172,11 @@ ShardingAttr ReshardInserter::getReturnPlacement(FunctionOpInterface function,
       function.getFunctionBody().front().getTerminator()->getOperand(number);
   // A caller that is visited first goes by what the value is meant to have.
   ShardingAttr now =
-      isNow ? values.getPlacement(value) : values.getTarget(value);
+      isNow ? values.getCompleted(value) : values.getTarget(value);
   now = now ? now.withoutPartial() : values.replicated(value);
+  if (auto updated =
+          function.getResultAttrOfType<IntegerAttr>(number, kUpdatesAttr))
+    return known = values.getTarget(function.getArgument(updated.getInt()));
   auto asked =
       function.getResultAttrOfType<ShardingAttr>(number, kShardingAttr);
   if (!asked)
@@ -204,8 +208,8 @@ LogicalResult ReshardInserter::visitReturn(Operation *op,
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       continue;
-    bool isAsked = function.getResultAttrOfType<ShardingAttr>(
-                       number, kShardingAttr) != nullptr;
+    bool isAsked = function.getResultAttr(number, kShardingAttr) ||
+                   function.getResultAttr(number, kUpdatesAttr);
     ShardingAttr wanted = getReturnPlacement(function, number, /*isNow=*/true);
     operand.set(values.getAs(value, wanted, op, [&] {
       std::string name = "result " + std::to_string(number);

@@ -9,6 +9,7 @@
 #include "passes/spmd/FactorChoice.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/MovedValues.h"
+#include "passes/spmd/PendingOperands.h"
 #include "passes/spmd/PendingReductions.h"
 #include "passes/spmd/Windows.h"
 
@@ -49,6 +50,7 @@ private:
   static constexpr unsigned kNone = PlacementGraph::kNone;
 
   Cost getCost(ArrayRef<DimShardingAttr> factors) const;
+  void findPassed();
 
   Operation *op;
   const ShardingRule &rule;
@@ -56,6 +58,8 @@ private:
   const PlacementGraph &graph;
   const Placements &targets;
   const PlacedValues &values;
+  /// Axes of sums that the op could leave pending.
+  SmallVector<AxisRefAttr, 4> passed;
   /// What moving an operand costs at most, where it is smallest.
   SmallVector<int64_t, 4> operandBytes;
   FactorChoice choice;
@@ -81,7 +85,10 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
       return {INT64_MAX, INT64_MAX};
     if (!from)
       continue;
-    add(getMoveCost(layout, bytes, from.getDims(), {}, dims), operand);
+    add(graph.isBackward(op)
+            ? values.getCostFromCopies(operand, bytes, op, dims)
+            : getMoveCost(layout, bytes, from.getDims(), {}, dims),
+        operand);
   }
   for (auto [result, tensor] :
        llvm::zip_equal(op->getResults(), rule.results)) {
@@ -101,6 +108,24 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
     }
   }
   return cost;
+}
+
+/// A cotangent is left pending until all that is added to it has been: such an
+/// op is not sharded over the axes of the sum, though its result is meant to
+/// be scattered over them in the end.
+void Chooser::findPassed() {
+  auto iface = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!iface || !graph.isBackward(op) || op->getNumResults() == 0)
+    return;
+  PendingOperands pending = findPendingOperands(op, values, std::nullopt,
+                                                [](Value) { return false; });
+  int64_t resultBytes = 0;
+  for (Type type : op->getResultTypes())
+    resultBytes += getTensorBytes(type);
+  if (pending.any && resultBytes <= pending.bytes &&
+      iface.getPartialResult(pending.isPassed, pending.kind) ==
+          PartialResult::Partial)
+    passed = pending.axes;
 }
 
 /// Whether the slices of a value that is cut are, pending, as much as the
@@ -156,9 +181,7 @@ void Chooser::run() {
         if (part == none || kind == FactorKind::Replicated ||
             (kind == FactorKind::Reduction && isSlicedUp(op)))
           continue;
-        bool isEvenOnly = rule.factors[factor].evenOnly ||
-                          (rule.factors[factor].kind == FactorKind::Reduction &&
-                           !rule.masksPadding);
+        bool isEvenOnly = kind == FactorKind::Reduction && !rule.masksPadding;
         if ((isEvenOnly && !layout.isEven(part, rule.factors[factor].size)) ||
             !rule.factors[factor].accepts(layout, part))
           continue;
@@ -179,12 +202,20 @@ void Chooser::run() {
       }
     }
   };
+  findPassed();
   for (auto [operand, tensor] :
-       llvm::zip_equal(op->getOperands(), rule.operands))
-    collect(operand, tensor, values.getTie(operand), true);
+       llvm::zip_equal(op->getOperands(), rule.operands)) {
+    ShardingAttr tie = values.getTie(operand);
+    collect(operand, tensor,
+            tie && !passed.empty() ? values.getPlacement(operand) : tie, true);
+  }
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
     if (isa<RankedTensorType>(result.getType()))
       collect(result, tensor, values.getTarget(result), false);
+  llvm::erase_if(candidates, [&](const Candidate &candidate) {
+    return candidate.operands == 0 &&
+           anyOverlap(candidate.sharding.getAllAxes(), passed);
+  });
   if (candidates.empty())
     return;
 

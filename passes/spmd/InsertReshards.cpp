@@ -27,9 +27,12 @@ bool ReshardInserter::placeResult(Value result, ShardingAttr natural,
   if (!target || natural == target)
     return false;
   values.setPlacement(result, natural);
-  if (natural.withoutPartial() == target)
-    return true; // pending: whoever needs it whole completes it
   Operation *op = result.getDefiningOp();
+  // Pending: whoever needs it whole completes it. A cotangent is scattered when
+  // all that is added to it has been.
+  if (natural.withoutPartial() == target ||
+      (graph.isBackward(op) && values.isScattered(natural, target)))
+    return true;
   OpBuilder builder(context);
   builder.setInsertionPointAfter(op);
   unsigned cause = natural.isPartial() ? values.getPendingCause(result) : kNone;
@@ -247,6 +250,10 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
     return visitConstraint(constraint);
   if (auto sync = dyn_cast<SyncOp>(op))
     return visitSync(sync);
+  if (auto follow = dyn_cast<FollowOp>(op)) {
+    visitFollow(follow);
+    return success();
+  }
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
     visitReshard(reshard);
     return success();
@@ -283,7 +290,35 @@ LogicalResult ReshardInserter::visitBlock(Block &block) {
   return success();
 }
 
+/// Propagation has placed what follows; its users may read it as it is.
+void ReshardInserter::eraseFollows(Operation *module) {
+  module->walk([&](FollowOp follow) {
+    if (follow.getMoved())
+      return;
+    follow.getResult().replaceAllUsesWith(follow.getOperand());
+    values.erase(follow);
+  });
+}
+
+/// Of a value on the other side of a sync. A sum that completing brings there
+/// is left to who needs it.
+void ReshardInserter::visitFollow(FollowOp follow) {
+  Value value = follow.getOperand();
+  ShardingAttr wanted = values.getTarget(follow.getResult());
+  ShardingAttr now = values.getPlacement(value);
+  if (!isFreeValue(value) && now.withoutPartial() != wanted &&
+      !values.isScattered(now, wanted)) {
+    value = values.getAs(value, wanted, follow, [] {
+      return std::string("a gradient, on its way back through a dist.sync");
+    });
+    values.setSynced(value);
+  }
+  follow.getResult().replaceAllUsesWith(value);
+  values.erase(follow);
+}
+
 LogicalResult ReshardInserter::run(Operation *module) {
+  eraseFollows(module);
   keptPending = findKeptPending(module);
   SmallVector<FunctionOpInterface> functions;
   for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())

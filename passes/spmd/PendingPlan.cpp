@@ -2,6 +2,7 @@
 
 #include "passes/spmd/PendingPlan.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "passes/spmd/PendingOperands.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -51,7 +52,6 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     ExclusiveSums::GetRule getRule,
                                     bool isKept) {
   PendingPlan plan;
-  plan.isPassed.assign(op->getNumOperands(), false);
   // What each result is left to be reduced by: each in its own way.
   std::optional<ReductionKind> reducedKind;
   bool isOfOneKind = true;
@@ -64,38 +64,22 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     plan.results.push_back(std::move(reduced));
   }
 
-  plan.kind = reducedKind.value_or(ReductionKind::Sum);
-  bool anyPartial = false;
-  int64_t partialBytes = 0;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<RankedTensorType>(operand.get().getType()))
-      continue;
-    ShardingAttr now = values.getPlacement(operand.get());
-    if (!now || !now.isPartial())
-      continue;
-    if (!anyPartial) {
-      llvm::append_range(plan.passed, now.getPartialAxes());
-      if (!reducedKind)
-        plan.kind = now.getPartialKind();
-      plan.passedCause = values.getPendingCause(operand.get());
-    }
-    anyPartial = true;
-    // What several ops use is completed once for all of them.
-    bool isOnlyUser = llvm::all_of(operand.get().getUsers(),
-                                   [&](Operation *user) { return user == op; });
-    if ((isOnlyUser || exclusive.isBestLeftPending(operand.get(), getRule)) &&
-        now.getPartialKind() == plan.kind &&
-        now.getPartialAxes() == ArrayRef(plan.passed)) {
-      plan.isPassed[operand.getOperandNumber()] = true;
-      partialBytes += getTensorBytes(operand.get().getType());
-    }
-  }
-  if (anyPartial) {
+  PendingOperands pending =
+      findPendingOperands(op, values, reducedKind, [&](Value value) {
+        return exclusive.isBestLeftPending(
+            value, getRule,
+            [&](Operation *user) { return !values.isOfOtherPass(user, op); });
+      });
+  plan.kind = reducedKind.value_or(pending.kind);
+  plan.passed = pending.axes;
+  plan.passedCause = pending.cause;
+  plan.isPassed = pending.isPassed;
+  if (pending.any) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(op);
     bool mayPass = iface && op->getNumResults() && isOfOneKind &&
                    !anyOverlap(plan.passed, choice.getAxes()) &&
                    llvm::is_contained(plan.isPassed, true) &&
-                   getBytes(op->getResultTypes()) <= partialBytes;
+                   getBytes(op->getResultTypes()) <= pending.bytes;
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
     if (mayPass && !passes && isKept) {

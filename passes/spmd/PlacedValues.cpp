@@ -52,6 +52,28 @@ ShardingAttr PlacedValues::getTarget(Value value) const {
   return index == kNone ? ShardingAttr() : targets.getSharding(index);
 }
 
+bool PlacedValues::isScattered(ShardingAttr from, ShardingAttr to) const {
+  if (!from || !to || !from.isPartial())
+    return false;
+  for (auto [before, after] : llvm::zip_equal(from.getDims(), to.getDims())) {
+    if (before == after)
+      continue;
+    if (!layout.isPrefix(before, after))
+      return false;
+    SmallVector<AxisRefAttr> kept = before.getAllAxes();
+    for (AxisRefAttr axis : after.getAllAxes())
+      if (!llvm::is_contained(kept, axis) &&
+          !llvm::is_contained(from.getPartialAxes(), axis))
+        return false;
+  }
+  return true;
+}
+
+ShardingAttr PlacedValues::getCompleted(Value value) const {
+  ShardingAttr now = getPlacement(value), target = getTarget(value);
+  return now != target && isScattered(now, target) ? target : now;
+}
+
 Value PlacedValues::makeFree(Value value, ShardingAttr wanted) {
   // Pending is free as well: partition makes all but the first device neutral.
   Value &version = versions[{value, wanted}];
@@ -89,6 +111,13 @@ Value PlacedValues::makeFree(Value value, ShardingAttr wanted) {
 Value PlacedValues::makeReshard(OpBuilder &builder, Location loc, Value value,
                                 ShardingAttr from, ShardingAttr to,
                                 StringRef cause, Attribute scope) {
+  return makeReshard(builder, loc, value, from, to, cause, scope, copies);
+}
+
+Value PlacedValues::makeReshard(OpBuilder &builder, Location loc, Value value,
+                                ShardingAttr from, ShardingAttr to,
+                                StringRef cause, Attribute scope,
+                                Copies &copies) {
   auto reshard = ReshardOp::create(builder, loc, value.getType(), value, from,
                                    to, builder.getStringAttr(cause));
   setShardings(reshard, to);
@@ -108,7 +137,28 @@ Value PlacedValues::getOriginal(Value value) const {
   return value;
 }
 
-Value PlacedValues::getNearest(Value value, ShardingAttr wanted) const {
+bool PlacedValues::isGatheredAgain(Value value, Operation *user) const {
+  return graph.isBackward(user) && user->hasAttr(kCheckpointAttr) &&
+         isStored(getOriginal(value));
+}
+
+int64_t PlacedValues::getCostFromCopies(Value value, int64_t bytes,
+                                        Operation *user,
+                                        ArrayRef<DimShardingAttr> dims) const {
+  int64_t least =
+      getMoveCost(layout, bytes, getCompleted(value).getDims(), {}, dims);
+  const Copies &known = isGatheredAgain(value, user) ? copiesAgain : copies;
+  auto found = known.find(getOriginal(value));
+  if (found != known.end() && !synced.contains(value))
+    for (Value copy : found->second)
+      if (ShardingAttr from = getPlacement(copy); !from.isPartial())
+        least = std::min(least,
+                         getMoveCost(layout, bytes, from.getDims(), {}, dims));
+  return least;
+}
+
+Value PlacedValues::getNearest(Value value, ShardingAttr wanted,
+                               const Copies &copies) const {
   Value original = getOriginal(value);
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
@@ -145,7 +195,9 @@ Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
     value = makeFree(value, wanted.withoutPartial());
   if (getPlacement(value) == wanted)
     return value;
-  value = getNearest(value, wanted);
+  bool isAgain = isGatheredAgain(value, user);
+  Copies &copies = isAgain ? copiesAgain : this->copies;
+  value = getNearest(value, wanted, copies);
   ShardingAttr from = getPlacement(value);
   if (from == wanted)
     return value;
@@ -153,13 +205,19 @@ Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
   // repeat it.
   Block *home = value.getParentBlock();
   OpBuilder builder(home->findAncestorOpInBlock(*user));
+  Operation *source = value.getDefiningOp();
+  // A gradient that is only returned need not be kept in parts until then.
+  if (source && from.isPartial() && graph.isBackward(source) &&
+      user->hasTrait<OpTrait::IsTerminator>())
+    builder.setInsertionPointAfter(source);
   // What completes a reduction belongs to the module that left it pending.
   Attribute scope = user->getAttr(kScopeAttr);
-  if (Operation *source = value.getDefiningOp(); source && from.isPartial())
+  if (source && from.isPartial())
     if (Attribute theirs = source->getAttr(kScopeAttr))
       scope = theirs;
-  return makeReshard(builder, user->getLoc(), value, from, wanted, cause(),
-                     scope);
+  return makeReshard(builder, user->getLoc(), value, from, wanted,
+                     (isAgain ? "again, for gradients: " : "") + cause(), scope,
+                     copies);
 }
 
 void PlacedValues::adopt(ReshardOp reshard, ShardingAttr now) {

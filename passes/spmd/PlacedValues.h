@@ -47,17 +47,26 @@ public:
 
   /// Where a value is now; null for values that are made where they are used.
   ShardingAttr getPlacement(Value value) const;
+  /// Where a value will be once its reduction is completed: where propagation
+  /// wants it, if a reduce_scatter leads there; else as it is now.
+  ShardingAttr getCompleted(Value value) const;
   /// The same for an operand whose placement costs something to change: what is
   /// made where it is used does not tie the ops that share it together, unless
   /// a constraint says where.
   ShardingAttr getTie(Value value) const {
     return isa<RankedTensorType>(value.getType()) &&
                    (!isFreeValue(value) || constrained.contains(value))
-               ? getPlacement(value)
+               ? getCompleted(value)
                : ShardingAttr();
   }
   /// Where propagation wants it; null for values that it does not know.
   ShardingAttr getTarget(Value value) const;
+  bool isBackward(Operation *op) const { return graph.isBackward(op); }
+  /// Whether what `user` makes of a value is no concern of `op`: one is
+  /// backward, the other not. Copies concern both.
+  bool isOfOtherPass(Operation *user, Operation *op) const {
+    return !isa<ReshardOp>(user) && isBackward(user) != isBackward(op);
+  }
   /// Whether it is a parameter that is only stored in parts, and is gathered
   /// where it is used.
   bool isStored(Value value) const {
@@ -76,6 +85,9 @@ public:
     return op->getDiscardableAttr(shardingsName) != nullptr;
   }
 
+  /// Whether completing what is pending in `from` is all that leads to `to`.
+  bool isScattered(ShardingAttr from, ShardingAttr to) const;
+
   ShardingAttr place(ArrayRef<DimShardingAttr> dims,
                      ReductionKind kind = ReductionKind::Sum,
                      ArrayRef<AxisRefAttr> partial = {}) const;
@@ -83,6 +95,11 @@ public:
     return ShardingAttr::getReplicated(
         layout.getName(), cast<RankedTensorType>(value.getType()).getRank());
   }
+
+  /// What it costs backward to bring a value, of which reshards may have made
+  /// copies, to `dims`.
+  int64_t getCostFromCopies(Value value, int64_t bytes, Operation *user,
+                            ArrayRef<DimShardingAttr> dims) const;
 
   //===--- Reshards -----------------------------------------------------===//
 
@@ -130,10 +147,18 @@ public:
   }
 
 private:
+  using Copies = llvm::DenseMap<Value, SmallVector<Value, 2>>;
+
   /// What a reshard is a copy of, in the end.
   Value getOriginal(Value value) const;
+  /// Which copies of a value `user` is given one of.
+  bool isGatheredAgain(Value value, Operation *user) const;
   /// The copy of a value from which the fewest bytes bring it to `wanted`.
-  Value getNearest(Value value, ShardingAttr wanted) const;
+  Value getNearest(Value value, ShardingAttr wanted,
+                   const Copies &copies) const;
+  Value makeReshard(OpBuilder &builder, Location loc, Value value,
+                    ShardingAttr from, ShardingAttr to, StringRef cause,
+                    Attribute scope, Copies &copies);
 
   const PlacementGraph &graph;
   const Placements &targets;
@@ -148,8 +173,9 @@ private:
   /// Free values as they were made so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
   /// Reshards made so far of a value: the next one is made from the one that is
-  /// nearest.
-  llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
+  /// nearest. Modules that are computed again for backward (dist.checkpoint)
+  /// gather their stored parameters again.
+  Copies copies, copiesAgain;
   llvm::SmallDenseSet<Value> synced, constrained;
   SmallVector<Operation *> erased;
 };

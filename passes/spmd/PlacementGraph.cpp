@@ -1,6 +1,8 @@
 //===- PlacementGraph.cpp - Values of a module and what ties them ---------===//
 
 #include "passes/spmd/PlacementGraph.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
@@ -72,11 +74,36 @@ static void walkOps(Operation *root, function_ref<void(Operation *)> visit) {
 // Values
 //===----------------------------------------------------------------------===//
 
-void PlacementGraph::addValue(Value value) {
+/// Whether an optimizer keeps it from step to step.
+static bool isOptimizerState(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  return function && argument.getOwner()->isEntryBlock() &&
+         function.getArgAttr(argument.getArgNumber(), kStateAttr);
+}
+
+void PlacementGraph::addValue(Value value, bool isBackward) {
   if (!isa<RankedTensorType>(value.getType()) || isFreeValue(value))
     return;
   indices[value] = values.size();
   values.push_back(value);
+  backward.push_back(isBackward || isOptimizerState(value));
+}
+
+/// What the attribute says, what is within such an op, and what reads what one
+/// made.
+bool PlacementGraph::computesBackward(Operation *op) const {
+  if (isa<FunctionOpInterface>(op))
+    return false;
+  return isa<FollowOp>(op) || op->hasAttr(kBackwardAttr) ||
+         isBackward(op->getParentOp()) ||
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           unsigned value = getIndex(operand);
+           return value != kNone && backward[value];
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,6 +112,12 @@ void PlacementGraph::addValue(Value value) {
 
 void PlacementGraph::addNode(Operation *op, const ShardingRule *rule,
                              ArrayRef<unsigned> tensors, uint8_t level) {
+  if (isa<FollowOp>(op))
+    level = kFollows;
+  else if (llvm::any_of(op->getOperands(), isOptimizerState))
+    level = kState;
+  else if (isBackward(op))
+    level += kBackward;
   nodes.push_back({op, rule, static_cast<unsigned>(links.size()), level});
   links.insert(links.end(), tensors.begin(), tensors.end());
 }
@@ -155,6 +188,12 @@ void PlacementGraph::addOp(Operation *op, SymbolTableCollection &symbols) {
       addEdge(op, {constraint.getOperand(), constraint.getResult()});
     return;
   }
+  if (auto follow = dyn_cast<FollowOp>(op)) {
+    SmallVector<Value, 4> group{follow.getLeader(), follow.getResult()};
+    if (!follow.getMoved())
+      group.push_back(follow.getOperand());
+    return addEdge(op, group);
+  }
   // What a manual reshard takes and makes, it says itself.
   if (op->hasTrait<OpTrait::IsTerminator>() ||
       isa<ScheduleOp, MeshOp, ManualReshardOp>(op) ||
@@ -199,17 +238,26 @@ LogicalResult PlacementGraph::build(Operation *module) {
   walkOps(module, [&](Operation *op) {
     if (!isRefused && !hasBodyApart(op))
       isRefused = failed(refuseBlocks(op));
+    bool isBackwardOp = computesBackward(op);
+    if (isBackwardOp)
+      backwardOps.insert(op);
     for (Value result : op->getResults())
-      addValue(result);
+      addValue(result, isBackwardOp);
     if (hasBodyApart(op))
       return;
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (Value argument : block.getArguments())
-          addValue(argument);
+          addValue(argument, isBackwardOp);
   });
   if (isRefused)
     return failure();
+  // What only backward reads.
+  for (auto [index, value] : llvm::enumerate(values))
+    if (isa<BlockArgument>(value) && !value.use_empty() &&
+        llvm::all_of(value.getUsers(),
+                     [&](Operation *user) { return isBackward(user); }))
+      backward[index] = true;
   SymbolTableCollection symbols;
   walkOps(module, [&](Operation *op) { addOp(op, symbols); });
   rules.forgetSizes();

@@ -12,7 +12,8 @@
 // numbers
 //   follow program order.
 // - a node has a link for each operand and result of its rule, operands first;
-//   kNone where that is no numbered value.
+//   kNone where that is no numbered value. Of a dist.follow the leader is
+//   the first link, which tells and is not told.
 // - getUses lists the nodes of a value, once for each link.
 //
 //===----------------------------------------------------------------------===//
@@ -39,10 +40,12 @@ public:
     /// Its tensors, operands before results, in `links`.
     unsigned firstLink;
     /// When it is visited. 0: moves data or computes elementwise; 1: contracts;
-    /// 2: the rest.
+    /// 2: the rest. Of backward: 3: follows; 4 to 6: as 0 to 2. 7: changes what
+    /// an optimizer keeps, which follows the model and does not lead it.
     uint8_t level;
   };
-  static constexpr unsigned kLevels = 3;
+  static constexpr unsigned kLevels = 8;
+  static constexpr uint8_t kFollows = 3, kBackward = 4, kState = 7;
 
   /// Reads `module`. Fails, with an error at the op, where tensors flow in a
   /// way that cannot be placed.
@@ -69,13 +72,19 @@ public:
                                 firstUse[value + 1] - firstUse[value]);
   }
 
+  /// What computes gradients, and what is made of them: it is placed when all
+  /// else is, and does not move it.
+  bool isBackward(Operation *op) const { return backwardOps.contains(op); }
+  bool isBackward(unsigned value) const { return backward[value]; }
+
   /// The rule of an op with tensors; ops that look alike share one.
   const ShardingRule *getRule(Operation *op) { return rules.get(op); }
   /// Ops without a sharding rule, one of each look: they run replicated.
   ArrayRef<Operation *> getUnruledOps() const { return rules.getUnruledOps(); }
 
 private:
-  void addValue(Value value);
+  void addValue(Value value, bool isBackward);
+  bool computesBackward(Operation *op) const;
   void addOp(Operation *op, SymbolTableCollection &symbols);
   void addBranch(Operation *op);
   void addCall(Operation *op, SymbolTableCollection &symbols);
@@ -86,6 +95,8 @@ private:
 
   std::vector<Value> values;
   llvm::DenseMap<Value, unsigned> indices;
+  std::vector<bool> backward;
+  llvm::DenseSet<Operation *> backwardOps;
   std::vector<Node> nodes;
   std::vector<unsigned> links;
   // Nodes of every value, in one array.

@@ -8,11 +8,7 @@
 // - shardings are canonical, so that equal ones are the same attribute.
 // - no axis shards two dimensions of a value.
 // - a dimension's sharding only grows: what it was is a prefix of what it is.
-//
-// What is to come needs no other form: a value that follows another one way
-// only (a cotangent its primal) is a node whose link takes no proposals; a
-// value that the user pinned is in `pinned`; parameters gathered once for
-// several uses are keyed beside `stored`.
+// - what is not backward is settled before what is, and never changed by it.
 //
 //===----------------------------------------------------------------------===//
 

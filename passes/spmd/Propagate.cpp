@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/sizes/Limits.h"
 #include "passes/spmd/PlacementAnalysis.h"
 
 using namespace mlir;
@@ -39,6 +40,8 @@ struct PropagatePass : mlir::dist::impl::PropagatePassBase<PropagatePass> {
   }
 
   void runOnOperation() override {
+    if (failed(checkTensorSizes(getOperation())))
+      return signalPassFailure();
     eraseBackwardSyncs(getOperation());
     auto &analysis = getAnalysis<PlacementAnalysis>();
     if (failed(analysis.getStatus()))

@@ -4,11 +4,13 @@
 // state the round began with and proposes; then the proposals are applied. So
 // the result depends on the distance from the annotations and on nothing else:
 // not on the order of ops, nor on the number of devices. Cheap nodes (that move
-// data or work elementwise) go first, then contractions, then the rest.
+// data or work elementwise) go first, then contractions, then the rest; then,
+// in the same way, what is backward, which follows what is settled by then.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/Propagation.h"
+#include "dialects/dist/IR/Gradients.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -53,6 +55,10 @@ private:
   using DimState = Placements::DimState;
   using Node = PlacementGraph::Node;
 
+  /// Whether the node may say where the value is.
+  bool mayPlace(const Node &node, unsigned value) const {
+    return node.level < PlacementGraph::kFollows || graph.isBackward(value);
+  }
   void visit(unsigned node, SmallVectorImpl<Proposal> &proposals);
   void visitSync(unsigned node, SmallVectorImpl<Proposal> &proposals);
   void apply(SmallVectorImpl<Proposal> &proposals, unsigned round);
@@ -77,6 +83,7 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
                                     : rule.results[i - rule.operands.size()];
   };
   DimShardingAttr none = layout.none();
+  bool follows = isa<FollowOp>(node.op);
 
   // Collect.
   SmallVector<FactorState, 8> factors(rule.factors.size());
@@ -90,7 +97,9 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
       const DimState &state = states[dim];
       if (state.sharding == none || list.empty())
         continue;
-      DimShardingAttr said = placements.getShardingForUse(value, dim);
+      // What follows a parameter is stored as it is.
+      DimShardingAttr said =
+          follows ? state.sharding : placements.getShardingForUse(value, dim);
       if (said == none)
         continue;
       int64_t bytes = getTensorBytes(graph.getType(value));
@@ -191,7 +200,7 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
 
   // Propose.
   for (auto [i, value] : llvm::enumerate(tensors)) {
-    if (value == kNone)
+    if (value == kNone || (follows && i == 0) || !mayPlace(node, value))
       continue;
     const TensorRule &tensor = tensorRule(i);
     ArrayRef<DimState> states = placements.getDims(value);
@@ -262,6 +271,8 @@ void Propagation::visitSync(unsigned index,
   auto propose = [&](unsigned value, int64_t dim, DimShardingAttr wanted,
                      unsigned cause) {
     const DimState &state = placements.getDims(value)[dim];
+    if (!mayPlace(graph.getNodes()[index], value))
+      return;
     if (wanted == none || state.isClosed || wanted == state.sharding ||
         !layout.isPrefix(state.sharding, wanted))
       return;

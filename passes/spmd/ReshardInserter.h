@@ -11,6 +11,7 @@
 #ifndef DIST_PASSES_SPMD_RESHARDINSERTER_H
 #define DIST_PASSES_SPMD_RESHARDINSERTER_H
 
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -33,6 +34,8 @@ public:
 private:
   static constexpr unsigned kNone = PlacementGraph::kNone;
 
+  void eraseFollows(Operation *module);
+  void visitFollow(FollowOp follow);
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
   LogicalResult visitSync(SyncOp sync);

@@ -1,6 +1,7 @@
 //===- SeedPlacements.cpp - What the annotations ask for ------------------===//
 
 #include "passes/spmd/SeedPlacements.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -169,7 +170,20 @@ LogicalResult mlir::dist::seedPlacements(Operation *module,
     return manual || isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                                : WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  // What the user fixed is fixed of what follows it, too.
+  for (const PlacementGraph::Node &node : graph.getNodes()) {
+    if (!isa<FollowOp>(node.op))
+      continue;
+    ArrayRef<unsigned> links = graph.getLinks(node);
+    if (links[0] == PlacementGraph::kNone || !placements.isPinned(links[0]))
+      continue;
+    for (unsigned value : links.drop_front())
+      if (value != PlacementGraph::kNone)
+        placements.pin(value);
+  }
+  return success();
 }
 
 void mlir::dist::seedSyncs(const PlacementGraph &graph,

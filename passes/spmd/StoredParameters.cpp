@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -94,7 +95,12 @@ void mlir::dist::findStoredParameters(const PlacementGraph &graph,
     if (!function)
       continue;
     unsigned number = argument.getArgNumber();
+    // It is neither fed nor used by the model.
+    if (function.getArgAttr(number, kStateAttr))
+      continue;
     if (!function.getArgAttr(number, kParameterAttr)) {
+      if (graph.isBackward(index))
+        continue;
       for (const Placements::DimState &state : placements.getDims(index))
         llvm::append_range(inputAxes, state.sharding.getAllAxes());
       continue;

@@ -1,8 +1,8 @@
 //===- Uniformity.cpp - What all devices of a group agree on --------------===//
 //
-// A forward data-flow analysis: of each value the parts of mesh axes along
-// which it may differ from device to device. Repeated until nothing changes,
-// which loops and calls need; sets only grow, so that takes few rounds.
+// A forward data-flow analysis: of each value along what it may differ from
+// device to device. Repeated until nothing changes, which loops and calls need;
+// differences only grow, so that takes few rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,17 +12,14 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/AxisDifferences.h"
 #include "passes/spmd/PlacementText.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Parts of axes, by number.
-using AxisSet = llvm::BitVector;
-
 class Uniformity {
 public:
   Uniformity(ModuleOp module, const MeshLayout &layout);
@@ -31,33 +28,33 @@ public:
 private:
   /// What a region's code runs under.
   struct Control {
-    AxisSet differs;
+    Difference differs;
     Operation *source = nullptr;
   };
 
-  AxisSet none() const { return AxisSet(parts.size()); }
-  /// All parts that overlap `axes`, but for those of one device.
-  AxisSet covering(ArrayRef<AxisRefAttr> axes) const;
-  AxisSet covering(ShardingAttr sharding) const;
-  /// The parts that make up `axes`.
-  AxisSet within(ArrayRef<AxisRefAttr> axes) const;
-
-  AxisSet get(Value value) const {
-    auto found = differing.find(value);
-    return found == differing.end() ? none() : found->second;
+  Difference of(ShardingAttr sharding);
+  Difference get(Value value) const { return differing.lookup(value); }
+  void add(Value value, const Difference &axes) {
+    if (llvm::any_of(axes, [](unsigned number) { return number != 0; }))
+      changed |= differences.add(differing[value], axes);
   }
-  void add(Value value, const AxisSet &axes);
-  AxisSet getOfOperands(Operation *op) const;
+  Difference getOfOperands(Operation *op);
 
   void visitBlock(Block &block, const Control &control);
   void visitOp(Operation *op, const Control &control);
   void visitBranch(RegionBranchOpInterface branch, const Control &control);
   void visitCall(CallOpInterface call, const Control &control);
-  AxisSet getResultSet(Operation *op) const;
-  void check(Operation *op, const AxisSet &group, const Control &control,
+  Difference getOfResult(Operation *op);
+  Difference getOfPermuted(CollectivePermuteOp op, const Difference &operand);
+  void check(Operation *op, ArrayRef<AxisRefAttr> group, const Control &control,
              Operation *inside);
-  /// Axes of the collectives that a function runs, and one of them.
-  std::pair<AxisSet, Operation *> getGroups(FunctionOpInterface function);
+  /// A collective, or a call of one, and the axes of its groups.
+  struct Group {
+    SmallVector<AxisRefAttr> axes;
+    Operation *source;
+  };
+  /// The collectives that a function runs, each kind of group once.
+  ArrayRef<Group> getGroups(FunctionOpInterface function);
   FunctionOpInterface getCallee(CallOpInterface call) {
     auto callee = dyn_cast_or_null<FunctionOpInterface>(
         call.resolveCallableInTable(&symbols));
@@ -65,19 +62,20 @@ private:
   }
 
   ModuleOp module;
-  const MeshLayout &layout;
+  AxisDifferences differences;
+  /// Parts of axes, for messages.
   SmallVector<AxisRefAttr> parts;
-  llvm::DenseMap<Value, AxisSet> differing;
+  llvm::DenseMap<Value, Difference> differing;
   /// Results of functions.
-  llvm::DenseMap<std::pair<Operation *, unsigned>, AxisSet> returned;
-  llvm::DenseMap<Operation *, std::pair<AxisSet, Operation *>> groups;
+  llvm::DenseMap<std::pair<Operation *, unsigned>, Difference> returned;
+  llvm::DenseMap<Operation *, std::unique_ptr<SmallVector<Group>>> groups;
   SymbolTableCollection symbols;
   bool changed = false, isChecking = false, isRefused = false;
 };
 } // namespace
 
 Uniformity::Uniformity(ModuleOp module, const MeshLayout &layout)
-    : module(module), layout(layout) {
+    : module(module), differences(layout) {
   llvm::SetVector<AxisRefAttr> named;
   auto note = [&](ArrayRef<AxisRefAttr> axes) {
     named.insert(axes.begin(), axes.end());
@@ -106,130 +104,145 @@ Uniformity::Uniformity(ModuleOp module, const MeshLayout &layout)
   parts.assign(unique.begin(), unique.end());
 }
 
-AxisSet Uniformity::covering(ArrayRef<AxisRefAttr> axes) const {
-  AxisSet set = none();
-  for (auto [index, part] : llvm::enumerate(parts))
-    if (layout.size(part) > 1 && anyOverlap(part, axes))
-      set.set(index);
-  return set;
-}
-
-AxisSet Uniformity::covering(ShardingAttr sharding) const {
+Difference Uniformity::of(ShardingAttr sharding) {
   SmallVector<AxisRefAttr> axes(sharding.getPartialAxes());
   for (DimShardingAttr dim : sharding.getDims())
     llvm::append_range(axes, dim.getAllAxes());
-  return covering(axes);
-}
-
-AxisSet Uniformity::within(ArrayRef<AxisRefAttr> axes) const {
-  SmallVector<AxisRefAttr> cut(axes);
-  layout.refine(cut, parts);
-  AxisSet set = none();
-  for (auto [index, part] : llvm::enumerate(parts))
-    if (llvm::is_contained(cut, part))
-      set.set(index);
-  return set;
-}
-
-void Uniformity::add(Value value, const AxisSet &axes) {
-  if (axes.none())
-    return;
-  AxisSet &set = differing[value];
-  set.resize(parts.size());
-  if (!axes.test(set))
-    return; // nothing new
-  set |= axes;
-  changed = true;
+  return differences.of(axes);
 }
 
 /// Also of what the regions of an op that computes a result read.
-AxisSet Uniformity::getOfOperands(Operation *op) const {
-  AxisSet set = none();
+Difference Uniformity::getOfOperands(Operation *op) {
+  Difference all;
   auto addOperands = [&](Operation *nested) {
     for (Value operand : nested->getOperands())
-      set |= get(operand);
+      differences.add(all, get(operand));
     if (auto index = dyn_cast<AxisIndexOp>(nested))
-      set |= covering(getAxisRefs(index.getAxes()));
+      differences.add(all, differences.of(getAxisRefs(index.getAxes())));
   };
   addOperands(op);
   for (Region &region : op->getRegions())
     region.walk(addOperands);
-  return set;
+  return all;
 }
 
-AxisSet Uniformity::getResultSet(Operation *op) const {
+/// Whether parts of an axis that go elsewhere overlap others.
+static bool isCut(ArrayRef<AxisRefAttr> from, ArrayRef<AxisRefAttr> to) {
+  return llvm::any_of(from, [&](AxisRefAttr axis) {
+    return anyOverlap(axis, to) && !llvm::is_contained(to, axis);
+  });
+}
+
+/// The axes of both lists, whole where their parts overlap.
+static SmallVector<AxisRefAttr> unite(ArrayRef<AxisRefAttr> from,
+                                      ArrayRef<AxisRefAttr> to) {
+  llvm::SetVector<AxisRefAttr> all;
+  bool cut = isCut(from, to);
+  for (ArrayRef<AxisRefAttr> axes : {from, to})
+    for (AxisRefAttr axis : axes)
+      all.insert(cut ? AxisRefAttr::get(axis.getContext(), axis.getName(), 1, 0)
+                     : axis);
+  return SmallVector<AxisRefAttr>(all.getArrayRef());
+}
+
+/// Blocks move from devices along some axes to devices along others: which one
+/// a device gets, its coordinates along the latter say, and those along axes
+/// that blocks left are what they had along those that only they came to.
+Difference Uniformity::getOfPermuted(CollectivePermuteOp op,
+                                     const Difference &operand) {
+  SmallVector<AxisRefAttr> from = getAxisRefs(op.getAxes()),
+                           to = getAxisRefs(op.getToAxes()),
+                           all = unite(from, to);
+  SmallVector<AxisRefAttr> come(to);
+  llvm::erase_if(
+      come, [&](AxisRefAttr axis) { return llvm::is_contained(from, axis); });
+  bool changesAll = isCut(from, to) || differences.isWithin(operand, come);
+  return differences.join(differences.combine(operand, all),
+                          differences.of(changesAll ? all : to));
+}
+
+Difference Uniformity::getOfResult(Operation *op) {
   // Local parts are of one size on all devices.
   if (isa<tensor::DimOp, tensor::RankOp>(op))
-    return none();
-  AxisSet set = getOfOperands(op);
+    return {};
   if (auto constant = dyn_cast<LocalConstantOp>(op))
-    return covering(constant.getSharding());
+    return of(constant.getSharding());
+  Difference operands = getOfOperands(op);
+  if (auto permute = dyn_cast<CollectivePermuteOp>(op))
+    return getOfPermuted(permute, operands);
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective)
-    return set;
+    return operands;
   SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
+  if (!isa<AllSliceOp>(op))
+    operands = differences.combine(operands, axes);
   if (isa<AllReduceOp, AllGatherOp, BroadcastOp>(op))
-    return set.reset(within(axes));
-  // Blocks move from devices along some axes to devices along others.
-  if (auto permute = dyn_cast<CollectivePermuteOp>(op)) {
-    set.reset(within(axes));
-    axes = getAxisRefs(permute.getToAxes());
-  }
-  return set |= covering(axes);
+    return operands;
+  return differences.join(operands, differences.of(axes));
 }
 
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
 
-void Uniformity::check(Operation *op, const AxisSet &group,
+void Uniformity::check(Operation *op, ArrayRef<AxisRefAttr> group,
                        const Control &control, Operation *inside) {
-  if (!isChecking || isRefused || !group.anyCommon(control.differs))
+  if (!isChecking || isRefused || !differences.isWithin(control.differs, group))
     return;
   isRefused = true;
-  AxisSet common = group;
-  common &= control.differs;
   SmallVector<AxisRefAttr> axes;
-  for (unsigned index : common.set_bits())
-    axes.push_back(parts[index]);
+  for (AxisRefAttr part : parts)
+    if (anyOverlap(part, group) && differences.isWithin(control.differs, part))
+      axes.push_back(part);
   InFlightDiagnostic error =
       op->emitOpError()
       << "runs under a condition that differs between devices along "
-      << printAxes(axes) << ", which are of one group: all must issue the same "
-      << "collectives";
+      << printAxes(axes.empty() ? group : ArrayRef<AxisRefAttr>(axes))
+      << ", which are of one group: all must issue the same collectives";
   error.attachNote(control.source->getLoc())
       << "the condition is that of '" << control.source->getName() << "'";
   if (inside)
     error.attachNote(inside->getLoc()) << "the collective is here";
 }
 
-std::pair<AxisSet, Operation *>
+/// Along what the devices that must issue it together lie; of a slice none.
+static SmallVector<AxisRefAttr> getGroup(CollectiveOpInterface collective) {
+  if (isa<AllSliceOp>(collective))
+    return {};
+  SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
+  if (auto permute = dyn_cast<CollectivePermuteOp>(*collective))
+    return unite(axes, getAxisRefs(permute.getToAxes()));
+  return axes;
+}
+
+ArrayRef<Uniformity::Group>
 Uniformity::getGroups(FunctionOpInterface function) {
-  auto [entry, isNew] = groups.try_emplace(function, none(), nullptr);
-  if (!isNew)
-    return entry->second;
-  std::pair<AxisSet, Operation *> found{none(), nullptr};
+  auto [entry, isNew] = groups.try_emplace(function);
+  if (!isNew) // null within the function itself
+    return entry->second ? ArrayRef<Group>(*entry->second) : ArrayRef<Group>();
+  auto found = std::make_unique<SmallVector<Group>>();
+  auto note = [&](ArrayRef<AxisRefAttr> axes, Operation *source) {
+    if (!axes.empty() && llvm::none_of(*found, [&](const Group &known) {
+          return ArrayRef<AxisRefAttr>(known.axes) == axes;
+        }))
+      found->push_back({SmallVector<AxisRefAttr>(axes), source});
+  };
   function->walk([&](Operation *op) {
-    AxisSet axes = none();
-    Operation *source = op;
     if (auto call = dyn_cast<CallOpInterface>(op)) {
       if (FunctionOpInterface callee = getCallee(call))
-        std::tie(axes, source) = getGroups(callee);
+        for (const Group &group : getGroups(callee))
+          note(group.axes, group.source);
     } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-      if (!isa<AllSliceOp>(op))
-        axes = covering(getAxisRefs(collective.getAxes()));
+      note(getGroup(collective), op);
     }
-    if (axes.any() && !found.second)
-      found.second = source;
-    found.first |= axes;
   });
-  return groups[function] = found;
+  return *(groups[function] = std::move(found));
 }
 
 void Uniformity::visitCall(CallOpInterface call, const Control &control) {
   FunctionOpInterface callee = getCallee(call);
   if (!callee) {
-    AxisSet set = getOfOperands(call);
+    Difference set = getOfOperands(call);
     for (Value result : call->getResults())
       add(result, set);
     return;
@@ -243,8 +256,8 @@ void Uniformity::visitCall(CallOpInterface call, const Control &control) {
       add(result, found->second);
   if (!isChecking)
     return;
-  auto [group, inside] = getGroups(callee);
-  check(call, group, control, inside);
+  for (const Group &group : getGroups(callee))
+    check(call, group.axes, control, group.source);
 }
 
 void Uniformity::visitBranch(RegionBranchOpInterface branch,
@@ -255,17 +268,15 @@ void Uniformity::visitBranch(RegionBranchOpInterface branch,
   Control inside = control;
   auto flow = [&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      AxisSet set = get(operand.get());
+      Difference set = get(operand.get());
       auto found = targets.find(&operand);
       if (found != targets.end() && !found->second.empty()) {
         for (Value input : found->second)
           add(input, set);
         continue;
       }
-      if (set.test(inside.differs)) {
-        inside.differs |= set;
+      if (differences.add(inside.differs, set))
         inside.source = branch;
-      }
     }
   };
   auto flowAll = [&] {
@@ -277,13 +288,10 @@ void Uniformity::visitBranch(RegionBranchOpInterface branch,
         Operation *last = &block.back();
         if (auto jump = dyn_cast<BranchOpInterface>(last)) {
           // Between blocks of the region.
-          AxisSet set = none();
-          for (Value operand : last->getOperands())
-            set |= get(operand);
-          if (set.any() && last->getNumSuccessors() > 1) {
-            inside.differs |= set;
+          Difference set = getOfOperands(last);
+          if (last->getNumSuccessors() > 1 &&
+              differences.add(inside.differs, set))
             inside.source = last;
-          }
           for (Block *next : last->getSuccessors())
             for (Value argument : next->getArguments())
               add(argument, set);
@@ -313,32 +321,22 @@ void Uniformity::visitOp(Operation *op, const Control &control) {
   if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
       function && op->hasTrait<OpTrait::ReturnLike>()) {
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      AxisSet set = get(operand);
-      AxisSet &known = returned[{function, static_cast<unsigned>(index)}];
-      known.resize(parts.size());
-      changed |= set.test(known);
-      known |= set;
+      unsigned number = index;
+      changed |= differences.add(returned[{function, number}], get(operand));
     }
     return;
   }
-  if (auto collective = dyn_cast<CollectiveOpInterface>(op);
-      collective && !isa<AllSliceOp>(op)) {
-    SmallVector<AxisRefAttr> axes = getAxisRefs(collective.getAxes());
-    if (auto permute = dyn_cast<CollectivePermuteOp>(op))
-      llvm::append_range(axes, getAxisRefs(permute.getToAxes()));
-    check(op, covering(axes), control, nullptr);
-  }
-  AxisSet set = getResultSet(op);
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    check(op, getGroup(collective), control, nullptr);
+  Difference set = getOfResult(op);
   for (Value result : op->getResults())
     add(result, set);
   // Of other ops nobody knows when they run their regions.
   if (op->getNumRegions() == 0)
     return;
   Control inside = control;
-  if (set.any()) {
-    inside.differs |= set;
+  if (differences.add(inside.differs, set))
     inside.source = op;
-  }
   for (Region &region : op->getRegions())
     for (Block &block : region) {
       for (Value argument : block.getArguments())
@@ -357,22 +355,19 @@ LogicalResult Uniformity::verify() {
     for (auto function : module.getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      Control control{none(), nullptr};
+      Control control;
       // Between blocks of a function as between those of a region.
       for (Block &block : function.getFunctionBody()) {
         Operation *last = block.empty() ? nullptr : &block.back();
         if (!isa_and_nonnull<BranchOpInterface>(last))
           continue;
-        AxisSet set = none();
-        for (Value operand : last->getOperands())
-          set |= get(operand);
+        Difference set = getOfOperands(last);
         for (Block *next : last->getSuccessors())
           for (Value argument : next->getArguments())
             add(argument, set);
-        if (last->getNumSuccessors() > 1 && set.any()) {
-          control.differs |= set;
+        if (last->getNumSuccessors() > 1 &&
+            differences.add(control.differs, set))
           control.source = last;
-        }
       }
       for (Block &block : function.getFunctionBody())
         visitBlock(block, control);
@@ -383,7 +378,7 @@ LogicalResult Uniformity::verify() {
       for (BlockArgument argument : function.getArguments())
         if (auto sharding = function.getArgAttrOfType<ShardingAttr>(
                 argument.getArgNumber(), kShardingAttr))
-          add(argument, covering(sharding));
+          add(argument, of(sharding));
   do {
     changed = false;
     visitAll();

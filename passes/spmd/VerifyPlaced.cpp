@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -264,7 +265,7 @@ LogicalResult PlacedVerifier::verifyReturn(Operation *op,
 //===----------------------------------------------------------------------===//
 
 LogicalResult PlacedVerifier::verifyOp(Operation *op) {
-  if (isa<ShardingConstraintOp, SyncOp>(op))
+  if (isa<ShardingConstraintOp, FollowOp, SyncOp>(op))
     return op->emitOpError() << "is left over: --dist-insert-reshards puts "
                              << "reshards in its place";
   bool hasTensors =

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -87,7 +88,7 @@ static LogicalResult verifySignature(FunctionOpInterface function) {
 
 static LogicalResult verifyNothingLeft(Operation *op, StringAttr shardings) {
   auto sync = dyn_cast<SyncOp>(op);
-  if (isa<ReshardOp, ManualReshardOp, ShardingConstraintOp>(op) ||
+  if (isa<ReshardOp, ManualReshardOp, ShardingConstraintOp, FollowOp>(op) ||
       (sync && sync.getOperand()))
     return op->emitOpError()
            << "is left over: in the program of one device there are "

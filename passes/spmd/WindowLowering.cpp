@@ -41,9 +41,9 @@ private:
     return getGlobalIndex(b, loc, layout, dim, blocks.size, constant(0)).index;
   }
   void pad(int64_t dim, int64_t low, int64_t high);
-  void exchange(int64_t dim, int64_t low, int64_t high,
+  void exchange(const WindowPlan &plan, int64_t dim,
                 ArrayRef<AxisRefAttr> axes);
-  LogicalResult gather(int64_t dim, const std::string &because);
+  LogicalResult gather(int64_t dim, const WindowPlan &plan);
 
   OpBuilder &b;
   Location loc;
@@ -83,17 +83,17 @@ void Reader::pad(int64_t dim, int64_t low, int64_t high) {
                                 filler);
 }
 
-void Reader::exchange(int64_t dim, int64_t low, int64_t high,
+void Reader::exchange(const WindowPlan &plan, int64_t dim,
                       ArrayRef<AxisRefAttr> axes) {
-  if (low == 0 && high == 0)
+  if (plan.low == 0 && plan.high == 0)
     return;
   SmallVector<AxisRefAttr, 2> joined(axes);
   layout.coalesce(joined);
   SmallVector<int64_t> shape(type().getShape());
-  shape[dim] += low + high;
+  shape[dim] += plan.low + plan.high;
   auto op = HaloExchangeOp::create(
       b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
-      b.getI64IntegerAttr(low), b.getI64IntegerAttr(high),
+      b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
       b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
       layout.getName(), b.getStringAttr(why));
   if (scope)
@@ -101,7 +101,13 @@ void Reader::exchange(int64_t dim, int64_t low, int64_t high,
   value = op.getResult();
 }
 
-LogicalResult Reader::gather(int64_t dim, const std::string &because) {
+LogicalResult Reader::gather(int64_t dim, const WindowPlan &plan) {
+  std::string because = ", gathered whole as blocks within blocks are uneven";
+  if (plan.isLine())
+    because = ", gathered whole as " + std::to_string(plan.low) +
+              " rows before and " + std::to_string(plan.high) +
+              " after blocks of " + std::to_string(plan.rows.extent) +
+              " are more than all others";
   // Dimensions read before have other sizes by now.
   SmallVector<int64_t> shape(source.whole.getShape());
   SmallVector<DimShardingAttr> from(shape.size(), layout.none()), to = from;
@@ -129,29 +135,17 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   WindowPlan plan(layout, sharding, source.whole.getDimSize(dim),
                   read.iterations, window);
   const Blocks &rows = plan.rows, &iterations = plan.iterations;
-  int64_t devices = rows.starts.size(), low = plan.low, high = plan.high;
-  // Where what the device has by now begins in the whole dimension.
-  SmallVector<int64_t> begins(devices, 0);
+  int64_t low = plan.low;
   bool isMasked = false;
   if (plan.isExchanged) {
-    exchange(dim, low, high, axes);
-    for (auto [at, start] : llvm::zip_equal(begins, rows.starts))
-      at = start - low;
+    exchange(plan, dim, axes);
     // The ends of the line get zeros; padding may be anything.
     bool isZero = fill && (matchPattern(fill, m_PosZeroFloat()) ||
                            matchPattern(fill, m_Zero()));
-    isMasked = fill && (rows.extent * devices != rows.size ||
-                        (!isZero && low + high != 0));
-  } else {
-    std::string because =
-        rows.isLine && iterations.isLine
-            ? ", gathered whole as " + std::to_string(plan.sent) +
-                  " rows of others are more, or further away, than "
-                  "blocks of " +
-                  std::to_string(rows.extent)
-            : ", gathered whole as blocks within blocks are uneven";
-    if (failed(gather(dim, because)))
-      return failure();
+    isMasked =
+        fill && (!rows.isEven() || (!isZero && plan.low + plan.high != 0));
+  } else if (failed(gather(dim, plan))) {
+    return failure();
   }
 
   // The part [first, first + length), made larger where a device has less.
@@ -159,8 +153,11 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   int64_t have = type().getDimSize(dim);
   int64_t before = 0, after = 0;
   SmallVector<int64_t> offsets;
-  for (auto [start, at] : llvm::zip_equal(iterations.starts, begins)) {
-    offsets.push_back(start * window.stride + window.offset - at);
+  for (int64_t i : plan.getEnds()) {
+    // Where what the device has by now begins in the whole dimension.
+    int64_t at = plan.isExchanged ? rows.getStart(i) - low : 0;
+    offsets.push_back(iterations.getStart(i) * window.stride + window.offset -
+                      at);
     before = std::max(before, -offsets.back());
     after = std::max(after, offsets.back() + length - have);
   }
@@ -242,7 +239,16 @@ FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,
                                          ArrayRef<WindowRead> reads, Value fill,
                                          const Twine &why, Attribute scope) {
   Reader reader(builder, loc, layout, planner, source, fill, why.str(), scope);
-  for (const WindowRead &read : reads)
+  // What is padded on every device is not sent along.
+  auto isShared = [&](const WindowRead &read) {
+    DimShardingAttr dim = source.sharding.getDims()[read.window.dim];
+    return Blocks(layout, dim, /*size=*/1).devices > 1;
+  };
+  SmallVector<WindowRead> order(reads);
+  llvm::stable_sort(order, [&](const WindowRead &a, const WindowRead &b) {
+    return isShared(a) > isShared(b);
+  });
+  for (const WindowRead &read : order)
     if (source.sharding.getDims()[read.window.dim] == layout.none())
       reader.readUnsharded(read);
     else if (failed(reader.readSharded(read)))

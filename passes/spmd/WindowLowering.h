@@ -24,6 +24,16 @@ struct WindowRead {
   int64_t iterations;
   /// What a tensor.pad in between adds.
   int64_t low = 0, high = 0;
+
+  bool operator==(const WindowRead &other) const {
+    auto numbers = [](const WindowRead &read) {
+      const Window &window = read.window;
+      return std::make_tuple(window.dim, window.stride, window.extent,
+                             window.offset, read.iterations, read.low,
+                             read.high);
+    };
+    return numbers(*this) == numbers(other);
+  }
 };
 
 /// The device's part of a tensor that is read.

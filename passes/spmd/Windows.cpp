@@ -1,6 +1,7 @@
 //===- Windows.cpp - What ops that read windows send ----------------------===//
 
 #include "passes/spmd/Windows.h"
+#include "dialects/dist/IR/Halo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
@@ -49,22 +50,43 @@ static bool isFilledByUsers(tensor::PadOp pad) {
 }
 
 Blocks::Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size)
-    : size(size), extent(size), starts{0}, valid{size} {
+    : size(size), extent(size) {
   for (AxisRefAttr axis : dim.getAllAxes()) {
-    int64_t count = layout.size(axis);
-    int64_t block = llvm::divideCeil(extent, count);
-    SmallVector<int64_t> nextStarts, nextValid;
-    for (auto [start, left] : llvm::zip_equal(starts, valid))
-      for (int64_t i = 0; i < count; ++i) {
-        nextStarts.push_back(start + i * block);
-        nextValid.push_back(std::clamp<int64_t>(left - i * block, 0, block));
-      }
-    starts = std::move(nextStarts);
-    valid = std::move(nextValid);
+    int64_t count = layout.size(axis), block = llvm::divideCeil(extent, count);
+    isLine &= counts.empty() || block * count == extent;
+    counts.push_back(count);
+    devices *= count;
     extent = block;
   }
-  for (auto [i, start] : llvm::enumerate(starts))
-    isLine &= start == static_cast<int64_t>(i) * extent;
+}
+
+std::pair<int64_t, int64_t> Blocks::locate(int64_t device) const {
+  int64_t digits = devices, start = 0, valid = size, block = size;
+  for (int64_t count : counts) {
+    digits /= count;
+    block = llvm::divideCeil(block, count);
+    int64_t before = device / digits % count * block;
+    start += before;
+    valid = std::clamp<int64_t>(valid - before, 0, block);
+  }
+  return {start, valid};
+}
+
+/// Devices of which one lacks most: in lines of blocks what a device lacks is
+/// linear in its place, between the places where its window crosses an end of
+/// the dimension and those where iterations end.
+static SmallVector<int64_t>
+getCorners(const Blocks &rows, const Blocks &iterations, const Window &window) {
+  int64_t step = iterations.extent * window.stride;
+  int64_t length = (iterations.extent - 1) * window.stride + window.extent;
+  int64_t last = (iterations.size - 1) / iterations.extent;
+  SmallVector<int64_t> corners{0, last - 1, last};
+  for (int64_t begin : {window.offset, window.offset + length})
+    for (int64_t end : {int64_t(0), rows.size})
+      for (int64_t around : {-1, 0, 1, 2})
+        corners.push_back((end - begin) / step + around);
+  llvm::erase_if(corners, [&](int64_t i) { return i < 0 || i > last; });
+  return corners;
 }
 
 /// What devices lack of what they read: that of elements there are, and for
@@ -72,18 +94,19 @@ Blocks::Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size)
 static std::pair<int64_t, int64_t>
 getHalo(const Blocks &rows, const Blocks &iterations, const Window &window) {
   int64_t low = 0, high = 0;
-  for (size_t i = 0; i < rows.starts.size(); ++i) {
-    if (iterations.valid[i] == 0)
+  for (int64_t i : getCorners(rows, iterations, window)) {
+    int64_t valid = iterations.getValid(i);
+    if (valid == 0)
       continue;
-    int64_t first = iterations.starts[i] * window.stride + window.offset;
-    int64_t last =
-        first + (iterations.valid[i] - 1) * window.stride + window.extent;
+    int64_t first = iterations.getStart(i) * window.stride + window.offset;
+    int64_t last = first + (valid - 1) * window.stride + window.extent;
     first = std::clamp<int64_t>(first, 0, rows.size);
     last = std::clamp<int64_t>(last, 0, rows.size);
     if (first == last)
       continue;
-    low = std::max(low, rows.starts[i] - first);
-    high = std::max(high, last - rows.starts[i] - rows.extent);
+    int64_t start = rows.getStart(i);
+    low = std::max(low, start - first);
+    high = std::max(high, last - start - rows.extent);
   }
   return {low, high};
 }
@@ -92,12 +115,18 @@ WindowPlan::WindowPlan(const MeshLayout &layout, DimShardingAttr dim,
                        int64_t size, int64_t iterationCount,
                        const Window &window)
     : rows(layout, dim, size), iterations(layout, dim, iterationCount) {
+  if (!isLine())
+    return;
   std::tie(low, high) = getHalo(rows, iterations, window);
-  int64_t devices = rows.starts.size();
-  // Of two devices each has one neighbour.
-  sent = devices == 2 ? std::max(low, high) : low + high;
-  isExchanged = rows.isLine && iterations.isLine && low <= rows.extent &&
-                high <= rows.extent && sent <= (devices - 1) * rows.extent;
+  sent = getHaloRowsSent(rows.extent, rows.devices, low, high);
+  int64_t others = (rows.devices - 1) * rows.extent;
+  isExchanged = sent < others || low + high <= others;
+}
+
+SmallVector<int64_t> WindowPlan::getEnds() const {
+  if (isLine())
+    return {0, rows.devices - 1};
+  return llvm::to_vector(llvm::seq<int64_t>(0, rows.devices));
 }
 
 int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,

@@ -23,31 +23,46 @@ bool fillsPad(OpOperand &use, const ShardingRule &rule, tensor::PadOp pad,
               ShardingAttr padded);
 
 /// The blocks of a dimension on the devices that share it, row-major.
-struct Blocks {
+class Blocks {
+public:
   Blocks(const MeshLayout &layout, DimShardingAttr dim, int64_t size);
 
   int64_t size;
   /// Elements of a block, padding included.
   int64_t extent;
-  SmallVector<int64_t> starts;
-  /// Elements that are no padding, by device.
-  SmallVector<int64_t> valid;
+  int64_t devices = 1;
   /// Whether each block begins where a full one before it ends.
   bool isLine = true;
+
+  int64_t getStart(int64_t device) const { return locate(device).first; }
+  /// Elements of a device's block that are no padding.
+  int64_t getValid(int64_t device) const { return locate(device).second; }
+  bool isEven() const { return extent * devices == size; }
+
+private:
+  std::pair<int64_t, int64_t> locate(int64_t device) const;
+  SmallVector<int64_t, 2> counts;
 };
 
-/// How devices get what their iterations read of a dimension: the last `low`
-/// rows of the device before and the first `high` rows of the one after, or the
-/// dimension whole.
+/// How devices get what their iterations read of a dimension: the `low` rows
+/// before and the `high` rows after their own, or the dimension whole.
 struct WindowPlan {
   WindowPlan(const MeshLayout &layout, DimShardingAttr dim, int64_t size,
              int64_t iterations, const Window &window);
 
   Blocks rows, iterations;
   int64_t low = 0, high = 0;
-  bool isExchanged;
-  /// Rows that a device sends.
-  int64_t sent;
+  /// Else the dimension is gathered, which is smaller where it sends no more,
+  /// and what is done where blocks are no lines.
+  bool isExchanged = false;
+  /// Rows that a device sends in an exchange.
+  int64_t sent = 0;
+
+  /// Whether both are lines of blocks.
+  bool isLine() const { return rows.isLine && iterations.isLine; }
+  /// Devices of which some has the most, and some the least, of anything that
+  /// is linear in where blocks begin.
+  SmallVector<int64_t> getEnds() const;
 };
 
 /// Bytes that a device sends so that the op has its windows where its factors

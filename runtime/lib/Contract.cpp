@@ -4,7 +4,9 @@
 // (benchmarks/contract_benchmark.cpp, docs/runtime.md): dnnl_sgemm for a single
 // f32 product, the matmul primitive for batches and for bf16. The primitive
 // takes its slow reference code for some strides; then the batch is a loop over
-// dnnl_sgemm. Without AVX-512 oneDNN has no fast bf16 product either: then its
+// dnnl_sgemm. A constant operand is brought into the order that the primitive
+// reads fastest, once for each address, where that is faster than to read it as
+// it lies. Without AVX-512 oneDNN has no fast bf16 product either: then its
 // operands are converted, and products and their sums are f32.
 //
 //===----------------------------------------------------------------------===//
@@ -104,6 +106,10 @@ static std::string nameOf(int32_t dtype) {
   return dtypeName(static_cast<dist_dtype>(dtype));
 }
 
+/// Rows below which a product takes longer to read its other operand than to
+/// compute (benchmarks/contract_benchmark).
+constexpr int64_t fewRows = 64;
+
 namespace dist {
 
 class ContractPlan {
@@ -113,6 +119,7 @@ public:
   double flops() const { return totalFlops; }
 
 private:
+  void swapOperands();
   bool makePrimitive(bool withBatch, bool accumulate,
                      std::optional<dnnl::matmul> &primitive);
   void zero(char *c);
@@ -125,10 +132,15 @@ private:
   void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
              char *c);
   void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
+  const memory &packB(const char *b);
 
   LoopNest nest;
   int32_t inDtype, outDtype;
   bool accumulate;
+  /// Whether a and b have changed places.
+  bool swapped = false;
+  /// Whether b never changes and is packed once.
+  bool packs = false;
   int64_t inBytes, outBytes;
   double totalFlops = 0;
 
@@ -138,6 +150,12 @@ private:
   std::optional<dnnl::matmul> first, added;
   dnnl::stream stream{cpuEngine()};
   memory memoryA, memoryB, memoryC;
+  /// The order that the primitives read b in, and what brings b there, if it is
+  /// given in another.
+  std::optional<memory::desc> packedDesc;
+  std::optional<dnnl::reorder> takeB;
+  /// b in the primitive's order, by the address that it was given at.
+  std::unordered_map<const char *, memory> packed;
   std::vector<float> packedA, packedB, packedC;
 };
 
@@ -145,7 +163,8 @@ private:
 
 ContractPlan::ContractPlan(const ContractCall &call)
     : nest(arrangeLoops(call)), inDtype(call.inDtype), outDtype(call.outDtype),
-      accumulate(call.accumulate), inBytes(inDtype == DIST_BF16 ? 2 : 4),
+      accumulate(call.flags & DIST_CONTRACT_ACCUMULATE),
+      inBytes(inDtype == DIST_BF16 ? 2 : 4),
       outBytes(outDtype == DIST_BF16 ? 2 : 4) {
   bool f32 = inDtype == DIST_F32 && outDtype == DIST_F32;
   bool bf16 =
@@ -160,12 +179,19 @@ ContractPlan::ContractPlan(const ContractCall &call)
   for (const Loop &loop : nest.around)
     totalFlops *= loop.extent;
 
+  bool constantA = call.flags & DIST_CONTRACT_CONSTANT_A,
+       constantB = call.flags & DIST_CONTRACT_CONSTANT_B;
+  if (constantA && !constantB && nest.m.c == 1)
+    swapOperands();
+  // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.
+  packs = (swapped || constantB) && nest.n.extent > 1 && nest.k.extent > 1 &&
+          (bf16 || nest.n.b != 1 || nest.m.extent < fewRows);
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
   if (!nest.around.empty() && !sumsAround &&
       makePrimitive(/*withBatch=*/true, accumulate, whole))
     return;
-  if (f32)
+  if (f32 && !packs)
     return;
   // Several sums of a bf16 result are added up in f32 (sumUp).
   if (sumsAround && outDtype == DIST_BF16)
@@ -173,6 +199,16 @@ ContractPlan::ContractPlan(const ContractCall &call)
   if (makePrimitive(/*withBatch=*/false, accumulate, first) && sumsAround &&
       !makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added))
     first.reset();
+}
+
+/// The transposed product: c^T = b^T a^T.
+void ContractPlan::swapOperands() {
+  swapped = true;
+  for (Loop *loop : {&nest.m, &nest.n, &nest.k})
+    std::swap(loop->a, loop->b);
+  std::swap(nest.m, nest.n);
+  for (Loop &loop : nest.around)
+    std::swap(loop.a, loop.b);
 }
 
 /// Describes the product, and the loops around it as batch dimensions, to
@@ -234,16 +270,23 @@ bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
     attributes.set_post_ops(sum);
   }
   try {
+    memory::desc givenB(extentsB, dnnlType(inDtype), stridesB),
+        layoutB = givenB;
+    if (packs) // `added` reads what `first` does.
+      layoutB = packedDesc.value_or(
+          memory::desc(extentsB, dnnlType(inDtype), memory::format_tag::any));
     dnnl::matmul::primitive_desc description(
-        {memory::desc(extentsA, dnnlType(inDtype), stridesA),
-         memory::desc(extentsB, dnnlType(inDtype), stridesB),
+        {memory::desc(extentsA, dnnlType(inDtype), stridesA), layoutB,
          memory::desc(extentsC, dnnlType(outDtype), stridesC)},
         attributes, cpuEngine());
     if (std::strstr(description.impl_info_str(), "ref"))
       return false;
     primitive.emplace(description);
     memoryA = memory(description.src_desc(), cpuEngine(), nullptr);
-    memoryB = memory(description.weights_desc(), cpuEngine(), nullptr);
+    memoryB = memory(givenB, cpuEngine(), nullptr);
+    packedDesc = description.weights_desc();
+    if (*packedDesc != givenB)
+      takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
     memoryC = memory(description.dst_desc(), cpuEngine(), nullptr);
   } catch (const dnnl::error &) {
     return false;
@@ -270,13 +313,25 @@ void ContractPlan::zero(char *c) {
   }
 }
 
+const memory &ContractPlan::packB(const char *b) {
+  memoryB.set_data_handle(const_cast<char *>(b));
+  if (!takeB)
+    return memoryB;
+  auto found = packed.find(b);
+  if (found == packed.end()) {
+    memory copy(*packedDesc, cpuEngine());
+    takeB->execute(stream, memoryB, copy);
+    found = packed.emplace(b, copy).first;
+  }
+  return found->second;
+}
+
 void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
                            const char *b, char *c) {
   memoryA.set_data_handle(const_cast<char *>(a));
-  memoryB.set_data_handle(const_cast<char *>(b));
   memoryC.set_data_handle(c);
   primitive.execute(stream, {{DNNL_ARG_SRC, memoryA},
-                             {DNNL_ARG_WEIGHTS, memoryB},
+                             {DNNL_ARG_WEIGHTS, packB(b)},
                              {DNNL_ARG_DST, memoryC}});
 }
 
@@ -395,6 +450,8 @@ void ContractPlan::run(const char *a, const char *b, char *c) {
       zero(c);
     return;
   }
+  if (swapped)
+    std::swap(a, b);
   if (whole)
     execute(*whole, a, b, c);
   else
@@ -405,7 +462,7 @@ Contractions::Contractions() = default;
 Contractions::~Contractions() = default;
 
 ContractPlan &Contractions::plan(const ContractCall &call) {
-  key.assign({call.inDtype, call.outDtype, call.accumulate});
+  key.assign({call.inDtype, call.outDtype, call.flags});
   key.insert(key.end(), call.loops,
              call.loops + int64_t(call.numLoops) * DIST_LOOP_FIELDS);
   std::unique_ptr<ContractPlan> &known = plans[key];

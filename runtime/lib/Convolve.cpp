@@ -11,6 +11,7 @@
 
 #include "Convolve.h"
 #include "Dnnl.h"
+#include "Staging.h"
 #include "dist/Tensor.h"
 
 #include <algorithm>
@@ -74,6 +75,20 @@ Sizes::Sizes(const ConvolveCall &call) {
                 "least 1, and padding not negative");
 }
 
+/// A description by strides of which those of extents of 1 do not matter:
+/// oneDNN refuses some that do not go with the others.
+static memory::desc describeApart(const memory::dims &extents,
+                                  memory::dims strides) {
+  int64_t span = 1;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] > 1)
+      span = std::max(span, extents[i] * strides[i]);
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] == 1)
+      strides[i] = span;
+  return {extents, f32, strides};
+}
+
 /// A description by strides. oneDNN's fast code recognises layouts by all of
 /// them, also those of extents of 1: they are made those of the layout that the
 /// others have, channels innermost if both will do.
@@ -97,7 +112,7 @@ static memory::desc describe(const memory::dims &extents,
     if (same)
       return {extents, f32, dense};
   }
-  return {extents, f32, strides};
+  return describeApart(extents, strides);
 }
 
 /// At how many places of the result at least one tap is in the image.
@@ -158,6 +173,7 @@ private:
   memory::dims strides, dilations, low, high;
   /// Operands as they are given.
   memory::desc imageDesc, kernelDesc, biasDesc, outDesc;
+  Staging imageStage, kernelStage, outStage;
   /// The kernel as the primitive reads it.
   memory::desc packedDesc;
 
@@ -233,9 +249,13 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call)
   hasBias &= !addsBiasFirst;
   if (isAllPadding)
     return;
+  imageStage.set(in, inStrides);
+  outStage.set(result, resultStrides);
+  kernelStage.set(weights, weightStrides);
+  isConstant &= !kernelStage.isUsed();
   imageDesc = describe(in, inStrides);
   outDesc = describe(result, resultStrides);
-  kernelDesc = memory::desc(weights, f32, weightStrides);
+  kernelDesc = describeApart(weights, weightStrides);
   biasDesc = memory::desc({together * features}, f32, Tag::x);
   choose();
 }
@@ -355,9 +375,10 @@ void ConvolvePlan::start(const float *from, float *to, size_t window) {
 
 void ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
                             const char *biasData, char *outData) {
-  image.set_data_handle(const_cast<char *>(imageData));
+  kernelData = kernelStage.take(kernelData);
+  image.set_data_handle(const_cast<char *>(imageStage.take(imageData)));
   bias.set_data_handle(const_cast<char *>(biasData));
-  out.set_data_handle(outData);
+  out.set_data_handle(const_cast<char *>(outStage.take(outData)));
   if (takeImage)
     takeImage->execute(stream, image, *imageCopy);
   if (takeOut)
@@ -371,6 +392,7 @@ void ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
   primitive->execute(stream, arguments);
   if (giveOut)
     giveOut->execute(stream, *outCopy, out);
+  outStage.give(outData);
 }
 
 void ConvolvePlan::run(const ConvolveCall &call) {

@@ -4,6 +4,7 @@
 #include "Rank.h"
 #include "dist/Slices.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -65,13 +66,20 @@ Arguments::Arguments(const Program &program, const Inputs &inputs,
     if (desc.kind == TensorDesc::Constant) {
       source = findConstant(program, desc);
     } else if (desc.kind == TensorDesc::Parameter) {
-      source = weightsFile ? weightsFile->find(desc.name) : nullptr;
+      auto given = inputs.find(desc.name);
+      source = given != inputs.end() ? &given->second
+               : weightsFile         ? weightsFile->find(desc.name)
+                                     : nullptr;
+      if (given != inputs.end())
+        used[desc.name] = true;
       if (!source)
         missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
                           toString(desc.sourceShape());
       else
-        checkFits("parameter '" + desc.name + "' in " + weightsFile->path(),
-                  desc, *source);
+        checkFits(
+            "parameter '" + desc.name + "'" +
+                (given == inputs.end() ? " in " + weightsFile->path() : ""),
+            desc, *source);
     } else {
       auto it = inputs.find(desc.name);
       used[desc.name] = true;
@@ -117,7 +125,7 @@ void Arguments::checkUnchanged() const {
 //===----------------------------------------------------------------------===//
 
 /// Gives the rank its arguments, result buffers and scratch. Throws Error.
-void Executor::prepare(dist_rank &rank) {
+void Executor::prepare(dist_rank &rank, bool ownsArguments) {
   const Manifest &manifest = program.manifest;
   Backend &backend = rank.backend;
   bool isHost = backend.sharesHostMemory();
@@ -131,12 +139,26 @@ void Executor::prepare(dist_rank &rank) {
       throw Error("copying an argument to the memory of the backend failed");
     return to;
   };
+  std::shared_ptr<void> joined;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
     const Tensor &source = arguments[i];
+    if (!desc.joinedShape.empty()) {
+      // The pieces follow each other; the last one ends the argument.
+      if (!desc.continuesJoined())
+        joined = dist::allocate(desc.heldBytes());
+      readSlice(manifest.mesh, desc, rank.index, source, joined.get(), padding);
+      if (i + 1 < manifest.arguments.size() &&
+          manifest.arguments[i + 1].continuesJoined())
+        continue;
+      owners.push_back(joined);
+      args.push_back(isHost ? joined.get()
+                            : upload(joined.get(), desc.heldBytes()));
+      continue;
+    }
     // A slice that is one piece of the mapped file is used where it lies.
     const char *slice =
-        source.dtype == desc.dtype
+        source.dtype == desc.dtype && !ownsArguments
             ? contiguousSlice(manifest.mesh, desc, rank.index, source)
             : nullptr;
     if (slice && !isHost) {
@@ -176,8 +198,96 @@ bool Executor::takeResults(dist_rank &rank) {
   return true;
 }
 
+static bool liesAlike(const TensorDesc &a, const TensorDesc &b) {
+  auto sameAxes = [](const AxisRef &a, const AxisRef &b) {
+    return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
+  };
+  auto sameSub = [&](const SubDim &a, const SubDim &b) {
+    return a.size == b.size && a.axes.size() == b.axes.size() &&
+           std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), sameAxes);
+  };
+  return std::equal(
+      a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+      [&](const std::vector<SubDim> &a, const std::vector<SubDim> &b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameSub);
+      });
+}
+
 static int64_t nowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+std::string dist::nameOf(const TensorDesc &desc) {
+  std::string text = desc.name;
+  // As many dimensions as tell where the part is.
+  size_t count = desc.partOf.size();
+  while (count > 0 && desc.globalShape[count - 1] == desc.partOf[count - 1])
+    --count;
+  for (size_t d = 0; d < count; ++d)
+    text += (d ? "," : "[") + std::to_string(desc.partAt[d]) + ":" +
+            std::to_string(desc.partAt[d] + desc.globalShape[d]);
+  return count ? text + "]" : text;
+}
+
+std::vector<std::pair<size_t, size_t>>
+dist::findCarried(const Manifest &manifest) {
+  std::map<std::string, size_t> arguments;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i)
+    arguments[nameOf(manifest.arguments[i])] = i;
+  std::vector<std::pair<size_t, size_t>> carried;
+  for (size_t i = 0; i < manifest.results.size(); ++i) {
+    const TensorDesc &result = manifest.results[i];
+    auto found = arguments.find(result.name);
+    if (found == arguments.end())
+      continue;
+    const TensorDesc &argument = manifest.arguments[found->second];
+    if (argument.dtype != result.dtype ||
+        argument.globalShape != result.globalShape ||
+        argument.localShape != result.localShape ||
+        !liesAlike(argument, result))
+      throw Error("'" + result.name +
+                  "' comes out of a step in another type or placement than it "
+                  "goes in by; the schedule can say how the parameter lies");
+    carried.emplace_back(found->second, i);
+  }
+  return carried;
+}
+
+int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
+                           const bool &goesOn, const Inputs &inputs) {
+  const Manifest &manifest = program.manifest;
+  Backend &backend = rank.backend;
+  prepare(rank, /*ownsArguments=*/true);
+  std::vector<std::pair<size_t, size_t>> carried = findCarried(manifest);
+  bool isHost = backend.sharesHostMemory();
+  for (;;) {
+    if (!backend.meet())
+      return 1;
+    if (rank.index == 0)
+      next();
+    if (!backend.meet())
+      return 1;
+    if (!goesOn)
+      break;
+    for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+      const TensorDesc &desc = manifest.arguments[i];
+      auto given = inputs.find(desc.name);
+      if (desc.kind != TensorDesc::Input || given == inputs.end())
+        continue;
+      std::shared_ptr<void> part =
+          isHost ? nullptr : dist::allocate(desc.localBytes());
+      void *to = isHost ? args[i] : part.get();
+      readSlice(manifest.mesh, desc, rank.index, given->second, to, padding);
+      if (!isHost && !backend.upload(args[i], to, desc.localBytes()))
+        return 1;
+    }
+    if (int32_t failed = rank.callMain(program.entry, args.data(),
+                                       results.data(), arena, status))
+      return failed;
+    for (auto [argument, made] : carried)
+      std::swap(args[argument], results[made]);
+  }
+  return 0;
 }
 
 int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {

@@ -260,12 +260,11 @@ int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
 }
 
 int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
-                      int32_t accumulate, int32_t num_loops,
-                      const int64_t *loops, const void *a, const void *b,
-                      void *c) {
+                      int32_t flags, int32_t num_loops, const int64_t *loops,
+                      const void *a, const void *b, void *c) {
   bool ok = guarded(rank, [&] {
     return rank->backend.contract(
-        {in_dtype, out_dtype, accumulate != 0, num_loops, loops, a, b, c});
+        {in_dtype, out_dtype, flags, num_loops, loops, a, b, c});
   });
   return finish(rank, ok);
 }

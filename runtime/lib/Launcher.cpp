@@ -89,6 +89,9 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
   result.isRoot = launcher.isRoot();
   if (!result.isRoot)
     return result;
+  // The stepper has taken what it wanted.
+  if (options.stepper)
+    return result;
   if (options.trace)
     result.trace = formatTrace(ranks.trace, manifest);
   collect(manifest, std::move(ranks.ranks), options.keepParts, result);

@@ -162,6 +162,54 @@ static void readPart(const Json &json, TensorDesc &desc) {
                 toString(desc.partOf));
 }
 
+/// The argument that a parameter is a piece of.
+static void readJoined(const Json &json, TensorDesc &desc) {
+  checkKeys(json, {"of", "at"});
+  desc.joinedShape = readShape(json.at("of"));
+  desc.joinedAt = integersOf(json.at("at"));
+  size_t dims = desc.localShape.size(), cut = 0;
+  bool fits = desc.kind == TensorDesc::Parameter && dims > 0 &&
+              desc.joinedShape.size() == dims && desc.joinedAt.size() == dims;
+  for (size_t d = 0; fits && d < dims; ++d) {
+    fits = desc.joinedAt[d] >= 0 && desc.localShape[d] > 0 &&
+           desc.localShape[d] <= desc.joinedShape[d] &&
+           desc.joinedAt[d] <= desc.joinedShape[d] - desc.localShape[d];
+    cut += desc.localShape[d] != desc.joinedShape[d];
+  }
+  if (!fits || cut != 1)
+    throw Error("the part of " + toString(desc.localShape) + " at " +
+                toString(desc.joinedAt) + " is no piece of an argument of " +
+                toString(desc.joinedShape));
+}
+
+/// Whether pieces of arguments follow each other without a gap.
+static void checkJoined(const std::vector<TensorDesc> &arguments) {
+  Shape next; // where the next piece begins
+  const TensorDesc *last = nullptr;
+  auto check = [&](bool holds, const TensorDesc &desc) {
+    if (!holds)
+      throw Error("'" + desc.name +
+                  "': the pieces of an argument do not follow each other");
+  };
+  for (const TensorDesc &desc : arguments) {
+    if (last)
+      check(desc.joinedShape == last->joinedShape &&
+                desc.dtype == last->dtype && desc.joinedAt == next,
+            desc);
+    else
+      check(!desc.continuesJoined(), desc);
+    last = nullptr;
+    next = desc.joinedAt;
+    for (size_t d = 0; d < desc.joinedShape.size(); ++d)
+      if (desc.localShape[d] != desc.joinedShape[d]) {
+        next[d] += desc.localShape[d];
+        last = next[d] < desc.joinedShape[d] ? &desc : nullptr;
+      }
+  }
+  if (last)
+    check(false, *last);
+}
+
 static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                              bool isResult) {
   TensorDesc desc;
@@ -169,7 +217,7 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
   desc.name = readName(json.at("name"));
   try {
     checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
-                     "dims", "part"});
+                     "dims", "part", "joined"});
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
     if ((desc.kind == TensorDesc::Output) != isResult)
@@ -207,6 +255,8 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
       throw Error("local shape " + toString(desc.localShape) +
                   ", but the slices of " + toString(desc.globalShape) +
                   " have shape " + toString(expected));
+    if (json.contains("joined"))
+      readJoined(json.at("joined"), desc);
   } catch (const std::exception &e) {
     throw Error("'" + desc.name + "': " + e.what());
   }
@@ -247,7 +297,7 @@ Shape dist::localShapeOf(const TensorDesc &desc) {
         sizes.push_back(ref.size);
         parts *= ref.size;
       }
-      if (dim.size() > 1 && sub.size % parts != 0)
+      if (&sub != &dim.front() && sub.size % parts != 0)
         throw Error("a sub-dimension of size " + std::to_string(sub.size) +
                     " cannot be cut into " + std::to_string(parts) +
                     " parts beside others");
@@ -310,6 +360,7 @@ static Manifest readManifest(const Json &json) {
   for (const Json &tensor : json.at("arguments"))
     manifest.arguments.push_back(
         readTensor(manifest.mesh, tensor, /*isResult=*/false));
+  checkJoined(manifest.arguments);
   for (const Json &tensor : json.at("results"))
     manifest.results.push_back(
         readTensor(manifest.mesh, tensor, /*isResult=*/true));
@@ -407,6 +458,8 @@ static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
                {"dims", std::move(dims)}};
   if (!desc.partOf.empty())
     json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
+  if (!desc.joinedShape.empty())
+    json["joined"] = {{"of", desc.joinedShape}, {"at", desc.joinedAt}};
   return json;
 }
 

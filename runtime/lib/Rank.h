@@ -84,7 +84,7 @@ struct ContractCall {
   /// As given; a backend refuses what is no dist_dtype that it knows.
   int32_t inDtype;
   int32_t outDtype;
-  bool accumulate;
+  int32_t flags;
   int32_t numLoops;
   const int64_t *loops;
   const void *a;

@@ -63,7 +63,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   for (size_t d = dims; d-- > 0;) {
     part.localStrides[d] = local;
     part.globalStrides[d] = global;
-    local *= desc.localShape[d];
+    local *= desc.heldShape()[d];
     global *= desc.sourceShape()[d];
   }
   for (size_t d = 0; d < dims; ++d) {
@@ -72,6 +72,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
     for (Run &run : part.runs[d]) {
       valid += run.length;
       run.global += desc.partAt.empty() ? 0 : desc.partAt[d];
+      run.local += desc.joinedAt.empty() ? 0 : desc.joinedAt[d];
     }
     part.padded |= valid != desc.localShape[d];
   }
@@ -79,7 +80,7 @@ static Part partOf(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
   while (part.wholeFrom > 0) {
     const std::vector<Run> &runs = part.runs[part.wholeFrom - 1];
     if (runs.size() != 1 ||
-        runs[0].length != desc.localShape[part.wholeFrom - 1] ||
+        runs[0].length != desc.heldShape()[part.wholeFrom - 1] ||
         runs[0].length != desc.sourceShape()[part.wholeFrom - 1])
       break;
     --part.wholeFrom;
@@ -114,7 +115,7 @@ static bool isEmpty(const TensorDesc &desc) {
 
 const char *dist::contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
                                   int64_t rank, const Tensor &whole) {
-  if (isEmpty(desc))
+  if (isEmpty(desc) || !desc.joinedShape.empty())
     return nullptr;
   Part part = partOf(mesh, desc, rank);
   if (part.padded)
@@ -132,7 +133,7 @@ const char *dist::contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
 }
 
 static void fill(const TensorDesc &desc, Padding padding, char *out) {
-  int64_t all = desc.localBytes(), bytes = dtypeBytes(desc.dtype);
+  int64_t all = desc.heldBytes(), bytes = dtypeBytes(desc.dtype);
   if (padding == Padding::Zero)
     std::memset(out, 0, all);
   else if (isFloat(desc.dtype))
@@ -150,7 +151,8 @@ void dist::readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
   const char *in = static_cast<const char *>(whole.data);
   char *out = static_cast<char *>(local);
   Part part = partOf(mesh, desc, rank);
-  if (part.padded)
+  // The first of several fills what is padding in any of them.
+  if (desc.joinedShape.empty() ? part.padded : !desc.continuesJoined())
     fill(desc, padding, out);
   if (isEmpty(desc))
     return;

@@ -2,10 +2,45 @@
 
 #include "ThreadsLauncher.h"
 #include "ThreadsBackend.h"
+#include "dist/Slices.h"
 
 using namespace dist;
 
 namespace {
+
+/// The steps of a run: its ranks share what their stepper says.
+struct Steps final : Holdings {
+  Steps(const Program &program, const std::vector<Executor> &executors,
+        Stepper *stepper)
+      : manifest(program.manifest), executors(executors), stepper(stepper) {}
+
+  void next() { goesOn = stepper->next(*this, inputs); }
+
+  void copyArgument(size_t index, Tensor &whole) const override {
+    gather(manifest.arguments[index], whole,
+           [&](const Executor &one) { return one.argumentAt(index); });
+  }
+  Tensor getResult(size_t index) const override {
+    const TensorDesc &desc = manifest.results[index];
+    Tensor whole = Tensor::zeros(desc.dtype, desc.globalShape);
+    gather(desc, whole,
+           [&](const Executor &one) { return one.resultAt(index); });
+    return whole;
+  }
+
+  template <class Get>
+  void gather(const TensorDesc &desc, Tensor &whole, Get get) const {
+    for (size_t rank = 0; rank < executors.size(); ++rank)
+      if (isWriter(manifest.mesh, desc, rank))
+        writeSlice(manifest.mesh, desc, rank, get(executors[rank]), whole);
+  }
+
+  const Manifest &manifest;
+  const std::vector<Executor> &executors;
+  Stepper *stepper;
+  bool goesOn = true;
+  Inputs inputs;
+};
 
 struct ThreadsLauncher final : BackendLauncher {
   const char *name() const override { return "threads"; }
@@ -24,7 +59,11 @@ struct ThreadsLauncher final : BackendLauncher {
     std::vector<Executor> executors(manifest.mesh.size(),
                                     {program, arguments, options.padding});
     ThreadsRun threads(topologyOf(manifest), options.link, options.streams);
+    Steps steps(program, executors, options.stepper);
     if (!threads.run([&](dist_rank &rank) {
+          if (options.stepper)
+            return executors[rank.index].runSteps(
+                rank, [&] { steps.next(); }, steps.goesOn, steps.inputs);
           return executors[rank.index].run(rank, options.repeat, options.trace);
         }))
       throw Error(threads.message());

@@ -23,7 +23,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import xunit  # noqa: E402
@@ -40,10 +39,6 @@ NOT_IMPORTED = {
     "t5": [f"{part}.block.0.layer.0.SelfAttention.relative_attention_bias.weight" for part in ("encoder", "decoder")],
     "vit": ["vit.embeddings.cls_token"],
 }
-
-# Schedules whose syncs are refused, with a place: gradients of experts ask the forward for other places than those that
-# the syncs need (docs/training.md).
-REFUSED = {"mixtral": ["sp", "ep_dp"]}
 
 
 def run(program, *arguments):
@@ -159,13 +154,6 @@ class Model:
                 file.write(text)
         resized = os.path.join(self.work, os.path.basename(path))
         made = self.differentiate([f"--dist-apply-schedule=file={resized}"], "scheduled")
-        if os.path.basename(path)[: -len(".mlir")] in REFUSED.get(self.name, ()):
-            try:
-                self.run(made, "--verify=f64", *TOLERANCE)
-            except AssertionError as error:
-                assert "error: 'dist.sync' op" in str(error), error
-                return
-            raise AssertionError("is refused no more: check it")
         self.compare(self.run(made, "--verify=f64", *TOLERANCE), 5e-6)
 
     def check_f32(self, path):
@@ -186,8 +174,7 @@ def get_meshes(path):
 
 def main():
     model, exporter = sys.argv[1:3]
-    wanted = re.compile(sys.argv[3] if len(sys.argv) > 3 else "")
-    results = []
+    wanted = sys.argv[3] if len(sys.argv) > 3 else ""
     with tempfile.TemporaryDirectory() as work:
         subject = Model(model, exporter, work)
         cases = {"torch": subject.check_torch}
@@ -198,18 +185,7 @@ def main():
                 cases[name] = lambda path=path, sizes=sizes: subject.check_schedule(path, sizes)
             if model == "slapo":
                 cases["f32"] = lambda path=path: subject.check_f32(path)
-        for name, case in cases.items():
-            if not wanted.search(name):
-                continue
-            start = time.monotonic()
-            problem = None
-            try:
-                case()
-            except Exception as error:  # noqa: BLE001: whatever it is, the other cases run
-                problem = f"{type(error).__name__}: {error}"
-            results.append((name, time.monotonic() - start, problem))
-            print("ok" if problem is None else "FAILED", name, problem or "", flush=True)
-    return xunit.finish(f"e2e.gradients.{model}.{exporter}", results)
+        return xunit.run(f"e2e.gradients.{model}.{exporter}", cases, wanted)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Two Bazel tests per exported model, each with many cases: run_model.py, and check_gradients.py for its gradients.
 
-Per model alone: mutate_schedules.py, random_schedules.py; of some, overlap.py.
+Per model alone: mutate_schedules.py, random_schedules.py; of some, overlap.py. Of models of images spatial.py.
 """
 
 def _model_test(name, script, args, model, data = []):
@@ -45,3 +45,8 @@ def model_tests(models):
 def overlap_tests(models):
     for model in models:
         _model_test(model + "_overlap", "overlap.py", [model, "script"], model)
+
+def spatial_tests(models):
+    for model in models:
+        for exporter in ["script", "dynamo"]:
+            _model_test("%s_%s_spatial" % (model, exporter), "spatial.py", [model, exporter], model, data = ["run_model.py"])

@@ -10,8 +10,8 @@ using namespace dist;
 
 /// Takes apart and puts together a tensor as the ranks hold it.
 static void moveParts(const Mesh &mesh, const TensorDesc &desc) {
-  Tensor whole = Tensor::zeros(desc.dtype, desc.globalShape);
-  Tensor part = Tensor::zeros(desc.dtype, desc.localShape);
+  Tensor whole = Tensor::zeros(desc.dtype, desc.sourceShape());
+  Tensor part = Tensor::zeros(desc.dtype, desc.heldShape());
   for (int64_t rank = 0; rank < mesh.size(); ++rank) {
     readSlice(mesh, desc, rank, whole, part.data);
     writeSlice(mesh, desc, rank, part.data, whole);
@@ -41,8 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     for (const auto *list : {&manifest.arguments, &manifest.results})
       for (const TensorDesc &desc : *list)
-        if (numElements(desc.globalShape) <= small &&
-            numElements(desc.localShape) <= small)
+        if (numElements(desc.sourceShape()) <= small &&
+            numElements(desc.heldShape()) <= small)
           moveParts(manifest.mesh, desc);
   } catch (const Error &) {
   }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "test/generator/Interpreter.h"
 #include <cmath>
 
@@ -120,7 +121,8 @@ static int64_t getSender(const Devices &devices, int64_t receiver,
 LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
   isKnown = true;
   // Levels 1 and 2 mean the same with their annotations erased.
-  if (isa<ShardingConstraintOp, ReshardOp, ManualReshardOp, SyncOp>(op)) {
+  if (isa<ShardingConstraintOp, FollowOp, ReshardOp, ManualReshardOp, SyncOp>(
+          op)) {
     PerDevice held = all(op->getOperand(0)); // a copy: the map may grow
     (*values)[op->getResult(0)] = std::move(held);
     return success();
@@ -187,19 +189,17 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
       out = group[broadcast.getRoot()];
     } else if (auto halo = dyn_cast<HaloExchangeOp>(op)) {
       int64_t dim = halo.getDim(), size = own.getShape()[dim];
-      int64_t low = halo.getLow(), high = halo.getHigh();
-      auto zeros = [&](int64_t rows) {
-        SmallVector<int64_t> shape(own.getShape());
-        shape[dim] = rows;
-        return Tensor(own.getElementType(), shape);
-      };
-      out =
-          joinOf({position ? sliceOf(group[position - 1], dim, size - low, low)
-                           : zeros(low),
-                  own,
-                  position + 1 < p ? sliceOf(group[position + 1], dim, 0, high)
-                                   : zeros(high)},
-                 dim);
+      // Row by row, from whoever has it; zeros past the ends of the line.
+      SmallVector<int64_t> one(own.getShape());
+      one[dim] = 1;
+      SmallVector<Tensor> rows;
+      int64_t start = position * size, high = halo.getHigh();
+      for (int64_t row = start - int64_t(halo.getLow());
+           row < start + size + high; ++row)
+        rows.push_back(row >= 0 && row < p * size
+                           ? sliceOf(group[row / size], dim, row % size, 1)
+                           : Tensor(own.getElementType(), one));
+      out = rows.empty() ? own : joinOf(rows, dim);
     } else if (auto pass = dyn_cast<SendRecvOp>(op)) {
       int64_t sender = position - pass.getShift();
       out = sender >= 0 && sender < p

@@ -34,16 +34,18 @@ static bool makePooling(RandomProgram &p) {
   if (element.isInteger(1) || size == 0)
     return false;
   bool isMax = p.c.chance(50);
+  // Some reach over several blocks.
+  bool isWide = p.c.chance(30);
   if (p.c.chance(60)) {
     SmallVector<int64_t> low(rank, 0), high = low;
-    low[axis] = p.c.below(3);
-    high[axis] = p.c.below(3);
+    low[axis] = p.c.below(isWide ? 6 : 3);
+    high[axis] = p.c.below(isWide ? 6 : 3);
     x = padAround(p, x, low, high, isMax ? -8.0 : p.c.pick({0.0, 0.5}));
     type = p.typeOf(x);
     size = type.getDimSize(axis);
   }
   int64_t stride = 1 + p.c.below(3), dilation = 1 + p.c.below(2);
-  int64_t window = 1 + p.c.below(3);
+  int64_t window = 1 + p.c.below(isWide ? 8 : 3);
   if ((window - 1) * dilation >= size)
     window = 1;
   int64_t out = (size - (window - 1) * dilation - 1) / stride + 1;
@@ -163,6 +165,53 @@ static bool makeNamedWindow(RandomProgram &p) {
   return true;
 }
 
+/// The gradient of a convolution's weight: the loop that moves its windows is
+/// summed over.
+static bool makeWeightGradient(RandomProgram &p) {
+  Value x = p.tame(p.pickTensor(2, 2));
+  RankedTensorType type = p.typeOf(x);
+  Type element = type.getElementType();
+  int64_t size = type.getDimSize(0), channels = type.getDimSize(1);
+  if (element.isInteger(1) || size == 0 || channels == 0)
+    return false;
+  int64_t stride = 1 + p.c.below(3), dilation = 1 + p.c.below(3);
+  int64_t window = 1 + p.c.below(4);
+  SmallVector<int64_t> low{p.c.below(4), 0}, high{p.c.below(4), 0};
+  if (p.c.chance(70)) {
+    x = padAround(p, x, low, high, p.c.pick({0.0, 0.5}));
+    size = p.typeOf(x).getDimSize(0);
+  }
+  if ((window - 1) * dilation >= size)
+    window = 1;
+  int64_t out = (size - (window - 1) * dilation - 1) / stride + 1;
+  Value dy = p.tame(p.getTensor({out, p.pickSize()}, element));
+  int64_t features = p.typeOf(dy).getDimSize(1);
+  Value init = p.filled({window, channels, features}, element, 0);
+  bool isFloat = isa<FloatType>(element);
+  using Loop = utils::IteratorType;
+  auto op = p.generic(
+      {x, dy}, {init},
+      {p.map(4, {p.dim(0) * stride + p.dim(1) * dilation, p.dim(2)}),
+       p.map(4, {p.dim(0), p.dim(3)}),
+       p.map(4, {p.dim(1), p.dim(2), p.dim(3)})},
+      {Loop::reduction, Loop::parallel, Loop::parallel, Loop::parallel},
+      [&](OpBuilder &b, Location loc, ValueRange v) {
+        Value term =
+            isFloat ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
+                    : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
+        Value sum = isFloat
+                        ? arith::AddFOp::create(b, loc, v[2], term).getResult()
+                        : arith::AddIOp::create(b, loc, v[2], term).getResult();
+        linalg::YieldOp::create(b, loc, sum);
+      });
+  Bounds rx = p.rangeOf(x), ry = p.rangeOf(dy);
+  p.tame(
+      p.add(op.getResult(0), {rx.bound * ry.bound * out, rx.grid + ry.grid}));
+  return true;
+}
+
 bool mlir::dist::test::makeWindow(RandomProgram &p) {
+  if (p.c.chance(25))
+    return makeWeightGradient(p);
   return p.c.chance(50) ? makeNamedWindow(p) : makePooling(p);
 }

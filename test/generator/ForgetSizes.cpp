@@ -1,6 +1,7 @@
 //===- ForgetSizes.cpp - Programs that know less about their sizes --------===//
 
 #include "test/generator/ForgetSizes.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -230,7 +231,7 @@ bool Forgetter::visitSlice(tensor::ExtractSliceOp slice) {
 /// Ops whose result's shape is read off their operands' types.
 bool Forgetter::visitOther(Operation *op) {
   Value source = op->getOperand(0);
-  if (isa<ShardingConstraintOp, SyncOp>(op)) {
+  if (isa<ShardingConstraintOp, FollowOp, SyncOp>(op)) {
     setShape(op->getResult(0),
              llvm::cast<RankedTensorType>(source.getType()).getShape());
   } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {

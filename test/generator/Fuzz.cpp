@@ -6,6 +6,7 @@
 #include "test/generator/RandomProgram.h"
 #include "test/generator/Shrink.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cstdlib>
 
 using namespace mlir;
 using namespace mlir::dist::test;
@@ -121,4 +122,10 @@ std::string mlir::dist::test::shrinkCase(const FuzzCase &fuzzCase,
         return true;
       });
   return shrinkText(text, fuzzCase.options, verdict, seconds);
+}
+
+uint64_t mlir::dist::test::fromEnvironment(const char *name,
+                                           uint64_t otherwise) {
+  const char *given = std::getenv(name);
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }

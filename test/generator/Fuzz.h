@@ -42,6 +42,9 @@ FuzzCase makePlacedCase(uint64_t seed, llvm::StringRef program);
 /// The modules of a file, split at its `// -----` lines.
 std::vector<std::string> readPrograms(llvm::StringRef path);
 
+/// A number that the environment sets for tests.
+uint64_t fromEnvironment(const char *name, uint64_t otherwise);
+
 /// A small module that fails as the case does.
 std::string shrinkCase(const FuzzCase &fuzzCase, const Verdict &verdict,
                        unsigned seconds);

@@ -16,7 +16,7 @@
 #include "mlir/Parser/Parser.h"
 #include "test/generator/Arguments.h"
 #include "test/generator/Check.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "test/generator/Operators.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -26,10 +26,6 @@ using namespace mlir::dist;
 using namespace mlir::dist::test;
 
 namespace {
-struct Operator {
-  std::string name, sizes, text;
-};
-
 struct Sizes {
   int64_t n, m;
 };
@@ -41,25 +37,6 @@ struct ArgumentPlacement {
   int64_t dim = 0;
 };
 } // namespace
-
-static const std::vector<Operator> &getOperators() {
-  static const std::vector<Operator> operators = [] {
-    std::vector<Operator> out;
-    auto file =
-        llvm::MemoryBuffer::getFile("test/generator/Inputs/operators.mlir");
-    if (!file)
-      llvm::report_fatal_error("test/generator/Inputs/operators.mlir: no file");
-    SmallVector<StringRef> sections;
-    (*file)->getBuffer().split(sections, "// ----- ");
-    for (StringRef section : ArrayRef(sections).drop_front()) {
-      auto [title, text] = section.split('\n');
-      auto [name, sizes] = title.rtrim().rsplit(' ');
-      out.push_back({name.str(), sizes.str(), text.str()});
-    }
-    return out;
-  }();
-  return operators;
-}
 
 static bool takes(const Operator &op, Sizes sizes) {
   // Those that only running tells are multiples of four; once is enough.

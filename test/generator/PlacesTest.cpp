@@ -224,9 +224,20 @@ int64_t Search::getPadBytes(Operation *op, const Way &way) const {
           high = std::max(high, row - starts[i] - block + 1);
         }
     }
-    int64_t rows = p == 2 ? std::max(low, high) : low + high;
-    if (isFar || low > block || high > block || rows > (p - 1) * block)
-      rows = (p - 1) * block;
+    // What the busiest device sends to those around it, which may be several.
+    int64_t rows = 0;
+    for (int64_t i = 0; i < p; ++i) {
+      int64_t sent = 0;
+      for (int64_t other = 0; other < p; ++other)
+        if (other != i)
+          sent += std::clamp<int64_t>((other < i ? high : low) -
+                                          (std::abs(other - i) - 1) * block,
+                                      0, block);
+      rows = std::max(rows, sent);
+    }
+    int64_t others = (p - 1) * block;
+    if (isFar || (rows >= others && low + high > others))
+      rows = others;
     sum += getTensorBytes(local) / block * rows;
   }
   return sum;

@@ -1,5 +1,6 @@
 //===- TensorOps.cpp - Ops of the tensor dialect --------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "test/generator/Interpreter.h"
 
 using namespace mlir;
@@ -317,6 +318,35 @@ LogicalResult Interpreter::runTensorOp(Operation *op, bool &isKnown) {
     return runGather(gather);
   if (auto scatter = dyn_cast<tensor::ScatterOp>(op))
     return runScatter(scatter);
+
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    return onEach(op, [&](std::vector<PerDevice> &results) -> LogicalResult {
+      const Tensor &source = get(scatter.getSource());
+      const Tensor &indices = get(scatter.getIndices());
+      Tensor out = get(scatter.getDest());
+      Type type = out.getElementType();
+      SmallVector<int64_t> sizes(out.getShape()), ones(out.getRank(), 1);
+      for (int64_t dim : scatter.getDims())
+        sizes[dim] = 1;
+      const Scalar *from = source.read();
+      Scalar *to = out.write();
+      std::string problem;
+      if (!forEachTuple(
+              out, indices, scatter.getDims(), problem,
+              [&](ArrayRef<int64_t> offsets) {
+                forEachInRange(out, offsets, sizes, ones, [&](int64_t offset) {
+                  Scalar added = *from++;
+                  if (isa<FloatType>(type))
+                    to[offset].f = roundTo(type, to[offset].f + added.f);
+                  else
+                    to[offset].i = wrapTo(type.getIntOrFloatBitWidth(),
+                                          to[offset].i + added.i);
+                });
+              }))
+        return fail(op, problem);
+      results[0].push_back(std::move(out));
+      return success();
+    });
 
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
     return onEach(op, [&](std::vector<PerDevice> &results) {

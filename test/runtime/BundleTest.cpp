@@ -125,6 +125,34 @@ TEST(Bundle, ManifestSurvivesWritingAndReading) {
   EXPECT_EQ(Manifest::parse(text, "m.json").toJson(), text);
 }
 
+TEST(Bundle, PiecesOfAnArgumentFollowEachOther) {
+  Manifest manifest = makeManifest();
+  TensorDesc piece = manifest.arguments[0];
+  piece.joinedShape = piece.localShape;
+  piece.joinedShape[0] *= 2;
+  piece.joinedAt.assign(piece.joinedShape.size(), 0);
+  TensorDesc next = piece;
+  next.joinedAt[0] = piece.localShape[0];
+  manifest.arguments = {piece, next};
+  std::string text = manifest.toJson();
+  EXPECT_EQ(Manifest::parse(text, "m.json").toJson(), text);
+  auto errorWith = [&](std::vector<TensorDesc> arguments) {
+    manifest.arguments = std::move(arguments);
+    return errorOf([&] { Manifest::parse(manifest.toJson(), "m.json"); });
+  };
+  TensorDesc other = piece;
+  other.joinedShape = other.joinedAt = {};
+  const std::vector<std::vector<TensorDesc>> wrong{{piece},
+                                                   {next},
+                                                   {next, piece},
+                                                   {piece, next, next},
+                                                   {piece, other, next}};
+  for (const std::vector<TensorDesc> &arguments : wrong)
+    EXPECT_TRUE(contains(errorWith(arguments), "do not follow each other"));
+  next.joinedAt[0] += 1;
+  EXPECT_TRUE(contains(errorWith({piece, next}), "is no piece of an argument"));
+}
+
 void writeFile(const fs::path &path, const std::string &bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }

@@ -52,7 +52,8 @@ void reference(const std::vector<LoopRow> &loops, const std::vector<float> &a,
   }
 }
 
-/// Runs `loops` with and without accumulating; c outside of them must stay.
+/// Runs `loops` with and without accumulating, twice, and with operands that
+/// are said to be constant; c outside of them must stay.
 void check(const std::string &name, std::vector<LoopRow> loops,
            dist_dtype inDtype = DIST_F32, dist_dtype outDtype = DIST_F32) {
   // What an operand does not depend on is ignored: put nonsense there.
@@ -65,7 +66,8 @@ void check(const std::string &name, std::vector<LoopRow> loops,
     if (loop.kind == DIST_LOOP_K)
       loop.c = 12345;
   }
-  for (bool accumulate : {false, true}) {
+  for (int32_t flags = 0; flags < 8; ++flags) {
+    bool accumulate = flags & DIST_CONTRACT_ACCUMULATE;
     std::string message = runRanks(line(1), [&](dist_rank *rank) {
       std::mt19937 random(7);
       std::uniform_int_distribution<int> small(-4, 4);
@@ -102,9 +104,13 @@ void check(const std::string &name, std::vector<LoopRow> loops,
       };
       std::vector<char> pa = pack(a, inDtype), pb = pack(b, inDtype),
                         pc = pack(c, outDtype);
-      if (dist_contract(rank, inDtype, outDtype, accumulate, given.size(),
-                        &given[0].kind, pa.data(), pb.data(), pc.data()) != 0)
-        return 1;
+      std::vector<char> before = pc;
+      for (int call = 0; call < 2; ++call) {
+        pc = before;
+        if (dist_contract(rank, inDtype, outDtype, flags, given.size(),
+                          &given[0].kind, pa.data(), pb.data(), pc.data()) != 0)
+          return 1;
+      }
       std::vector<float> got(c.size());
       convert(outDtype, pc.data(), DIST_F32, got.data(), got.size());
       for (size_t i = 0; i < got.size(); ++i) {
@@ -112,8 +118,8 @@ void check(const std::string &name, std::vector<LoopRow> loops,
         float want = expected[i];
         if (outDtype == DIST_BF16)
           want = bfloatToFloat(floatToBfloat(want));
-        EXPECT_EQ(got[i], want) << name << (accumulate ? " accumulating" : "")
-                                << ", element " << i << " of c";
+        EXPECT_EQ(got[i], want)
+            << name << ", flags " << flags << ", element " << i << " of c";
         if (got[i] != want)
           return 0;
       }
@@ -137,6 +143,10 @@ TEST(Contract, Products) {
   check("nothing is contiguous",
         {{M, 5, 21, 0, 40}, {N, 9, 0, 2, 4}, {K, 7, 3, 20, 0}});
   check("large", {{M, 130, 70, 0, 150}, {N, 150, 0, 1, 1}, {K, 70, 1, 150, 0}});
+  check("large, b transposed",
+        {{M, 130, 70, 0, 150}, {N, 150, 0, 70, 1}, {K, 70, 1, 1, 0}});
+  check("large, a transposed, c too",
+        {{M, 130, 1, 0, 1}, {N, 150, 0, 1, 130}, {K, 70, 130, 150, 0}});
 }
 
 TEST(Contract, VectorsAndScalars) {

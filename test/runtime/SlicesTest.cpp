@@ -164,6 +164,39 @@ TEST(Slices, PartsOfAParameter) {
   EXPECT_EQ(contiguousSlice(mesh, desc, 0, whole), nullptr);
 }
 
+TEST(Slices, PiecesOfAnArgument) {
+  // Of 5 rows over two ranks, and of 3, one below the other; each has padding
+  // on the second rank.
+  TensorDesc first = makeDesc({{{5, {a}}}, {{2, {}}}}),
+             second = makeDesc({{{3, {a}}}, {{2, {}}}});
+  first.joinedShape = second.joinedShape = {5, 2};
+  first.joinedAt = {0, 0};
+  second.joinedAt = {3, 0};
+  std::vector<int32_t> local(10, -1);
+  readSlice(mesh, first, 6, counted({5, 2}), local.data());
+  readSlice(mesh, second, 6, counted({3, 2}), local.data());
+  EXPECT_EQ(local, (V{7, 8, 9, 10, 0, 0, 5, 6, 0, 0}));
+  EXPECT_EQ(contiguousSlice(mesh, first, 6, counted({5, 2})), nullptr);
+  // Beside each other.
+  first = makeDesc({{{2, {}}}, {{4, {a}}}});
+  second = makeDesc({{{2, {}}}, {{1, {}}}});
+  first.joinedShape = second.joinedShape = {2, 3};
+  first.joinedAt = {0, 0};
+  second.joinedAt = {0, 2};
+  local.assign(6, -1);
+  readSlice(mesh, first, 6, counted({2, 4}), local.data());
+  readSlice(mesh, second, 6, counted({2, 1}), local.data());
+  EXPECT_EQ(local, (V{3, 4, 1, 7, 8, 2}));
+}
+
+TEST(Slices, BlocksThatStayWhole) {
+  // 5 blocks of 3 over two ranks: three blocks, then two and padding.
+  TensorDesc desc = makeDesc({{{5, {a}}, {3, {}}}});
+  std::vector<int32_t> local(9, -1);
+  readSlice(mesh, desc, 6, counted({15}), local.data());
+  EXPECT_EQ(local, (V{10, 11, 12, 13, 14, 15, 0, 0, 0}));
+}
+
 TEST(Slices, PoisonShowsInPaddingAlone) {
   TensorDesc desc = makeDesc({{{10, {bMajor, a}}}});
   Tensor whole = counted({10});

@@ -185,7 +185,8 @@ void mlir::dist::checkRecorded(const host::Program &program,
 
 void mlir::dist::reportJson(const host::Program &program,
                             const host::RunResult &result, const Checks &checks,
-                            bool ok, int64_t leftOut) {
+                            bool ok, int64_t leftOut,
+                            std::optional<double> predicted) {
   llvm::json::Array outputs;
   for (auto [one, found] : llvm::zip_equal(result.outputs, checks)) {
     llvm::json::Object object{{"name", one.name}};
@@ -207,5 +208,7 @@ void mlir::dist::reportJson(const host::Program &program,
                             {"seconds", std::move(seconds)}};
   if (leftOut > 0)
     object["perturbed_runs_left_out"] = leftOut;
+  if (predicted)
+    object["predicted_seconds"] = *predicted;
   llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
 }

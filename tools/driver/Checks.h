@@ -9,8 +9,8 @@
 #define DIST_TOOLS_DRIVER_CHECKS_H
 
 #include "dist/Launcher.h"
-#include "tools/driver/Compare.h"
 #include "mlir/Support/LLVM.h"
+#include "tools/driver/Compare.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <optional>
 #include <string>
@@ -79,9 +79,11 @@ void checkRecorded(const ::dist::Program &program,
                    const ::dist::RunResult &result, ArrayRef<Recorded> recorded,
                    const CheckOptions &options, Checks &checks);
 
-/// The last line of --json.
+/// The last line of --json; `predicted` are the seconds of a step that a
+/// machine's model foresees.
 void reportJson(const ::dist::Program &program, const ::dist::RunResult &result,
-                const Checks &checks, bool ok, int64_t leftOut);
+                const Checks &checks, bool ok, int64_t leftOut,
+                std::optional<double> predicted);
 
 } // namespace mlir::dist
 

@@ -11,9 +11,12 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "passes/overlap/Passes.h"
 #include "passes/schedule/Include.h"
 #include "passes/schedule/Schedule.h"
+#include "passes/sizes/Limits.h"
 #include "tools/driver/Register.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
@@ -125,49 +128,23 @@ mlir::dist::parseBindings(ArrayRef<std::string> options) {
       options, [](const Twine &message) { printError("--bind " + message); });
 }
 
-/// Sums of what tensors of this many elements take stay within 64 bits.
-static constexpr int64_t kMostElements = int64_t(1) << 46;
-
-static bool isTooLarge(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || llvm::is_contained(tensor.getShape(), 0))
-    return false;
-  int64_t elements = 1;
-  for (int64_t size : tensor.getShape())
-    if (!ShapedType::isDynamic(size) &&
-        llvm::MulOverflow(elements, size, elements))
-      return true;
-  return elements > kMostElements;
-}
-
 /// Programs are on tensors: what goes around them, to memory or to the machine,
 /// nothing here can check. And these are of sizes that a machine may have.
 static LogicalResult checkProgram(ModuleOp module) {
-  auto checkTypes = [](Operation *op, TypeRange types) {
-    auto large = llvm::find_if(types, isTooLarge);
-    if (large == types.end())
-      return true;
-    op->emitOpError() << "has a tensor of more than 2^46 elements: " << *large;
-    return false;
-  };
   WalkResult result = module.walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
     if (dialect == "memref" || dialect == "llvm") {
       op->emitOpError("is on memory; programs of levels 0 to 3 are on tensors");
       return WalkResult::interrupt();
     }
-    bool fits = checkTypes(op, op->getResultTypes());
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        fits = fits && checkTypes(op, block.getArgumentTypes());
-    return fits ? WalkResult::advance() : WalkResult::interrupt();
+    return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  return result.wasInterrupted() ? failure() : checkTensorSizes(module);
 }
 
-LogicalResult mlir::dist::distribute(ModuleOp module,
-                                     const ScheduleOptions &options,
-                                     Stages &stages) {
+/// Any level to level 3, or 2.
+static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
+                           Stages &stages) {
   stages.begin("schedule", "applying the schedule");
   if (failed(checkProgram(module)))
     return failure();
@@ -229,7 +206,7 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
   if (options.fuseTransposes && level == 0 && !hasSchedule)
     return module.emitError("--fuse-transposes: there is no schedule or plan, "
                             "so that nothing is sent");
-  if (level == 0 && !hasSchedule)
+  if (level == 0 && !hasSchedule && !options.addPasses)
     return success();
   if (hasSchedule) {
     PassManager passes(module.getContext());
@@ -241,12 +218,63 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
     if (failed(stages.run("schedule", passes, module)))
       return failure();
   }
+  if (options.addPasses) {
+    PassManager passes(module.getContext());
+    options.addPasses(passes);
+    if (failed(stages.run("train", passes, module)))
+      return failure();
+    if (level == 0 && !hasSchedule)
+      return success();
+  }
   PassManager passes(module.getContext());
   if (options.stopPlaced)
     buildPlacementPipeline(passes);
   else
     buildSpmdPipeline(passes, options.fuseTransposes);
   return stages.run("placement", passes, module);
+}
+
+/// Turns, and collectives beside computation: level 3 to 4.
+static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
+                             Stages &stages) {
+  bool isWanted = options.mode == "auto";
+  if (!isWanted && options.mode != "off")
+    return module.emitError("--overlap=")
+           << options.mode << ": expected off or auto";
+  if (isWanted && options.machine.empty())
+    return module.emitError(
+        "--overlap=auto needs --machine, which says on what "
+        "it is to pay");
+  if (!isWanted && options.turns.empty())
+    return success();
+  if (getLevel(module) != 3)
+    return module.emitError("--overlap, --turns: there is no schedule or plan, "
+                            "so that nothing is sent");
+  PassManager passes(module.getContext());
+  if (!options.turns.empty()) {
+    DistUnrollAxisOptions turns;
+    turns.axis = options.turns;
+    passes.addPass(createDistUnrollAxis(turns));
+    passes.addPass(createCSEPass());
+    passes.addPass(createVerifySpmdPass());
+  }
+  if (isWanted) {
+    DistScheduleOverlapOptions schedule;
+    schedule.machineName = options.machine;
+    schedule.link = options.link;
+    schedule.memory = options.memory;
+    schedule.report = options.report;
+    passes.addPass(createDistScheduleOverlap(schedule));
+  }
+  return stages.run("overlap", passes, module);
+}
+
+LogicalResult mlir::dist::distribute(ModuleOp module,
+                                     const ScheduleOptions &options,
+                                     Stages &stages) {
+  if (failed(place(module, options, stages)))
+    return failure();
+  return overlap(module, options.overlap, stages);
 }
 
 LogicalResult mlir::dist::eraseAnnotations(ModuleOp module, Stages &stages) {

@@ -14,10 +14,30 @@
 #include "tools/driver/Paths.h"
 #include "tools/driver/Register.h"
 #include "tools/driver/Stages.h"
+#include <functional>
 #include <string>
 #include <vector>
 
+namespace mlir {
+class OpPassManager;
+}
+
 namespace mlir::dist {
+
+/// Whether and for what collectives are to run beside computation.
+struct OverlapOptions {
+  /// "auto", or "off" for not at all.
+  std::string mode = "off";
+  /// A name or a file, as of dist-report; and a link in place of its own, or
+  /// "".
+  std::string machine, link;
+  /// How many times the memory of the order given may be needed.
+  double memory = 1.1;
+  /// An axis of the mesh that one device does in turns, or "".
+  std::string turns;
+  /// Whether to say what was foreseen.
+  bool report = false;
+};
 
 /// A schedule, and the sizes of mesh axes that override its own.
 struct ScheduleOptions {
@@ -37,6 +57,9 @@ struct ScheduleOptions {
   bool f64 = false;
   /// Whether collectives are to be on the leading dimension.
   bool fuseTransposes = false;
+  OverlapOptions overlap = {};
+  /// Adds the passes that change the program at level 1, after the schedule.
+  std::function<void(OpPassManager &)> addPasses = {};
 };
 
 /// The values of --bind, each "x[0]=8"; fails, with a message, for others.
@@ -51,7 +74,7 @@ OwningOpRef<ModuleOp> loadModule(StringRef path, MLIRContext *context,
 LogicalResult convertToF64(ModuleOp module, Stages &stages);
 
 /// Makes sizes known, applies the schedule and partitions: any level to level
-/// 3, or to 2 where the options say so.
+/// 3, or to 4 or 2 where the options say so.
 LogicalResult distribute(ModuleOp module, const ScheduleOptions &options,
                          Stages &stages);
 

@@ -3,6 +3,7 @@
 #include "tools/driver/InputRanges.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
+#include "lowering/buffers/LimitInlining.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -124,6 +125,13 @@ struct RangesMaker {
 /// A function that is called from several places is asked for other things in
 /// each of them. Lowering inlines all as well.
 static OwningOpRef<ModuleOp> inlineCalls(ModuleOp module) {
+  {
+    // Compiling says so.
+    ScopedDiagnosticHandler quiet(module.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    if (failed(limitInlining(module)))
+      return nullptr;
+  }
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager inlining(module.getContext());
   inlining.addPass(createInlinerPass({}, [](OpPassManager &) {}));

@@ -48,6 +48,27 @@ struct CompileOptions {
                            "machine's)"),
             llvm::cl::init("native"), llvm::cl::value_desc("NAME"),
             llvm::cl::cat(category)),
+        overlap("overlap",
+                llvm::cl::desc("Whether collectives run beside computation: "
+                               "off, or auto, where --machine foresees that "
+                               "it pays (default: off)"),
+                llvm::cl::init("off"), llvm::cl::value_desc("off|auto"),
+                llvm::cl::cat(category)),
+        machine("machine",
+                llvm::cl::desc("What the program runs on: a name or a file, as "
+                               "of dist-report"),
+                llvm::cl::value_desc("NAME|FILE.json"),
+                llvm::cl::cat(category)),
+        turns("turns",
+              llvm::cl::desc("An axis of the mesh that each device does in "
+                             "turns, so that one is computed while another's "
+                             "data travel"),
+              llvm::cl::value_desc("AXIS"), llvm::cl::cat(category)),
+        overlapMemory("overlap-memory",
+                      llvm::cl::desc("With --overlap: how many times the "
+                                     "memory of the program without may be "
+                                     "needed (default: 1.1)"),
+                      llvm::cl::init(1.1), llvm::cl::cat(category)),
         verbose("v", llvm::cl::desc("Say how long each stage took"),
                 llvm::cl::cat(category)) {}
 
@@ -58,6 +79,11 @@ struct CompileOptions {
     options.name = scheduleName;
     options.allowUnmatched = allowUnmatched;
     options.fuseTransposes = fuseTransposes;
+    options.overlap.mode = overlap;
+    options.overlap.machine = machine;
+    options.overlap.turns = turns;
+    options.overlap.memory = overlapMemory;
+    options.overlap.report = verbose;
     return options;
   }
 
@@ -66,6 +92,8 @@ struct CompileOptions {
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
+  llvm::cl::opt<std::string> overlap, machine, turns;
+  llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<bool> verbose;
 };
 

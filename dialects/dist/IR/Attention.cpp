@@ -21,6 +21,13 @@ SmallVector<int64_t> AttentionOp::getDimSizes() {
   return sizes;
 }
 
+std::optional<std::pair<int64_t, int64_t>> AttentionOp::getKeyWindow() {
+  std::optional<ArrayRef<int64_t>> window = getWindow();
+  if (!window)
+    return std::nullopt;
+  return std::make_pair((*window)[0], (*window)[1]);
+}
+
 FloatType AttentionOp::getScoreType() {
   Type element = getElementTypeOrSelf(getQuery().getType());
   return element.isF64() ? cast<FloatType>(element)
@@ -120,6 +127,10 @@ LogicalResult AttentionOp::verify() {
   if (getIndexingMaps().size() != (*this)->getNumOperands())
     return emitOpError() << getIndexingMaps().size() << " maps for "
                          << (*this)->getNumOperands() << " operands";
+  if (std::optional<ArrayRef<int64_t>> window = getWindow();
+      window && (window->size() != 2 || (*window)[0] + (*window)[1] < 0))
+    return emitOpError("window is no pair [left, right] of numbers of keys "
+                       "before and after a query");
   unsigned dims = getNumDims();
   if (dims < 4)
     return emitOpError("maps have ") << dims << " dimensions: at least those "

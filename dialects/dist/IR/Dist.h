@@ -35,6 +35,13 @@ inline constexpr llvm::StringLiteral kParameterAttr = "dist.parameter";
 inline constexpr llvm::StringLiteral kPartAttr = "dist.part";
 /// On an op: the module whose ops are computed again for backward.
 inline constexpr llvm::StringLiteral kCheckpointAttr = "dist.checkpoint";
+/// On a contraction with a parameter: what it is to become one with
+/// (`dist.fuse`): the location of the directive (`by`), the number of the group
+/// (`group`) and which operand is the weight (`weight`).
+inline constexpr llvm::StringLiteral kFuseAttr = "dist.fuse";
+/// On a parameter: it is what several parameters are, one after the other in
+/// dimension `dim`; `pieces` has their attributes, and types as `type`.
+inline constexpr llvm::StringLiteral kJoinedAttr = "dist.joined";
 inline constexpr llvm::StringLiteral kInputAttr = "dist.input";
 inline constexpr llvm::StringLiteral kOutputAttr = "dist.output";
 inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";

@@ -44,6 +44,11 @@ def Dist_AttentionOp : Dist_Op<"attention", [
     guard rows in which every key is masked like that. A second result is the
     logarithm of the sum of exp(x(i,·)).
 
+    With `window [left, right]` the results hang on no other keys j of query i than
+    i - left <= j <= i + right: whoever writes it promises that of the body. Devices that
+    share out the queries then need their neighbours' keys at the borders alone, and
+    keep the values of no others.
+
     ```mlir
     #q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>
     #k = affine_map<(b, h, i, j, d, e) -> (b, j, h, d)>
@@ -64,14 +69,15 @@ def Dist_AttentionOp : Dist_Op<"attention", [
                        Variadic<Dist_TensorOrBuffer>:$extras,
                        Variadic<Dist_TensorOrBuffer>:$inits,
                        AffineMapArrayAttr:$indexing_maps,
-                       UnitAttr:$nan_is_zero);
+                       UnitAttr:$nan_is_zero,
+                       OptionalAttr<DenseI64ArrayAttr>:$window);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,`
     type($value) `)` (`with` `(` $extras^ `:` type($extras) `)`)?
     `outs` `(` $inits `:` type($inits) `)` `maps` $indexing_maps
-    (`nan_is_zero` $nan_is_zero^)? attr-dict-with-keyword $body
+    (`nan_is_zero` $nan_is_zero^)? (`window` $window^)? attr-dict-with-keyword $body
     (`->` type($results)^)?
   }];
   let hasVerifier = 1;
@@ -91,6 +97,8 @@ def Dist_AttentionOp : Dist_Op<"attention", [
     unsigned getValueDim() { return getNumDims() - 1; }
     /// The size of each dimension, kDynamic where it is not known.
     ::llvm::SmallVector<int64_t> getDimSizes();
+    /// The window's left and right; nothing without one.
+    std::optional<std::pair<int64_t, int64_t>> getKeyWindow();
     /// The type of scores and sums.
     ::mlir::FloatType getScoreType();
   }];

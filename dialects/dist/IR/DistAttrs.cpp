@@ -486,7 +486,10 @@ ShardingAttr::verifyFor(ArrayRef<int64_t> shape, ArrayRef<MeshAxisAttr> axes,
         continue;
       int64_t subSize = subDim.getSize() ? subDim.getSize() : size / fixed;
       int64_t devices = getGroupSize(subDim.getAxes(), axes);
-      if (subSize % devices != 0)
+      // Padding is at the end of the major one only, and of a size that is
+      // known.
+      bool mayBePadded = isKnown && subDim == dim.getSubDims().front();
+      if (subSize % devices != 0 && !mayBePadded)
         return emitError() << "interleaved sub-dimension of size " << subSize
                            << " in dimension " << index << " is not divided by "
                            << devices << " devices in sharding " << *this;

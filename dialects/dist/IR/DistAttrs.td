@@ -147,7 +147,8 @@ def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
 
     With more than one sub-dimension the dimension is *interleaved*: fused q|k|v
     of three blocks, each of them split, is `3:{} * {"tp"}`, for which
-    `{"tp"} groups 3` may be written. Interleaved sub-dimensions divide evenly.
+    `{"tp"} groups 3` may be written. Only the major
+    sub-dimension may be padded: `7:{"tp"} * {}` is 7 heads, each whole.
   }];
   let parameters = (ins ArrayRefParameter<"SubDimAttr">:$subDims,
                         DefaultValuedParameter<"bool", "false">:$isOpen);

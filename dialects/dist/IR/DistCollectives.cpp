@@ -1,6 +1,7 @@
 //===- DistCollectives.cpp - Verifiers and byte counts of collectives -----===//
 
 #include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -213,10 +214,6 @@ LogicalResult HaloExchangeOp::verify() {
   for (int64_t width : {int64_t(getLow()), int64_t(getHigh())}) {
     if (width < 0)
       return emitOpError() << "halo of " << width << " is negative";
-    if (!in.isDynamicDim(dim) && width > in.getDimSize(dim))
-      return emitOpError() << "halo of " << width << " is wider than the "
-                           << in.getDimSize(dim)
-                           << " rows that a neighbour has";
   }
   SmallVector<int64_t> expected(in.getShape());
   if (!in.isDynamicDim(dim))
@@ -228,15 +225,29 @@ LogicalResult HaloExchangeOp::verify() {
   return success();
 }
 
-int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
-  if (p < 2)
+int64_t mlir::dist::getHaloRowsSent(int64_t rows, int64_t devices, int64_t low,
+                                    int64_t high) {
+  if (rows == 0 || devices < 2)
     return 0;
+  // Device i sends what those after it lack in front, and those before it
+  // behind: a concave function of i, with a corner where either is all.
+  int64_t most = 0, last = devices - 1;
+  for (int64_t i : {high / rows, high / rows + 1, last - low / rows,
+                    last - low / rows - 1}) {
+    i = std::clamp<int64_t>(i, 0, last);
+    most = std::max(most, std::min(low, (last - i) * rows) +
+                              std::min(high, i * rows));
+  }
+  return most;
+}
+
+int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
   auto in = cast<RankedTensorType>(getOperand().getType());
-  int64_t rows = in.getDimSize(getDim());
-  int64_t low = getLow(), high = getHigh();
-  // Of two devices each has one neighbour.
-  int64_t sent = p == 2 ? std::max(low, high) : low + high;
-  return rows ? bytesOf(getOperand()) / rows * sent : 0;
+  int64_t rows =
+      in.isDynamicDim(getDim()) ? kAssumedSize : in.getDimSize(getDim());
+  return rows ? bytesOf(getOperand()) / rows *
+                    getHaloRowsSent(rows, p, getLow(), getHigh())
+              : 0;
 }
 
 LogicalResult SendRecvOp::verify() {

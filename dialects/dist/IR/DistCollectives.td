@@ -201,16 +201,16 @@ def Dist_BroadcastOp : Dist_Collective<"broadcast", [SameOperandsAndResultType]>
 def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
   let summary = "Every device gets the borders of its neighbours' blocks";
   let description = [{
-    The result is the operand with the last `low` rows of the device before it put
-    in front and the first `high` rows of the one after it behind, along `dim`; at
-    the ends of the line of devices these rows are zero.
+    The devices form a line of blocks along `dim`. The result is the operand with
+    the `low` rows before its block put in front and the `high` rows after it
+    behind, whichever devices have them: a halo wider than a block comes from
+    several neighbours. Past the ends of the line rows are zero.
     ```mlir
     %1 = dist.halo_exchange %0 dim 1 low 1 high 2 over "sp" : tensor<2x8xf32> -> tensor<2x11xf32>
     ```
     Constraints, besides those of all collectives:
     - (C1) `dim` is a dimension of the tensor.
-    - (C2) `low` and `high` are at least 0 and do not exceed the operand's size
-      on `dim`.
+    - (C2) `low` and `high` are at least 0.
     - (C3) the result has `low + high` more rows than the operand on `dim`.
   }];
   let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim, I64Attr:$low,

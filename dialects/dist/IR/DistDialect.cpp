@@ -3,6 +3,8 @@
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -34,9 +36,17 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistAttention.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistOverlap.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistGradients.cpp.inc"
+      >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
-                            CheckpointOp, DecomposeOp, ReplaceOp, ShardOp,
-                            SyncOp>();
+                            CheckpointOp, DecomposeOp, FuseOp, OverlapOp,
+                            ReplaceOp, ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -146,6 +156,23 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
                                  << type << " is not within " << part;
     return success();
   }
+  if (name == kJoinedAttr) {
+    auto joined = dyn_cast<DictionaryAttr>(attr.getValue());
+    auto pieces = joined ? joined.getAs<ArrayAttr>("pieces") : ArrayAttr();
+    auto isPiece = [](Attribute piece) {
+      auto list = dyn_cast<DictionaryAttr>(piece);
+      auto type = list ? list.getAs<TypeAttr>("type") : TypeAttr();
+      return type && isa<RankedTensorType>(type.getValue());
+    };
+    if (!isa<RankedTensorType>(type) || !pieces ||
+        !joined.getAs<IntegerAttr>("dim") || !llvm::all_of(pieces, isPiece))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be {dim = …, pieces = [{type = tensor<…>, …}, …]}, but "
+                "is "
+             << attr.getValue() << " of type " << type;
+    return success();
+  }
   if (name == kUnsignedAttr) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!isa<UnitAttr>(attr.getValue()) || !tensor ||
@@ -156,6 +183,14 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << " must be a unit attribute of a tensor of integers of more "
                 "than a bit, but is "
              << attr.getValue() << " of type " << type;
+    return success();
+  }
+  if (name == kStateAttr || name == kUpdatedAttr) {
+    if (!isa<UnitAttr>(attr.getValue()) ||
+        !isa<FloatType>(getElementTypeOrSelf(type)))
+      return op->emitOpError() << "'" << name << "' of " << what
+                               << " must be a unit attribute of floats, but is "
+                               << attr.getValue() << " of type " << type;
     return success();
   }
   if (name == kDimensionsAttr) {
@@ -198,8 +233,29 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << ", with a zero byte, which no file's name can have";
     return success();
   }
+  if (name == kBackwardAttr) {
+    if (!isa<UnitAttr>(attr.getValue()))
+      return op->emitOpError() << "'" << name << "' must be a unit attribute, "
+                               << "but is " << attr.getValue();
+    return success();
+  }
   if (name == kStreamAttr)
     return verifyStreamAttr(op, attr.getValue());
+  if (name == kFuseAttr) {
+    auto fuse = dyn_cast<DictionaryAttr>(attr.getValue());
+    auto weight = fuse ? fuse.getAs<IntegerAttr>("weight") : IntegerAttr();
+    if (!weight || !fuse.getAs<LocationAttr>("by") ||
+        !fuse.getAs<IntegerAttr>("group") ||
+        weight.getValue().uge(op->getNumOperands()))
+      return op->emitOpError()
+             << "'" << name
+             << "' must be {by = loc(…), group = …, weight = …}, of which the "
+                "last is the number of an operand, but is "
+             << attr.getValue();
+    return success();
+  }
+  if (name == kOverlapAttr)
+    return verifyOverlapAttr(op, attr.getValue());
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())
@@ -241,6 +297,17 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
   if (!function)
     return success();
   Type type = function.getResultTypes()[result];
+  if (attr.getName() == kUpdatesAttr) {
+    auto number = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!number || number.getInt() < 0 ||
+        number.getInt() >= function.getNumArguments() ||
+        function.getArgumentTypes()[number.getInt()] != type)
+      return op->emitOpError()
+             << "'" << kUpdatesAttr << "' of result " << result
+             << " must be the number of an argument of its type, but is "
+             << attr.getValue();
+    return success();
+  }
   if (auto global =
           function.getResultAttrOfType<TypeAttr>(result, kGlobalTypeAttr))
     type = global.getValue();

@@ -289,6 +289,35 @@ def Dist_DecomposeOp : Dist_Op<"decompose", [HasParent<"ScheduleOp">]> {
   let hasVerifier = 1;
 }
 
+def Dist_FuseOp : Dist_Op<"fuse", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: linear layers that read one input are one contraction";
+  let description = [{
+    The linear layers in the modules that `target` matches, those of one parent module
+    that read the same tensor together, are computed by one contraction on each device:
+    its weight is what the device has of their weights, one after the other in the
+    output features (q, k and v; gate and up), and each layer's result is a slice of
+    what it makes. Weights are joined when they are loaded, not in every step.
+
+    ```mlir
+    dist.shard "model.layers.*.self_attn" heads over "tp"
+    dist.fuse "model.layers.*.self_attn.{q,k,v}_proj"
+    dist.fuse "model.layers.*.mlp.{gate,up}_proj"
+    ```
+
+    Layers keep their names, and so do parameters in files and gradients: they are
+    placed one by one, however many heads each has, and become one on each device
+    (`--dist-fuse-contractions`). A layer that shares its input with none of the others
+    is an error here; one that placement gives another input, or a weight that is not
+    as it was loaded (gathered before each use), there.
+
+    Constraint: `expect` is at least 1, and not `optional`.
+  }];
+  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Dist_AnnotateOp : Dist_Op<"annotate", [HasParent<"ScheduleOp">]> {
   let summary = "Directive: gives the ops of modules attributes";
   let description = [{

@@ -20,6 +20,18 @@ inline constexpr llvm::StringLiteral kUnsignedAttr = "dist.unsigned";
 /// it has none. Dimensions of one name are of one size.
 inline constexpr llvm::StringLiteral kDimensionsAttr = "dist.dimensions";
 
+/// On an argument with `dist.parameter`, a unit: what an optimizer keeps of a
+/// parameter. It lies as that does, and no part of the model reads it.
+inline constexpr llvm::StringLiteral kStateAttr = "dist.state";
+
+/// On an argument with `dist.parameter`, a unit: another value takes its place
+/// from one call to the next, so that nothing made of it may be kept.
+inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";
+
+/// On a result, an integer: the number of the argument that it is the new value
+/// of. It is placed as that is.
+inline constexpr llvm::StringLiteral kUpdatesAttr = "dist.updates";
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_IR_ENTRYATTRS_H

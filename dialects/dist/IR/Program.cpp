@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -79,7 +80,7 @@ int mlir::dist::getLevel(ModuleOp module) {
     }
     if (isa<ReshardOp>(op) || op->getDiscardableAttr(shardings))
       level = 2;
-    else if (isa<MeshOp, ShardingConstraintOp, ManualReshardOp>(op) ||
+    else if (isa<MeshOp, ShardingConstraintOp, FollowOp, ManualReshardOp>(op) ||
              (isa<SyncOp>(op) && !isa<ScheduleOp>(op->getParentOp())))
       level = std::max(level, 1);
     // Within it is the program of one device.

@@ -380,7 +380,9 @@ LogicalResult AnnotateOp::verify() {
   return verifyCount(*this);
 }
 
-ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
+/// A directive of which its target is all.
+static ParseResult parseTargetAlone(OpAsmParser &parser,
+                                    OperationState &result) {
   std::string target;
   if (parser.parseString(&target) || parseCount(parser, result))
     return failure();
@@ -388,33 +390,42 @@ ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
-void CheckpointOp::print(OpAsmPrinter &printer) {
+template <typename Directive>
+static void printTargetAlone(OpAsmPrinter &printer, Directive op) {
   printer << " ";
-  printer.printAttribute(getTargetAttr());
-  printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
+  printer.printAttribute(op.getTargetAttr());
+  printCount(printer, op);
+  printer.printOptionalAttrDict(op->getAttrs(),
                                 {"target", "optional", "expect"});
+}
+
+ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetAlone(parser, result);
+}
+
+void CheckpointOp::print(OpAsmPrinter &printer) {
+  printTargetAlone(printer, *this);
 }
 
 LogicalResult CheckpointOp::verify() { return verifyCount(*this); }
 
 ParseResult DecomposeOp::parse(OpAsmParser &parser, OperationState &result) {
-  std::string target;
-  if (parser.parseString(&target) || parseCount(parser, result))
-    return failure();
-  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
-  return parser.parseOptionalAttrDict(result.attributes);
+  return parseTargetAlone(parser, result);
 }
 
 void DecomposeOp::print(OpAsmPrinter &printer) {
-  printer << " ";
-  printer.printAttribute(getTargetAttr());
-  printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "optional", "expect"});
+  printTargetAlone(printer, *this);
 }
 
 LogicalResult DecomposeOp::verify() { return verifyCount(*this); }
+
+ParseResult FuseOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetAlone(parser, result);
+}
+
+void FuseOp::print(OpAsmPrinter &printer) { printTargetAlone(printer, *this); }
+
+LogicalResult FuseOp::verify() { return verifyCount(*this); }
 
 ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;

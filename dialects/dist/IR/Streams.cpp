@@ -3,6 +3,7 @@
 #include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/Block.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -10,6 +11,21 @@ using namespace mlir::dist;
 int32_t mlir::dist::getStream(Operation *collective) {
   auto stream = collective->getAttrOfType<IntegerAttr>(kStreamAttr);
   return stream ? stream.getInt() : 0;
+}
+
+ArrayAttr mlir::dist::getCommAxes(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective || isa<AllSliceOp>(op))
+    return {};
+  auto permute = dyn_cast<CollectivePermuteOp>(op);
+  if (!permute)
+    return collective.getAxes();
+  llvm::SetVector<Attribute> axes;
+  for (ArrayAttr list : {permute.getAxes(), permute.getToAxes()})
+    for (AxisRefAttr ref : getAxisRefs(list))
+      axes.insert(AxisRefAttr::get(op->getContext(), ref.getName(),
+                                   /*pre=*/1, /*size=*/0));
+  return ArrayAttr::get(op->getContext(), axes.getArrayRef());
 }
 
 Operation *mlir::dist::findFirstUser(Value value) {
@@ -38,5 +54,17 @@ LogicalResult mlir::dist::verifyStreamAttr(Operation *op, Attribute attr) {
   if (!result.use_empty() && !findFirstUser(result))
     return op->emitOpError() << "has '" << kStreamAttr
                              << "', but its result is used in another block";
+  return success();
+}
+
+LogicalResult mlir::dist::verifyOverlapAttr(Operation *op, Attribute attr) {
+  auto modules = dyn_cast<DictionaryAttr>(attr);
+  if (!modules || !isa<MeshOp>(op) ||
+      !llvm::all_of(modules, [](NamedAttribute entry) {
+        return isa<BoolAttr>(entry.getValue());
+      }))
+    return op->emitOpError()
+           << "'" << kOverlapAttr << "' is a dictionary of bools, by modules' "
+           << "paths, on a mesh, but is " << attr;
   return success();
 }

@@ -10,6 +10,7 @@
 #ifndef DIST_DIALECTS_DIST_IR_STREAMS_H
 #define DIST_DIALECTS_DIST_IR_STREAMS_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 namespace mlir::dist {
@@ -19,14 +20,25 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kStreamAttr = "dist.stream";
 inline constexpr int32_t kMaxStream = 15;
 
+/// On a mesh: what schedules say of the collectives of modules, by the modules'
+/// paths: true where they run beside computation wherever that can be, false
+/// where they never do.
+inline constexpr llvm::StringLiteral kOverlapAttr = "dist.overlap";
+
 /// The stream of a collective, 0 where nothing is said.
 int32_t getStream(Operation *collective);
+
+/// The axes whose groups make the communicator that a collective calls: those
+/// that it is over, and of a permutation, which may leave the groups of these,
+/// all that it names, whole. Null for an op that sends nothing.
+ArrayAttr getCommAxes(Operation *op);
 
 /// The first op of the value's own block that uses it, also within a region;
 /// null where there is none, or where another block uses it.
 Operation *findFirstUser(Value value);
 
 LogicalResult verifyStreamAttr(Operation *op, Attribute attr);
+LogicalResult verifyOverlapAttr(Operation *op, Attribute attr);
 
 } // namespace mlir::dist
 

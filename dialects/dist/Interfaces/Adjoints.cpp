@@ -1,7 +1,7 @@
 //===- Adjoints.cpp - Cotangents of values, and who makes them ------------===//
 
 #include "dialects/dist/Interfaces/Adjoints.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -53,6 +53,11 @@ void Adjoints::add(OpBuilder &b, Location loc, Value value, Value cotangent) {
   if (!isActive(value))
     return;
   assert(cotangent.getType() == value.getType());
+  // What passes as it is follows something already.
+  if (isFollowing && isa<RankedTensorType>(value.getType()) &&
+      !cotangent.getDefiningOp<FollowOp>())
+    cotangent = FollowOp::create(b, loc, value.getType(), cotangent, value,
+                                 /*moved=*/false);
   Value &known = cotangents[value];
   known = known ? createSum(b, loc, known, cotangent) : cotangent;
 }
@@ -172,11 +177,18 @@ LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
     if (failed(iface.addAdjoints(b, *this)))
       return failure();
     // What goes back through a module belongs to it.
-    if (Attribute scope = op->getDiscardableAttr(kScopeAttr))
-      for (Operation &made :
-           llvm::make_range(isFirst ? block->begin() : std::next(before),
-                            b.getInsertionPoint()))
+    Attribute scope = op->getDiscardableAttr(kScopeAttr);
+    Attribute checkpoint = op->getDiscardableAttr(kCheckpointAttr);
+    for (Operation &made :
+         llvm::make_range(isFirst ? block->begin() : std::next(before),
+                          b.getInsertionPoint())) {
+      if (scope)
         made.setDiscardableAttr(kScopeAttr, scope);
+      if (checkpoint)
+        made.setDiscardableAttr(kCheckpointAttr, checkpoint);
+      if (isFollowing)
+        made.setDiscardableAttr(kBackwardAttr, b.getUnitAttr());
+    }
   }
   return success();
 }

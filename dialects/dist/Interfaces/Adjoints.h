@@ -27,6 +27,10 @@ public:
   bool isActive(Value value) const { return active.contains(value); }
   void setActive(Value value) { active.insert(value); }
 
+  /// From now on each contribution follows what it is the cotangent of, so that
+  /// it is placed alike (dist.follow).
+  void followPrimals() { isFollowing = true; }
+
   /// The cotangent found so far; null where it is zero.
   Value lookup(Value value) const { return cotangents.lookup(value); }
 
@@ -53,6 +57,7 @@ public:
 private:
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> cotangents;
+  bool isFollowing = false;
   struct Slice {
     Location loc;
     SmallVector<int64_t, 4> offsets;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -38,9 +39,11 @@ static Value getAlike(OpResult result) {
     return destination.getTiedOpOperand(result)->get();
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     return insert.getDest();
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    return scatter.getDest();
   if (op->hasTrait<OpTrait::Elementwise>() ||
       isa<tensor::CastOp, ReshardOp, ManualReshardOp, ShardingConstraintOp,
-          SyncOp>(op))
+          FollowOp, SyncOp>(op))
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()))
         return operand;

@@ -337,7 +337,9 @@ static bool leavesPending(Operation *op) {
   return constraint && constraint.getSharding().isPartial();
 }
 
-bool ExclusiveSums::isBestLeftPending(Value value, GetRule getRule) const {
+bool ExclusiveSums::isBestLeftPending(
+    Value value, GetRule getRule,
+    function_ref<bool(Operation *)> counts) const {
   constexpr unsigned kMostOps = 128;
   if (!get(value))
     return false;
@@ -347,7 +349,7 @@ bool ExclusiveSums::isBestLeftPending(Value value, GetRule getRule) const {
   llvm::MapVector<Value, bool> pending;
   pending[value] = false;
   SmallVector<Operation *> users;
-  for (Operation *user : value.getUsers()) {
+  for (Operation *user : llvm::make_filter_range(value.getUsers(), counts)) {
     if (user->getBlock() != value.getParentBlock())
       return false;
     users.push_back(user);
@@ -381,7 +383,7 @@ bool ExclusiveSums::isBestLeftPending(Value value, GetRule getRule) const {
       continue;
     Value result = op->getResult(0);
     pending[result] = false;
-    for (Operation *user : result.getUsers()) {
+    for (Operation *user : llvm::make_filter_range(result.getUsers(), counts)) {
       if (user->getBlock() != op->getBlock())
         pending[result] = true;
       else

@@ -60,8 +60,9 @@ public:
 
   /// Whether it sends less to leave the sum of `value`, which several ops
   /// read, pending for all of them. Looks ahead at what they, and a bounded
-  /// number of ops after them, would leave pending.
-  bool isBestLeftPending(Value value, GetRule getRule) const;
+  /// number of ops after them, would leave pending; only at those that count.
+  bool isBestLeftPending(Value value, GetRule getRule,
+                         function_ref<bool(Operation *)> counts) const;
 
 private:
   /// The factor of each slot in `op`; nothing where the flagged operands do not

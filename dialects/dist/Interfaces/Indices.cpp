@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -19,7 +20,8 @@ static Value createAxisIndex(OpBuilder &b, Location loc,
                              const MeshLayout &layout, AxisRefAttr axis) {
   OpBuilder::InsertionGuard guard(b);
   Operation *parent = b.getInsertionBlock()->getParentOp();
-  if (isa_and_nonnull<linalg::LinalgOp, tensor::GenerateOp>(parent))
+  if (isa_and_nonnull<linalg::LinalgOp, tensor::GenerateOp, AttentionOp>(
+          parent))
     b.setInsertionPoint(parent);
   return AxisIndexOp::create(b, loc, b.getArrayAttr(axis), layout.getName());
 }

@@ -99,9 +99,10 @@ static bool addLinear(AffineExpr expr, int64_t scale, Coefficients &loops,
          addLinear(binary.getLHS(), scale * factor.getValue(), loops, constant);
 }
 
-/// The loop along which an index moves in windows, the one that moves it
-/// furthest, and the window that the others span; none where devices cannot
-/// share it out.
+/// The loop along which an index moves in windows, and the window that the
+/// others span: the one that moves it furthest; of one that is reduced, which
+/// leaves sums pending, only where no parallel one moves it half as far. None
+/// where devices cannot share it out.
 static std::optional<std::pair<unsigned, Window>>
 findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
            const ShardingRule &rule) {
@@ -121,19 +122,23 @@ findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
       return std::nullopt;
     int64_t reach = std::abs(stride) * (factor.size - 1);
     last += std::max<int64_t>(stride, 0) * (factor.size - 1);
-    if (reach > furthest ||
-        (reach == furthest && factor.kind == FactorKind::Parallel)) {
+    // As far as it seems: twice for one that is parallel, and one more, so that
+    // of two that do not move it is taken.
+    bool isParallel = factor.kind == FactorKind::Parallel;
+    int64_t seems = isParallel ? 2 * reach + 1 : reach;
+    if (seems > furthest) {
       along = loop;
-      furthest = reach;
+      furthest = seems;
     }
   }
   if (!along || loops[*along] < 0 ||
-      rule.factors[*along].kind != FactorKind::Parallel)
+      rule.factors[*along].kind == FactorKind::Replicated)
     return std::nullopt;
+  int64_t moved = loops[*along] * (rule.factors[*along].size - 1);
   // What a negative stride or a constant leaves out in front is read as well:
   // the local op's index keeps them.
   return std::make_pair(*along,
-                        Window{dim, loops[*along], last - furthest + 1, 0});
+                        Window{dim, loops[*along], last - moved + 1, 0});
 }
 
 static ShardingRule getLinalgRule(linalg::LinalgOp op) {
@@ -195,6 +200,8 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
       if (!isShared)
         continue;
       seen[window->first] = true;
+      hasReductionFactor |=
+          iterators[window->first] == utils::IteratorType::reduction;
       rule.factors[window->first].inBlocks = true;
       tensor.dims[dim].push_back(window->first);
       tensor.windows.push_back(window->second);
@@ -278,14 +285,13 @@ static SmallVector<DimShardingAttr> getLoopShardings(linalg::LinalgOp op,
   return loops;
 }
 
-/// The number of iterations of a loop, from a tensor that it runs over.
-static Value createLoopSize(OpBuilder &b, linalg::LinalgOp op,
-                            const ShardingRule &rule, unsigned loop) {
+Value mlir::dist::createLoopSize(OpBuilder &b, Operation *op,
+                                 const ShardingRule &rule, unsigned loop) {
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands))
     for (auto [dim, factors] : llvm::enumerate(tensor.dims))
       if (factors.size() == 1 && factors[0] == loop)
-        return tensor::DimOp::create(b, op.getLoc(), operand, dim);
+        return tensor::DimOp::create(b, op->getLoc(), operand, dim);
   llvm_unreachable("a sharded loop runs over a tensor");
 }
 

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +25,138 @@ static AffineMap getMajorDims(Builder &b, int64_t loops, int64_t count) {
   for (int64_t dim = 0; dim < count; ++dim)
     dims.push_back(b.getAffineDimExpr(dim));
   return AffineMap::get(loops, 0, dims, b.getContext());
+}
+
+namespace {
+/// Numbers of rows and whether a device has them.
+struct LocalRows {
+  Value numbers, areHere;
+};
+} // namespace
+
+/// The rows that `numbers` name along `dims` of a table of the type `table`,
+/// placed as `tableDims`, of which a device has the part `rows`: numbers within
+/// that, those of other devices 0, and for each which it is.
+static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
+                          Value numbers, Value rows, ArrayRef<int64_t> dims,
+                          RankedTensorType table,
+                          ArrayRef<DimShardingAttr> tableDims, StringRef what) {
+  auto indices = cast<RankedTensorType>(numbers.getType());
+  int64_t rank = indices.getRank();
+  Type element = indices.getElementType();
+  // The rows of a device, where their number is not known.
+  SmallVector<Value> tableSizes(table.getRank());
+  for (int64_t dim : dims)
+    if (table.isDynamicDim(dim))
+      tableSizes[dim] = tensor::DimOp::create(b, loc, rows, dim);
+  auto toIndex = [&](Value number) {
+    return number.getType().isIndex()
+               ? number
+               : arith::IndexCastOp::create(b, loc, b.getIndexType(), number)
+                     .getResult();
+  };
+  // Of one value for each gathered dimension that of the number in question.
+  auto choose = [&](ArrayRef<Value> values) {
+    Value which = linalg::IndexOp::create(b, loc, rank - 1);
+    Value chosen = values.front();
+    for (size_t position = 1; position < values.size(); ++position) {
+      Value isThis = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::eq, which,
+          arith::ConstantIndexOp::create(b, loc, position));
+      chosen =
+          arith::SelectOp::create(b, loc, isThis, values[position], chosen);
+    }
+    return chosen;
+  };
+  // What is nowhere is an error, as it is on one device.
+  auto checkRange = [&](Value number) {
+    SmallVector<Value> ends;
+    SmallVector<int64_t> sizes;
+    for (int64_t dim : dims) {
+      sizes.push_back(table.getDimSize(dim));
+      ends.push_back(getWholeSize(b, loc, layout, tableDims[dim], sizes.back(),
+                                  tableSizes[dim]));
+    }
+    Value isInRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                            toIndex(number), choose(ends));
+    cf::AssertOp::create(b, loc, isInRange, describeOutOfRange(what, sizes));
+  };
+  // Yields the local row number and whether it is this device's.
+  auto locate = [&](Value number) -> std::pair<Value, Value> {
+    number = toIndex(number);
+    SmallVector<Value> numbers, areHere;
+    for (int64_t dim : dims) {
+      auto [mine, here] =
+          getLocalIndex(b, loc, layout, tableDims[dim], table.getDimSize(dim),
+                        number, tableSizes[dim]);
+      numbers.push_back(mine);
+      areHere.push_back(here);
+    }
+    return {choose(numbers), choose(areHere)};
+  };
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  AffineMap identity = b.getMultiDimIdentityMap(rank);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, numbers);
+  Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
+  auto local =
+      linalg::GenericOp::create(b, loc, indices, numbers, empty,
+                                ArrayRef<AffineMap>{identity, identity}, loops);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *body =
+        b.createBlock(&local.getRegion(), {}, {element, element}, {loc, loc});
+    checkRange(body->getArgument(0));
+    auto [number, isHere] = locate(body->getArgument(0));
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value safe = arith::SelectOp::create(b, loc, isHere, number, zero);
+    if (!element.isIndex())
+      safe = arith::IndexCastOp::create(b, loc, element, safe);
+    linalg::YieldOp::create(b, loc, safe);
+  }
+
+  // A lookup over several dimensions is here only if all its numbers are.
+  auto maskType =
+      RankedTensorType::get(indices.getShape().drop_back(), b.getI1Type());
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  empty = tensor::EmptyOp::create(b, loc, ArrayRef(sizes).drop_back(),
+                                  b.getI1Type());
+  Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
+  loops.back() = utils::IteratorType::reduction;
+  AffineMap rowMap = getMajorDims(b, rank, rank - 1);
+  auto mask =
+      linalg::GenericOp::create(b, loc, maskType, numbers, maskInit,
+                                ArrayRef<AffineMap>{identity, rowMap}, loops);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = b.createBlock(&mask.getRegion(), {}, {element, b.getI1Type()},
+                                {loc, loc});
+    auto [number, isHere] = locate(body->getArgument(0));
+    Value all = arith::AndIOp::create(b, loc, isHere, body->getArgument(1));
+    linalg::YieldOp::create(b, loc, all);
+  }
+  return {local.getResult(0), mask.getResult(0)};
+}
+
+/// `rows`, of which the first dimensions are those of `areHere`, with zeros for
+/// those that are not.
+static linalg::GenericOp maskRows(OpBuilder &b, Location loc, Value rows,
+                                  Value areHere) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  int64_t batch = cast<RankedTensorType>(areHere.getType()).getRank();
+  SmallVector<utils::IteratorType> parallel(type.getRank(),
+                                            utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, rows), type.getElementType());
+  return linalg::GenericOp::create(
+      b, loc, type, ValueRange{rows, areHere}, empty,
+      ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), batch), all},
+      parallel, [](OpBuilder &b, Location loc, ValueRange args) {
+        Value zero =
+            arith::ConstantOp::create(b, loc, b.getZeroAttr(args[0].getType()));
+        Value kept = arith::SelectOp::create(b, loc, args[1], args[0], zero);
+        linalg::YieldOp::create(b, loc, kept);
+      });
 }
 
 namespace {
@@ -100,133 +233,97 @@ struct GatherModel
     if (!sharded)
       return success();
 
-    // Local row numbers: those of other devices become 0.
-    auto indices = cast<RankedTensorType>(gather.getIndices().getType());
-    int64_t rank = indices.getRank();
-    Type element = indices.getElementType();
-    // The rows of a device, where their number is not known.
-    SmallVector<Value> tableSizes(table.getRank());
-    for (int64_t dim : gatherDims)
-      if (table.isDynamicDim(dim))
-        tableSizes[dim] =
-            tensor::DimOp::create(b, loc, gather.getSource(), dim);
-    auto toIndex = [&](Value number) {
-      return number.getType().isIndex()
-                 ? number
-                 : arith::IndexCastOp::create(b, loc, b.getIndexType(), number)
-                       .getResult();
-    };
-    // Of one value for each gathered dimension that of the number in question.
-    auto choose = [&](ArrayRef<Value> values) {
-      Value which = linalg::IndexOp::create(b, loc, rank - 1);
-      Value chosen = values.front();
-      for (size_t position = 1; position < values.size(); ++position) {
-        Value isThis = arith::CmpIOp::create(
-            b, loc, arith::CmpIPredicate::eq, which,
-            arith::ConstantIndexOp::create(b, loc, position));
-        chosen =
-            arith::SelectOp::create(b, loc, isThis, values[position], chosen);
-      }
-      return chosen;
-    };
-    // What is nowhere is an error, as it is on one device.
-    auto checkRange = [&](Value number) {
-      SmallVector<Value> ends;
-      SmallVector<int64_t> sizes;
-      for (int64_t dim : gatherDims) {
-        sizes.push_back(table.getDimSize(dim));
-        ends.push_back(getWholeSize(b, loc, layout, tableDims[dim],
-                                    sizes.back(), tableSizes[dim]));
-      }
-      Value isInRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                              toIndex(number), choose(ends));
-      cf::AssertOp::create(b, loc, isInRange,
-                           describeOutOfRange("the gather", sizes));
-    };
-    // Yields the local row number and whether it is this device's.
-    auto locate = [&](Value number) -> std::pair<Value, Value> {
-      number = toIndex(number);
-      SmallVector<Value> numbers, areHere;
-      for (int64_t dim : gatherDims) {
-        auto [mine, here] =
-            getLocalIndex(b, loc, layout, tableDims[dim], table.getDimSize(dim),
-                          number, tableSizes[dim]);
-        numbers.push_back(mine);
-        areHere.push_back(here);
-      }
-      return {choose(numbers), choose(areHere)};
-    };
-    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-    AffineMap identity = b.getMultiDimIdentityMap(rank);
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(b, loc, gather.getIndices());
-    Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
-    auto local = linalg::GenericOp::create(
-        b, loc, indices, gather.getIndices(), empty,
-        ArrayRef<AffineMap>{identity, identity}, loops);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      Block *body =
-          b.createBlock(&local.getRegion(), {}, {element, element}, {loc, loc});
-      checkRange(body->getArgument(0));
-      auto [number, isHere] = locate(body->getArgument(0));
-      Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-      Value safe = arith::SelectOp::create(b, loc, isHere, number, zero);
-      if (!element.isIndex())
-        safe = arith::IndexCastOp::create(b, loc, element, safe);
-      linalg::YieldOp::create(b, loc, safe);
-    }
-    Value wholeNumbers = gather.getIndices();
-    gather.getIndicesMutable().assign(local.getResult(0));
-
-    // A lookup over several dimensions is here only if all its numbers are.
-    auto maskType =
-        RankedTensorType::get(indices.getShape().drop_back(), b.getI1Type());
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    empty = tensor::EmptyOp::create(b, loc, ArrayRef(sizes).drop_back(),
-                                    b.getI1Type());
-    Value maskInit = linalg::FillOp::create(b, loc, yes, empty).getResult(0);
-    loops.back() = utils::IteratorType::reduction;
-    AffineMap rowMap = getMajorDims(b, rank, rank - 1);
-    auto mask =
-        linalg::GenericOp::create(b, loc, maskType, wholeNumbers, maskInit,
-                                  ArrayRef<AffineMap>{identity, rowMap}, loops);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      Block *body = b.createBlock(&mask.getRegion(), {},
-                                  {element, b.getI1Type()}, {loc, loc});
-      auto [number, isHere] = locate(body->getArgument(0));
-      Value all = arith::AndIOp::create(b, loc, isHere, body->getArgument(1));
-      linalg::YieldOp::create(b, loc, all);
-    }
+    LocalRows rows =
+        localize(b, loc, layout, gather.getIndices(), gather.getSource(),
+                 gatherDims, table, tableDims, "the gather");
+    gather.getIndicesMutable().assign(rows.numbers);
 
     // Zero what other devices hold.
     b.setInsertionPointAfter(op);
-    auto type = gather.getResultType();
-    AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                              utils::IteratorType::parallel);
-    empty = tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, gather.getResult()),
-        type.getElementType());
-    auto masked = linalg::GenericOp::create(
-        b, loc, type, ValueRange{gather.getResult(), mask.getResult(0)}, empty,
-        ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), rank - 1),
-                            all},
-        parallel);
-    OpBuilder::InsertionGuard guard(b);
-    Type value = type.getElementType();
-    Block *body = b.createBlock(&masked.getRegion(), {},
-                                {value, b.getI1Type(), value}, {loc, loc, loc});
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value));
-    Value kept = arith::SelectOp::create(b, loc, body->getArgument(1),
-                                         body->getArgument(0), zero);
-    linalg::YieldOp::create(b, loc, kept);
+    auto masked = maskRows(b, loc, gather.getResult(), rows.areHere);
     gather.getResult().replaceUsesWithIf(
         masked.getResult(0), [&](OpOperand &use) {
           return use.getOwner() != masked &&
                  !isa<tensor::DimOp>(use.getOwner());
         });
+    return success();
+  }
+};
+
+/// Each device adds the rows that it has to those that it has: updates that are
+/// shared out leave a sum pending, and rows of others are added as zeros.
+struct ScatterAddModel
+    : ShardingRuleOpInterface::ExternalModel<ScatterAddModel, ScatterAddOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    RankedTensorType source = scatter.getSource().getType();
+    RankedTensorType dest = scatter.getDest().getType();
+    RankedTensorType indices = scatter.getIndices().getType();
+    int64_t batch = indices.getRank() - 1;
+    bool keepsDims = source.getRank() == batch + dest.getRank();
+    ShardingRule rule;
+    rule.masksPadding = true;
+    rule.inits = {1};
+    rule.operands.resize(3);
+    rule.operands[0].dims.resize(source.getRank());
+    rule.operands[1].dims.resize(dest.getRank());
+    rule.operands[2].dims.resize(indices.getRank());
+    for (int64_t dim = 0; dim < batch; ++dim) {
+      unsigned factor =
+          rule.addFactor(indices.getDimSize(dim), FactorKind::Reduction);
+      rule.operands[0].dims[dim].push_back(factor);
+      rule.operands[2].dims[dim].push_back(factor);
+    }
+    int64_t sourceDim = batch;
+    for (int64_t dim = 0; dim < dest.getRank(); ++dim) {
+      bool isNamed = llvm::is_contained(scatter.getDims(), dim);
+      unsigned factor = rule.addFactor(dest.getDimSize(dim));
+      rule.operands[1].dims[dim].push_back(factor);
+      if (!isNamed)
+        rule.operands[0].dims[sourceDim].push_back(factor);
+      sourceDim += !isNamed || keepsDims;
+    }
+    rule.results.push_back(rule.operands[1]);
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind kind) const {
+    return kind == ReductionKind::Sum && partial[0] && !partial[2]
+               ? PartialResult::Partial
+               : PartialResult::Illegal;
+  }
+
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    auto table = cast<RankedTensorType>(view.operandTypes[1]);
+    ArrayRef<DimShardingAttr> tableDims = view.operands[1].getDims();
+    if (failed(setLocalResultTypes(op, view)))
+      return failure();
+    // What is padding adds nothing, to some row that there is.
+    Location loc = op->getLoc();
+    b.setInsertionPoint(op);
+    auto getWhole = [&](unsigned operand) {
+      return cast<RankedTensorType>(view.operandTypes[operand]).getShape();
+    };
+    SmallVector<int64_t> batch = llvm::to_vector(
+        llvm::seq<int64_t>(0, scatter.getIndices().getType().getRank() - 1));
+    scatter.getSourceMutable().assign(
+        fillPadding(b, loc, view.layout, scatter.getSource(), view.operands[0],
+                    getWhole(0), batch));
+    scatter.getIndicesMutable().assign(
+        fillPadding(b, loc, view.layout, scatter.getIndices(), view.operands[2],
+                    getWhole(2), batch));
+    if (llvm::all_of(scatter.getDims(), [&](int64_t dim) {
+          return tableDims[dim] == view.layout.none();
+        }))
+      return success();
+    LocalRows rows =
+        localize(b, loc, view.layout, scatter.getIndices(), scatter.getDest(),
+                 scatter.getDims(), table, tableDims, "the scatter");
+    scatter.getIndicesMutable().assign(rows.numbers);
+    scatter.getSourceMutable().assign(
+        maskRows(b, loc, scatter.getSource(), rows.areHere).getResult(0));
     return success();
   }
 };
@@ -340,6 +437,10 @@ struct InsertModel
   }
 };
 } // namespace
+
+void mlir::dist::attachGradientModels(MLIRContext *context) {
+  ScatterAddOp::attachInterface<ScatterAddModel>(*context);
+}
 
 void mlir::dist::attachLookupModels(MLIRContext *context) {
   tensor::GatherOp::attachInterface<GatherModel>(*context);

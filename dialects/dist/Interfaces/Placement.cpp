@@ -174,7 +174,11 @@ DimShardingAttr MeshLayout::canonical(ArrayRef<Piece> list) const {
     }
     Piece &last = merged.back();
     bool lastIsSplitUp = size(last.axes) == last.size;
-    if (next.axes.empty() || lastIsSplitUp) {
+    // Blocks of so many elements of the last piece, which need not be even, are
+    // others than those of all elements.
+    bool goesOn = next.axes.empty() &&
+                  (next.size == 1 || isDivided(last.size, size(last.axes)));
+    if (goesOn || lastIsSplitUp) {
       last.size = multiplySizes(last.size, next.size);
       last.axes.append(next.axes.begin(), next.axes.end());
     } else {
@@ -258,8 +262,11 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         return finish(true);
       }
       if (!ShapedType::isDynamic(pieceLeft) && pieceLeft <= factorLeft) {
-        // The factor holds all of what is left of the piece.
-        if (factorLeft % pieceLeft != 0 || pieceLeft % size(axesLeft) != 0) {
+        // The factor holds all of what is left of the piece. Only a major one
+        // may be padded.
+        bool isMajor = &piece == &from.front() && pieceLeft == piece.size;
+        if (factorLeft % pieceLeft != 0 ||
+            (!isMajor && pieceLeft % size(axesLeft) != 0)) {
           exact = false;
           break;
         }
@@ -314,10 +321,14 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
   if (llvm::all_of(factors, [&](DimShardingAttr d) { return d == unsharded; }))
     return unsharded;
   SmallVector<Piece, 4> list;
+  // Of sizes that are not known, nothing is padded.
+  bool isMajor = !llvm::is_contained(factorSizes, ShapedType::kDynamic);
   for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {
-    // Of nothing, sub-dimensions have no sizes.
-    if (factorSize == 0 || !isEven(factor, factorSize))
+    // Of nothing, sub-dimensions have no sizes. Only the major factor may be
+    // padded: its padding is at the end of all.
+    if (factorSize == 0 || (!isMajor && !isEven(factor, factorSize)))
       return {};
+    isMajor &= factorSize == 1;
     for (Piece &piece : pieces(factor, factorSize))
       list.push_back(std::move(piece));
   }

@@ -17,6 +17,10 @@ namespace mlir::dist {
 /// order; f knows nothing of this result so far, nor of the others.
 std::optional<ReductionKind> getReduction(linalg::LinalgOp op, int64_t index);
 
+/// Whether the body is yield(c + a * b), on floats, a and b in any order and
+/// perhaps extended.
+bool isMultiplyAdd(Block &body);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_INTERFACES_REDUCTIONS_H

@@ -15,9 +15,15 @@ namespace mlir::dist {
 void registerLinalgRules(DialectRegistry &registry);
 void registerTensorRules(DialectRegistry &registry);
 void registerElementwiseRules(DialectRegistry &registry);
+void registerAttentionRules(DialectRegistry &registry);
+/// The number of iterations of a loop, a factor of `rule`, from a tensor that
+/// it runs over.
+Value createLoopSize(OpBuilder &builder, Operation *op,
+                     const ShardingRule &rule, unsigned loop);
 /// Parts of registerTensorRules.
 void attachSliceModels(MLIRContext *context);
 void attachLookupModels(MLIRContext *context);
+void attachGradientModels(MLIRContext *context);
 /// Part of registerLinalgRules.
 void attachPackModels(MLIRContext *context);
 

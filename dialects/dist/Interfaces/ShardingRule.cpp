@@ -154,4 +154,5 @@ void mlir::dist::registerShardingRules(DialectRegistry &registry) {
   registerLinalgRules(registry);
   registerTensorRules(registry);
   registerElementwiseRules(registry);
+  registerAttentionRules(registry);
 }

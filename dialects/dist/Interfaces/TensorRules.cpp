@@ -251,4 +251,7 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     attachSliceModels(context);
     attachLookupModels(context);
   });
+  registry.addExtension(+[](MLIRContext *context, DistDialect *) {
+    attachGradientModels(context);
+  });
 }

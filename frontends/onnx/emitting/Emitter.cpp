@@ -362,13 +362,13 @@ Value Emitter::gather(Value source, Value indices, ArrayRef<int64_t> dims) {
 Value Emitter::toIndices(Value integers, int64_t size) {
   Value open =
       isOpen(size) ? sizeValue(size, getElementTypeOrSelf(integers)) : Value();
-  return map(integers, shapeOf(integers), builder.getIndexType(),
-             [&](Scalar &s, ArrayRef<Value> in) {
-               Type type = in[0].getType();
-               Value zero = s.constantInt(type, 0);
-               Value wrapped =
-                   s.add(in[0], open ? open : s.constantInt(type, size));
-               Value negative = s.compare(Compare::LT, in[0], zero);
-               return s.toIndex(s.select(negative, wrapped, in[0]));
-             });
+  return map(
+      integers, shapeOf(integers), builder.getIndexType(),
+      [&](Scalar &s, ArrayRef<Value> in) {
+        Type type = in[0].getType();
+        Value zero = s.constantInt(type, 0);
+        Value wrapped = s.add(in[0], open ? open : s.constantInt(type, size));
+        Value negative = s.compare(Compare::LT, in[0], zero);
+        return s.toIndex(whereTaken(s, s.select(negative, wrapped, in[0]), 0));
+      });
 }

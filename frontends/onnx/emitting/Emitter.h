@@ -102,6 +102,18 @@ public:
   Value toIndices(Value integers, int64_t size);
   Value cast(Value value, DType from, DType to);
 
+  /// Of a node in branches of Ifs that running decides: whether these are
+  /// taken, an i1; null elsewhere.
+  Value taken;
+  /// An integer that not every operator can work on, in a loop's body: another
+  /// one where the branch that it stands in is not taken.
+  Value whereTaken(Scalar &scalar, Value integer, int64_t otherwise) {
+    return taken
+               ? scalar.select(taken, integer,
+                               scalar.constantInt(integer.getType(), otherwise))
+               : integer;
+  }
+
   /// Loops. Operands are tensors, broadcast to `shape`, or scalars.
   using Body = llvm::function_ref<Value(Scalar &, ArrayRef<Value>)>;
   Value map(ArrayRef<Value> operands, ArrayRef<int64_t> shape, Type element,

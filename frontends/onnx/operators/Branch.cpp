@@ -3,7 +3,8 @@
 // The reader puts the nodes of both branches before the If itself, which then
 // reads the condition, the results of `then` and those of `else`. Of a
 // condition known now, the importer has converted one branch only. Else both
-// are computed, which is the same: nodes have no effects.
+// are computed, which is the same: nodes have no effects. What they cannot work
+// on is no error where the branch is not taken (Emitter::whereTaken).
 //
 //===----------------------------------------------------------------------===//
 

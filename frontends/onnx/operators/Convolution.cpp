@@ -19,19 +19,16 @@ static Value addBias(NodeContext &c, size_t i, Value value) {
 }
 
 /// Sums products over the window and the channels of a group. `kernel` is
-/// [groups, features, channels, window], or [groups, channels, features,
-/// window] if `swapped`.
+/// [groups, features, channels, window].
 static Value convolveGroups(Emitter &e, Value image, Value kernel, Value init,
                             ArrayRef<int64_t> strides,
-                            ArrayRef<int64_t> dilations, bool swapped) {
+                            ArrayRef<int64_t> dilations) {
   MLIRContext *context = e.getBuilder().getContext();
   int64_t space = strides.size(), loops = 4 + 2 * space;
   // Loops: n, group, feature, space…, channel, window….
   auto dim = [&](int64_t i) { return getAffineDimExpr(i, context); };
   SmallVector<AffineExpr> in{dim(0), dim(1), dim(3 + space)};
   SmallVector<AffineExpr> weights{dim(1), dim(2), dim(3 + space)};
-  if (swapped)
-    std::swap(weights[1], weights[2]);
   SmallVector<AffineExpr> out{dim(0), dim(1), dim(2)};
   for (int64_t i = 0; i < space; ++i) {
     in.push_back(dim(3 + i) * strides[i] + dim(4 + space + i) * dilations[i]);
@@ -98,8 +95,13 @@ static LogicalResult conv(NodeContext &c) {
   DType inner = narrow ? DType::F32 : x.type;
   Type element = e.typeOf(inner);
   Value zero = e.scalar(e.typeOf(x.type), 0.0);
-  Value image = padSpace(e, c.value(0), windows->low, windows->high, zero);
-  image = e.cast(image, x.type, inner);
+  bool isPlain = groups == 1 && kernel.size() <= 3;
+  // Split before it is padded, so that what windows read is what is padded.
+  Value image = isPlain ? c.value(0) : splitGroups(e, c.value(0), 1, groups);
+  SmallVector<int64_t> low(isPlain ? 2 : 3, 0), high = low;
+  low.append(windows->low);
+  high.append(windows->high);
+  image = e.cast(e.pad(image, low, high, zero), x.type, inner);
   Value weights = e.cast(c.value(1), x.type, inner);
   Shape shape{x.shape[0], w.shape[0]};
   shape.append(windows->output);
@@ -107,17 +109,16 @@ static LogicalResult conv(NodeContext &c) {
     return c.invalid("a result of shape " + toString(shape));
   Value result;
   Value sum = e.scalar(element, 0.0);
-  if (groups == 1 && kernel.size() <= 3) {
+  if (isPlain) {
     result = e.convolve(image, weights, e.filled(shape, sum), windows->strides,
                         windows->dilations);
   } else {
     Shape apart = shape;
     apart[1] /= groups;
     apart.insert(apart.begin() + 1, groups);
-    result =
-        convolveGroups(e, splitGroups(e, image, 1, groups),
-                       splitGroups(e, weights, 0, groups), e.filled(apart, sum),
-                       windows->strides, windows->dilations, /*swapped=*/false);
+    result = convolveGroups(e, image, splitGroups(e, weights, 0, groups),
+                            e.filled(apart, sum), windows->strides,
+                            windows->dilations);
     result = e.reshape(result, shape);
   }
   c.set(0, addBias(c, 2, e.cast(result, inner, x.type)), x.type);
@@ -132,24 +133,46 @@ struct TransposedWindows {
 };
 } // namespace
 
-/// `value` with `stride` - 1 zeros between neighbours along `dim`: [h] to [h,
-/// 1] to [h, stride] to [h * stride], without the last zeros.
-static Value spreadApart(Emitter &e, Value value, int64_t dim, int64_t stride,
-                         Value zero) {
-  int64_t size = e.shapeOf(value)[dim];
-  if (stride == 1)
-    return value;
-  Shape spread = e.shapeOf(value), merged = spread;
-  spread.insert(spread.begin() + dim + 1, 1);
-  SmallVector<int64_t> none(spread.size(), 0), after(spread.size(), 0);
-  after[dim + 1] = stride - 1;
-  merged[dim] *= stride;
-  value = e.pad(e.reshape(value, spread), none, after, zero);
-  return e.sliceDim(e.reshape(value, merged), dim, 0, (size - 1) * stride + 1);
+namespace {
+/// One dimension of a transposed convolution as a plain one: its results q *
+/// phases + r, for each phase r, read the image from q + first on, `reach` of
+/// its elements, through every phases-th tap of the kernel.
+struct Phases {
+  int64_t phases, first, reach;
+  /// Which tap each phase reads each element through, by phase; their number
+  /// where it reads none.
+  SmallVector<int64_t> taps;
+};
+} // namespace
+
+/// The phases of a dimension with `size` elements and `taps` taps whose result
+/// begins `low` elements after the first that a tap reaches.
+static Phases splitPhases(int64_t size, int64_t stride, int64_t dilation,
+                          int64_t taps, int64_t low) {
+  auto floorDiv = [](int64_t a, int64_t b) {
+    return (a - (a % b + b) % b) / b;
+  };
+  // Of one element there is no next one.
+  int64_t s = size == 1 ? 1 : stride, extent = dilation * (taps - 1);
+  Phases out{s, -floorDiv(extent - low, s), 0, {}};
+  int64_t last = floorDiv(s - 1 + low, s);
+  out.reach = last - out.first + 1;
+  if (out.reach > (1 << 20) || s > (1 << 20) || s * out.reach > (1 << 24))
+    return out;
+  for (int64_t r = 0; r < s; ++r)
+    for (int64_t d = out.first; d <= last; ++d) {
+      int64_t at = r + low - d * s;
+      bool isTap = at >= 0 && at <= extent && at % dilation == 0;
+      out.taps.push_back(isTap ? at / dilation : taps);
+    }
+  return out;
 }
 
-/// A convolution of `image` [n, channels, space] spread apart by the strides,
-/// with the kernel [channels, features of a group, window] reversed.
+/// A transposed convolution of `image` [n, channels, space] with the kernel
+/// [channels, features of a group, window]. No zeros are put between elements:
+/// results that are a stride apart read with the same taps, so they are those
+/// of one plain convolution, with a feature for each phase (Shi et al. 2016).
+/// Its kernel is zero where a phase does not read what another one does.
 static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
                                               Value kernel,
                                               const TransposedWindows &w) {
@@ -157,8 +180,15 @@ static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
   Shape from = e.shapeOf(image), window = e.shapeOf(kernel);
   Type element = cast<RankedTensorType>(image.getType()).getElementType();
   Value zero = e.scalar(element, 0.0);
-  Shape shape{from[0], window[1] * w.groups};
-  for (size_t i = 0; i < w.strides.size(); ++i) {
+  int64_t space = w.strides.size(), groups = w.groups;
+  Shape shape{from[0], window[1] * groups};
+  bool isPlain = groups == 1 && space <= 3;
+  SmallVector<Phases> all;
+  SmallVector<int64_t> low(isPlain ? 2 : 3, 0), high = low;
+  // Features and phases of a group, and the places that a phase has.
+  int64_t features = window[1];
+  Shape places;
+  for (int64_t i = 0; i < space; ++i) {
     int64_t dim = 2 + i, size = from[dim], taps = window[dim];
     int64_t extent = w.dilations[i] * (taps - 1), more = w.outputPadding[i];
     int64_t length =
@@ -171,32 +201,85 @@ static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
                       toString(window) + " give dimension " + Twine(length));
       return failure();
     }
-    image = spreadApart(e, image, dim, w.strides[i], zero);
-    // Padding of the transposed kind cuts from the full convolution.
-    int64_t before = extent - w.low[i], behind = extent - w.high[i] + more;
-    SmallVector<int64_t> low(from.size(), 0), high(from.size(), 0);
-    low[dim] = std::max<int64_t>(before, 0);
-    high[dim] = std::max<int64_t>(behind, 0);
-    image = e.pad(image, low, high, zero);
+    Phases phases =
+        splitPhases(size, w.strides[i], w.dilations[i], taps, w.low[i]);
+    if (phases.taps.empty() || features > (1 << 28)) {
+      (void)c.unsupported("a kernel of " + Twine(taps) + " taps, " +
+                          Twine(w.dilations[i]) + " apart, with strides of " +
+                          Twine(w.strides[i]));
+      return failure();
+    }
+    features *= phases.phases;
+    places.push_back(llvm::divideCeil(length, phases.phases));
+    // What is read of the image: zeros around it, or less than all.
+    int64_t before = -phases.first;
+    int64_t behind = places.back() + phases.reach - 1 - size - before;
     int64_t cutLow = std::max<int64_t>(-before, 0);
     int64_t cutHigh = std::max<int64_t>(-behind, 0);
-    image = e.sliceDim(image, dim, cutLow,
-                       e.shapeOf(image)[dim] - cutLow - cutHigh);
-    SmallVector<int64_t> reversed;
-    for (int64_t at = taps - 1; at >= 0; --at)
-      reversed.push_back(at);
-    if (taps > 1)
-      kernel = e.take(kernel, dim, reversed);
+    if (cutLow + cutHigh >= size) {
+      // No tap reaches the image: all is zero, of one element as of many.
+      cutLow = 0;
+      cutHigh = size - 1;
+      phases.taps.assign(phases.taps.size(), taps);
+      before = 0;
+      behind = places.back() + phases.reach - 2;
+    }
+    image = e.sliceDim(image, dim, cutLow, size - cutLow - cutHigh);
+    low.push_back(std::max<int64_t>(before, 0));
+    high.push_back(std::max<int64_t>(behind, 0));
+    if (llvm::is_contained(phases.taps, taps)) {
+      SmallVector<int64_t> none(from.size(), 0), one = none;
+      one[dim] = 1;
+      kernel = e.pad(kernel, none, one, zero);
+    }
+    kernel = e.take(kernel, dim, phases.taps);
+    all.push_back(std::move(phases));
   }
-  Shape apart = shape;
-  apart[1] = window[1];
-  apart.insert(apart.begin() + 1, w.groups);
-  SmallVector<int64_t> ones(w.strides.size(), 1);
-  Value result =
-      convolveGroups(e, splitGroups(e, image, 1, w.groups),
-                     splitGroups(e, kernel, 0, w.groups), e.filled(apart, zero),
-                     ones, w.dilations, /*swapped=*/true);
-  return e.reshape(result, shape);
+  // [groups, channels, features, phase, taps, …] to
+  // [groups, features and phases, channels, taps…].
+  Shape apart{groups, window[0] / groups, window[1]};
+  SmallVector<int64_t> order{0, 2};
+  for (int64_t i = 0; i < space; ++i) {
+    apart.append({all[i].phases, all[i].reach});
+    order.push_back(3 + 2 * i);
+  }
+  order.push_back(1);
+  Shape plain{groups, features, window[0] / groups};
+  for (int64_t i = 0; i < space; ++i) {
+    order.push_back(4 + 2 * i);
+    plain.push_back(all[i].reach);
+  }
+  kernel = e.reshape(e.transpose(e.reshape(kernel, apart), order), plain);
+  // All at once, and after it is split: windows then read what is padded.
+  if (!isPlain)
+    image = splitGroups(e, image, 1, groups);
+  image = e.pad(image, low, high, zero);
+  SmallVector<int64_t> ones(space, 1);
+  Value result;
+  if (isPlain) {
+    Shape sums{from[0], features};
+    sums.append(places);
+    result = e.convolve(image, e.reshape(kernel, ArrayRef(plain).drop_front()),
+                        e.filled(sums, zero), ones, ones);
+  } else {
+    Shape sums{from[0], groups, features};
+    sums.append(places);
+    result = convolveGroups(e, image, kernel, e.filled(sums, zero), ones, ones);
+  }
+  // [n, features, phases…, places…] to [n, features, place, phase, …].
+  Shape split{from[0], window[1] * groups}, merged = split;
+  for (int64_t i = 0; i < space; ++i)
+    split.push_back(all[i].phases);
+  split.append(places);
+  order = {0, 1};
+  for (int64_t i = 0; i < space; ++i) {
+    order.append({2 + space + i, 2 + i});
+    merged.push_back(places[i] * all[i].phases);
+  }
+  result = e.reshape(e.transpose(e.reshape(result, split), order), merged);
+  for (int64_t i = 0; i < space; ++i)
+    result = e.sliceDim(result, 2 + i, 0, shape[2 + i]);
+  return result;
 }
 
 /// Padding that gives the result `output_shape`, or `auto_pad` the input's size
@@ -240,6 +323,10 @@ static LogicalResult convTranspose(NodeContext &c) {
     return c.invalid(Twine(groups) + " groups for an image " +
                      toString(x.shape) + " and a kernel " + toString(w.shape));
   size_t count = x.rank() - 2;
+  if (std::optional<SmallVector<int64_t>> given = c.intsAttr("kernel_shape"))
+    if (ArrayRef<int64_t>(*given) != ArrayRef<int64_t>(w.shape).drop_front(2))
+      return c.invalid("kernel_shape " + toString(*given) +
+                       " for a kernel of shape " + toString(w.shape));
   windows.outputPadding.assign(count, 0);
   if (failed(positiveList(c, "strides", count, windows.strides)) ||
       failed(positiveList(c, "dilations", count, windows.dilations)) ||

@@ -64,6 +64,11 @@ LogicalResult mlir::dist::frontend::emitFloat(
 
 enum class Binary { Add, Sub, Mul, Div };
 
+/// An integer is not divided by what a branch that is not taken divides by.
+static Value divisor(NodeContext &c, Scalar &s, Value value) {
+  return isFloat(c.in(0).type) ? value : c.emitter.whereTaken(s, value, 1);
+}
+
 template <Binary kind> static LogicalResult binary(NodeContext &c) {
   if (failed(takesInputs(c, 2)) || failed(sameTypes(c)))
     return failure();
@@ -77,7 +82,7 @@ template <Binary kind> static LogicalResult binary(NodeContext &c) {
     case Binary::Mul:
       return s.mul(in[0], in[1]);
     case Binary::Div:
-      return s.div(in[0], in[1], plain);
+      return s.div(in[0], divisor(c, s, in[1]), plain);
     }
     return Value();
   });
@@ -91,7 +96,8 @@ static LogicalResult mod(NodeContext &c) {
   if (!likeC && isFloat(c.in(0).type))
     return c.invalid("Mod of floating point needs fmod = 1");
   return emitElementwise(c, c.in(0).type, [&](Scalar &s, ArrayRef<Value> in) {
-    return likeC ? s.rem(in[0], in[1], plain) : s.floorMod(in[0], in[1], plain);
+    Value by = divisor(c, s, in[1]);
+    return likeC ? s.rem(in[0], by, plain) : s.floorMod(in[0], by, plain);
   });
 }
 

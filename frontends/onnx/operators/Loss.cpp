@@ -26,15 +26,15 @@ static Value checkLabels(NodeContext &c, int64_t classes,
   if (ignored)
     message += ", or " + std::to_string(*ignored);
   return e.map(labels, c.in(1).shape, i64, [&](Scalar &s, ArrayRef<Value> in) {
-    Value zero = s.constantInt(i64, 0);
+    Value zero = s.constantInt(i64, 0), label = e.whereTaken(s, in[0], 0);
     Value holds =
-        s.bitAnd(s.compare(Compare::GE, in[0], zero),
-                 s.compare(Compare::LT, in[0], e.numberOf(s, i64, classes)));
+        s.bitAnd(s.compare(Compare::GE, label, zero),
+                 s.compare(Compare::LT, label, e.numberOf(s, i64, classes)));
     if (ignored)
       holds = s.bitOr(
-          holds, s.compare(Compare::EQ, in[0], s.constantInt(i64, *ignored)));
+          holds, s.compare(Compare::EQ, label, s.constantInt(i64, *ignored)));
     s.require(holds, message);
-    return in[0];
+    return label;
   });
 }
 

@@ -3,6 +3,7 @@
 #include "Converter.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
@@ -176,6 +177,106 @@ static HostTensor interpolation(DType type, const Target &target,
   return weights;
 }
 
+/// Where both sizes are multiples of `count`, a resize repeats itself: the
+/// results q * to + r, with r < to, lie around the elements from q * from on.
+struct Period {
+  explicit Period(const Line &line)
+      : count(std::gcd(line.from, line.to)), from(line.from / count),
+        to(line.to / count) {}
+  int64_t count, from, to;
+};
+
+/// Splits `dim` of `value` into periods, or puts them together again.
+static Value splitPeriods(Emitter &e, Value value, int64_t dim, int64_t size) {
+  Shape shape = e.shapeOf(value);
+  shape[dim] /= size;
+  shape.insert(shape.begin() + dim + 1, size);
+  return e.reshape(value, shape);
+}
+static Value joinPeriods(Emitter &e, Value value, int64_t dim) {
+  Shape shape = e.shapeOf(value);
+  shape[dim] *= shape[dim + 1];
+  shape.erase(shape.begin() + dim + 1);
+  return e.reshape(value, shape);
+}
+
+/// Takes the nearest positions; where each period takes its own elements alone,
+/// and all of them the same ones, only within periods.
+static Tensor takeNearest(NodeContext &c, Tensor value, int64_t axis,
+                          const Line &line, ArrayRef<int64_t> positions) {
+  Period period(line);
+  for (auto [i, position] : llvm::enumerate(positions)) {
+    int64_t q = i / period.to, first = positions[i % period.to];
+    if (first >= period.from || position != q * period.from + first)
+      return c.take(value, axis, positions);
+  }
+  Emitter &e = c.emitter;
+  Value apart = splitPeriods(e, c.valueOf(value), axis, period.from);
+  ArrayRef<int64_t> own = positions.take_front(period.to);
+  apart = period.from == 1 ? e.tile(apart, axis + 1, period.to)
+                           : e.take(apart, axis + 1, own);
+  Tensor result;
+  result.type = value.type;
+  result.value = joinPeriods(e, apart, axis);
+  result.shape = e.shapeOf(result.value);
+  return result;
+}
+
+/// The product with `weights` [to, from] by periods, each of which reads a few
+/// elements around its own: the others' weights are zero.
+static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
+                                const HostTensor &weights, const Line &line) {
+  Period period(line);
+  int64_t first = line.from, last = -line.from;
+  for (int64_t at = 0; at < line.to; ++at)
+    for (int64_t i = 0; i < line.from; ++i)
+      if (weights.getFloat(at * line.from + i) != 0) {
+        int64_t offset = i - at / period.to * period.from;
+        first = std::min(first, offset);
+        last = std::max(last, offset);
+      }
+  int64_t reach = last - first + 1;
+  HostTensor band(weights.getType(), {period.count, period.to, reach});
+  for (int64_t at = 0; at < line.to; ++at)
+    for (int64_t d = 0; d < reach; ++d) {
+      int64_t i = at / period.to * period.from + first + d;
+      if (i >= 0 && i < line.from)
+        band.setFloat(at * reach + d, weights.getFloat(at * line.from + i));
+    }
+  Shape shape = e.shapeOf(image);
+  int64_t rank = shape.size();
+  Type element = cast<RankedTensorType>(image.getType()).getElementType();
+  int64_t behind = (period.count - 1) * period.from + last + 1 - line.from;
+  image = e.sliceDim(image, axis, std::max<int64_t>(first, 0),
+                     line.from - std::max<int64_t>(first, 0) -
+                         std::max<int64_t>(-behind, 0));
+  SmallVector<int64_t> low(rank, 0), high = low;
+  low[axis] = std::max<int64_t>(-first, 0);
+  high[axis] = std::max<int64_t>(behind, 0);
+  image = e.pad(image, low, high, e.scalar(element, 0.0));
+  shape[axis] = period.count;
+  shape.insert(shape.begin() + axis + 1, period.to);
+  // Loops: those of the result, and what is read.
+  MLIRContext *context = e.getBuilder().getContext();
+  auto dim = [&](int64_t i) { return getAffineDimExpr(i, context); };
+  SmallVector<AffineExpr> in, out;
+  for (int64_t i = 0; i <= rank; ++i) {
+    out.push_back(dim(i));
+    if (i != axis + 1)
+      in.push_back(i == axis ? dim(i) * period.from + dim(rank + 1) : dim(i));
+  }
+  AffineMap taps = AffineMap::get(
+      rank + 2, 0, {dim(axis), dim(axis + 1), dim(rank + 1)}, context);
+  Value sums = e.loops({image, e.constant(band)},
+                       {AffineMap::get(rank + 2, 0, in, context), taps},
+                       e.filled(shape, e.scalar(element, 0.0)),
+                       AffineMap::get(rank + 2, 0, out, context),
+                       [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+                         return s.add(sum, s.mul(args[0], args[1]));
+                       });
+  return joinPeriods(e, sums, axis);
+}
+
 static LogicalResult resize(NodeContext &c) {
   const Tensor &x = c.in(0);
   int64_t rank = x.rank();
@@ -194,17 +295,22 @@ static LogicalResult resize(NodeContext &c) {
       return c.unsupported("Resize of a dimension from " + Twine(line.from) +
                            " to " + Twine(line.to));
     if (target.mode == "nearest") {
-      value = c.take(value, axis, nearestPositions(target, line));
+      value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    SmallVector<int64_t> labels, out;
-    for (int64_t i = 0; i < rank; ++i) {
-      labels.push_back(i);
-      out.push_back(i == axis ? rank : i);
+    HostTensor numbers = interpolation(x.type, target, line);
+    Value product;
+    if (Period(line).count > 1 && sizeOf(x.type) > 2) {
+      product = interpolatePeriods(e, c.valueOf(value), axis, numbers, line);
+    } else {
+      SmallVector<int64_t> labels, out;
+      for (int64_t i = 0; i < rank; ++i) {
+        labels.push_back(i);
+        out.push_back(i == axis ? rank : i);
+      }
+      product = e.contract(c.valueOf(value), labels, e.constant(numbers),
+                           {rank, axis}, out);
     }
-    Value weights = e.constant(interpolation(x.type, target, line));
-    Value product =
-        e.contract(c.valueOf(value), labels, weights, {rank, axis}, out);
     value = Tensor();
     value.type = x.type;
     value.shape = e.shapeOf(product);

@@ -13,6 +13,7 @@
 #include "dist/Slices.h"
 #include "dist/Tensor.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,7 +22,8 @@
 
 namespace dist {
 
-/// Inputs by name, whole; f32 for an f64 argument (and every other conversion
+/// Inputs by name, whole, and parameters that are not to come from the file;
+/// f32 for an f64 argument (and every other conversion
 /// that loses nothing) is converted.
 using Inputs = std::map<std::string, Tensor>;
 
@@ -49,6 +51,34 @@ private:
   std::vector<const Tensor *> sources;
 };
 
+/// What the ranks hold between two steps, when all of them wait.
+class Holdings {
+public:
+  virtual ~Holdings() = default;
+  /// Copies argument `index` of the manifest, whole, into `whole`, a tensor of
+  /// its dtype and source shape; of one that is part of that, this part.
+  virtual void copyArgument(size_t index, Tensor &whole) const = 0;
+  /// The whole result `index`.
+  virtual Tensor getResult(size_t index) const = 0;
+};
+
+/// Runs a program step by step: a result that bears the name of an argument
+/// (nameOf) is that argument of the next step, and stays on its rank.
+class Stepper {
+public:
+  virtual ~Stepper() = default;
+  /// Called before each step, on one thread, with all ranks at rest: sets the
+  /// inputs that change, and returns whether there is a step.
+  virtual bool next(const Holdings &held, Inputs &inputs) = 0;
+};
+
+/// An argument's name; of a part of a tensor with its place: "w[64:80]".
+std::string nameOf(const TensorDesc &desc);
+
+/// The arguments that are results of the step before, and these. Throws Error
+/// where the two do not lie alike.
+std::vector<std::pair<size_t, size_t>> findCarried(const Manifest &manifest);
+
 /// What one rank has done.
 struct RankResult {
   /// Its parts of the results, in the order of manifest.results.
@@ -73,11 +103,21 @@ public:
   /// the launcher's backend made. Returns 0, or non-zero if the run has failed.
   int32_t run(dist_rank &rank, int64_t repeat, bool trace);
 
+  /// Runs dist_main step by step, each on what the one before made (Stepper).
+  /// `next` is called on one rank before each, while all others wait: it sets
+  /// whether there is one, and the inputs that change.
+  int32_t runSteps(dist_rank &rank, const std::function<void()> &next,
+                   const bool &goesOn, const Inputs &inputs);
+
+  /// The memory of argument `index`; while no step runs.
+  const void *argumentAt(size_t index) const { return args[index]; }
+  const void *resultAt(size_t index) const { return results[index]; }
+
   /// What the rank has done; after run.
   RankResult takeResult() { return std::move(result); }
 
 private:
-  void prepare(dist_rank &rank);
+  void prepare(dist_rank &rank, bool ownsArguments = false);
   bool takeResults(dist_rank &rank);
 
   const Program &program;

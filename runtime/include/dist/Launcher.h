@@ -32,6 +32,8 @@ struct RunOptions {
   StreamMode streams;
   /// Whether what each rank holds of the results is wanted, too.
   bool keepParts = false;
+  /// Runs the program step by step, in place of `repeat`.
+  Stepper *stepper = nullptr;
   /// What the padding of arguments is filled with.
   Padding padding = Padding::Zero;
 };

@@ -10,6 +10,7 @@
 #include "dist/Mesh.h"
 #include "dist/Tensor.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,24 @@ struct TensorDesc {
   /// Of a parameter that is a block of a tensor in the weights file: the shape
   /// of that, and where in it the block begins. Else both are empty.
   Shape partOf, partAt;
+
+  /// Of a parameter that is a piece of an argument, with those that follow it
+  /// in the list: the shape of what a rank holds of them all, and where in it
+  /// its part of this one begins. Else both are empty.
+  Shape joinedShape, joinedAt;
+
+  /// Whether the argument that the one before is of goes on.
+  bool continuesJoined() const {
+    return std::any_of(joinedAt.begin(), joinedAt.end(),
+                       [](int64_t at) { return at != 0; });
+  }
+  /// The shape of what a rank holds of the argument.
+  const Shape &heldShape() const {
+    return joinedShape.empty() ? localShape : joinedShape;
+  }
+  int64_t heldBytes() const {
+    return numElements(heldShape()) * dtypeBytes(dtype);
+  }
 
   /// The shape of the tensor that the argument's data come from.
   const Shape &sourceShape() const {

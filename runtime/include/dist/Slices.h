@@ -24,8 +24,9 @@ const char *contiguousSlice(const Mesh &mesh, const TensorDesc &desc,
 /// true, large integers of both signs in turn.
 enum class Padding { Zero, Poison };
 
-/// Copies rank's part of `whole` to `local`, a tensor of desc's dtype and local
-/// shape; converts, and fills padding.
+/// Copies rank's part of `whole` to `local`, a tensor of desc's dtype and of
+/// the shape that is held; converts, and fills padding. Pieces of one argument
+/// are copied in their order.
 void readSlice(const Mesh &mesh, const TensorDesc &desc, int64_t rank,
                const Tensor &whole, void *local,
                Padding padding = Padding::Zero);

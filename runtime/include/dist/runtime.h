@@ -228,11 +228,21 @@ typedef enum dist_loop_kind {
   DIST_LOOP_K = 3      // a and b: summed over
 } dist_loop_kind;
 
+/// Flags of dist_contract.
+typedef enum dist_contract_flags {
+  /// What c holds is added to.
+  DIST_CONTRACT_ACCUMULATE = 1,
+  /// At this address lies the same a (or b) in all calls of the run, so that it
+  /// may be packed once.
+  DIST_CONTRACT_CONSTANT_A = 2,
+  DIST_CONTRACT_CONSTANT_B = 4
+} dist_contract_flags;
+
 /// Number of int64 per loop in the table that dist_contract takes.
 #define DIST_LOOP_FIELDS 5
 
-/// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; with
-/// `accumulate` it is added to c. `loops` holds num_loops times
+/// c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n]; `flags`
+/// may say that it is added to c. `loops` holds num_loops times
 ///   {kind, extent, stride in a, stride in b, stride in c}
 /// in any order, strides in elements; the stride in the operand that does not
 /// depend on the loop is ignored. Any strides do, also 0 and transposed;
@@ -243,7 +253,7 @@ typedef enum dist_loop_kind {
 /// loops for them). Runs on stream 0, on one core.
 /// The table is only read during the call.
 DIST_API int32_t dist_contract(dist_rank *rank, int32_t in_dtype,
-                               int32_t out_dtype, int32_t accumulate,
+                               int32_t out_dtype, int32_t flags,
                                int32_t num_loops, const int64_t *loops,
                                const void *a, const void *b, void *c);
 
@@ -268,8 +278,8 @@ typedef enum dist_convolve_flags {
 /// out[n, g, f, y...] = bias[g, f] + sum over c, t... of
 ///   image[n, g, c, (y * stride + t * dilation - low)...] * kernel[g, f, c,
 ///   t...]
-/// where what is outside of the image is not there (a padding of zeros). `table`
-/// holds
+/// where what is outside of the image is not there (a padding of zeros).
+/// `table` holds
 ///   batch {extent, stride in image, in out},
 ///   groups {extent, stride in image, in kernel, in out},
 ///   channels {extent, stride in image, in kernel},

@@ -184,3 +184,11 @@ func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = #dist.pa
 
 // expected-error@below {{'dist.part' of argument 0 must be a #dist.part of a ranked tensor}}
 func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = 3})
+
+// -----
+
+func.func @fuse_of_no_operand(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'dist.fuse' must be {by = loc(…), group = …, weight = …}, of which the last is the number of an operand, but is}}
+  %0 = arith.negf %x {dist.fuse = {by = loc("x"), group = 0 : i64, weight = 1 : i64}} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -1222,6 +1222,19 @@ func.func @main(%a: tensor<2xNxMxf64>, %w: tensor<2xMxf64>) -> tensor<2xLxMxf64>
   return %r : tensor<2xLxMxf64>
 }
 
+// ----- gradient of a window's weight more
+func.func @main(%a: tensor<NxMxf64>, %b: tensor<Lx3xf64>) -> tensor<2xMx3xf64> {
+  %z = arith.constant dense<0.0> : tensor<2xMx3xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(o, k, c, f) -> (o + k, c)>, affine_map<(o, k, c, f) -> (o, f)>, affine_map<(o, k, c, f) -> (k, c, f)>], iterator_types = ["reduction", "parallel", "parallel", "parallel"]}
+      ins(%a, %b : tensor<NxMxf64>, tensor<Lx3xf64>) outs(%z : tensor<2xMx3xf64>) {
+  ^bb0(%x: f64, %y: f64, %s: f64):
+    %t = arith.mulf %x, %y : f64
+    %u = arith.addf %t, %s : f64
+    linalg.yield %u : f64
+  } -> tensor<2xMx3xf64>
+  return %r : tensor<2xMx3xf64>
+}
+
 // ----- cumulative sum any
 func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
   %z = arith.constant dense<0.0> : tensor<NxMxf64>
@@ -1326,6 +1339,18 @@ func.func @main(%a: tensor<NxMxf64>, %u: tensor<2xMxf64>, %rows: tensor<2xi64> {
 func.func @main(%a: tensor<NxMxf64>, %s: tensor<MxNxf64>, %i: tensor<Mx1xi64> {test.permutation = M : i64}) -> tensor<NxMxf64> {
   %r = tensor.scatter %s into %a[%i] scatter_dims([1]) unique : (tensor<MxNxf64>, tensor<NxMxf64>, tensor<Mx1xi64>) -> tensor<NxMxf64>
   return %r : tensor<NxMxf64>
+}
+
+// ----- dist.scatter_add some
+func.func @main(%a: tensor<NxMxf64>, %s: tensor<4x3xMxf64>, %i: tensor<4x3x1xi64> {test.below = N : i64}) -> tensor<NxMxf64> {
+  %r = dist.scatter_add %s into %a[%i] dims [0] : tensor<4x3xMxf64> into tensor<NxMxf64>[tensor<4x3x1xi64>]
+  return %r : tensor<NxMxf64>
+}
+
+// ----- dist.scatter_add of elements some
+func.func @main(%a: tensor<NxNxi32>, %s: tensor<6x1x1xi32>, %i: tensor<6x2xi64> {test.below = N : i64}) -> tensor<NxNxi32> {
+  %r = dist.scatter_add %s into %a[%i] dims [0, 1] : tensor<6x1x1xi32> into tensor<NxNxi32>[tensor<6x2xi64>]
+  return %r : tensor<NxNxi32>
 }
 
 // ----- tensor.generate any

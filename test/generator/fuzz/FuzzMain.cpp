@@ -8,6 +8,7 @@
 #include "test/generator/Fuzz.h"
 #include "test/generator/RandomProgram.h"
 #include "test/lowering/oracle/CheckLowered.h"
+#include "test/lowering/oracle/ScheduleMutants.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -70,6 +71,11 @@ static cl::opt<bool>
                 cl::desc("Programs that are hard on buffers, compiled for one "
                          "rank and run"),
                 cl::cat(category));
+static cl::opt<bool> scheduledFlag(
+    "scheduled",
+    cl::desc("Order what is placed at random, with collectives on streams, and "
+             "run it in every mode of streams"),
+    cl::cat(category));
 static cl::opt<std::string> inputFlag(cl::Positional,
                                       cl::desc("[modules to check instead]"),
                                       cl::cat(category));
@@ -86,7 +92,9 @@ static int checkFile() {
       options.throughText = i == 7;
       options.forgetsSizes = forgetFlag;
       options.fusesTransposes = fuseFlag;
-      if (loweredFlag || buffersFlag)
+      if (scheduledFlag)
+        options.run = checkScheduled;
+      else if (loweredFlag || buffersFlag)
         options.run = checkLowered;
       verdict = checkApart(text, options, timeFlag);
       if (verdict.outcome != Outcome::Agrees)
@@ -136,7 +144,9 @@ static FuzzCase make(uint64_t seed) {
                                : makeCase(seed, onlyFlag, stepsFlag);
   out.options.forgetsSizes |= forgetFlag;
   out.options.fusesTransposes |= fuseFlag;
-  if (loweredFlag || buffersFlag)
+  if (scheduledFlag)
+    out.options.run = checkScheduled;
+  else if (loweredFlag || buffersFlag)
     out.options.run = checkLowered;
   return out;
 }

@@ -91,6 +91,8 @@ def cases():
     yield "same_result", 300, shapes, values, [mix(values, 1, 1)] * 300
     shapes, values = small(1000)
     yield "arguments", 1000, shapes, values, [[sum(column) for column in zip(*values)]]
+    shapes, values = small(2)
+    yield "loops", 100, shapes, values, [mix(values, 1, 1)]
     rows = integers(4000, 1)
     yield "inserts", 1000, [(1000, 4)], [rows], [running_sums(rows)]
     source = random.Random(5)

@@ -219,7 +219,7 @@ JitProgram::runOnce(ArrayRef<PerDevice> inputs, unsigned char fill,
   int64_t arenaBytes = 0;
   if (auto bytes = (*lowered)->getAttrOfType<IntegerAttr>(kArenaBytesAttr))
     arenaBytes = bytes.getInt();
-  host::ThreadsRun run(getTopology(source, *lowered));
+  host::ThreadsRun run(getTopology(source, *lowered), {}, streams);
   int64_t count = run.topology().mesh.size();
   std::vector<RankMemory> memories(count);
   std::vector<Buffer> arenas;
@@ -240,7 +240,8 @@ JitProgram::runOnce(ArrayRef<PerDevice> inputs, unsigned char fill,
   bool ok = run.run([&](dist_rank &rank) -> int32_t {
     RankMemory &memory = memories[rank.index];
     std::vector<int64_t> words(1 + rank.topology.checks.size());
-    int32_t status = rank.callMain(entry, memory.argPointers.data(),
+    dist_main_fn main = firstRank && rank.index == 0 ? firstRank->entry : entry;
+    int32_t status = rank.callMain(main, memory.argPointers.data(),
                                    memory.resultPointers.data(),
                                    arenas[rank.index].data(), words.data());
     return status;

@@ -12,6 +12,7 @@
 #ifndef DIST_TEST_LOWERING_ORACLE_JITPROGRAM_H
 #define DIST_TEST_LOWERING_ORACLE_JITPROGRAM_H
 
+#include "dist/StreamMode.h"
 #include "dist/runtime.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -48,6 +49,12 @@ public:
   FailureOr<std::vector<Tensor>> run(ArrayRef<Tensor> arguments, uint64_t seed,
                                      std::string &error);
 
+  /// When streams do their work in the runs to come.
+  void setStreams(::dist::StreamMode mode) { streams = mode; }
+  /// In the runs to come rank 0 runs `other`, which must outlive them; null for
+  /// this program.
+  void setFirstRank(const JitProgram *other) { firstRank = other; }
+
   /// Equal code computes equal results.
   StringRef getObjectCode() const { return code; }
 
@@ -63,6 +70,8 @@ private:
   llvm::SmallString<0> code;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   dist_main_fn entry = nullptr;
+  ::dist::StreamMode streams;
+  const JitProgram *firstRank = nullptr;
 };
 
 } // namespace mlir::dist::test

@@ -12,15 +12,9 @@
 #include "test/generator/Fuzz.h"
 #include "test/lowering/oracle/SpmdExamples.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace mlir::dist::test;
-
-static uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
-  const char *given = std::getenv(name);
-  return given ? std::strtoull(given, nullptr, 10) : otherwise;
-}
 
 static void report(const SpmdCounts &counts) {
   std::map<std::string, std::map<SpmdFate, unsigned>> kinds;

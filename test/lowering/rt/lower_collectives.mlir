@@ -26,3 +26,12 @@ func.func @main(%x: tensor<4x4xf32>, %y: tensor<2x4x3xf32>)
   %6 = dist.send_recv %x shift 1 over "tp" : tensor<4x4xf32>
   return %0, %1, %2, %3, %4, %5, %6 : tensor<4x4xf32>, tensor<4x16xf32>, tensor<1x4xf32>, tensor<2x1x12xf32>, tensor<2x4x3xf32>, tensor<2x7x3xf32>, tensor<4x4xf32>
 }
+
+// Of no elements no offset is within bounds.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: tensor.extract_slice
+// CHECK: tensor.empty() : tensor<0x1xf32>
+func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x1xf32> {
+  %0 = dist.all_slice %x dim 1 over "tp" : tensor<0x4xf32> -> tensor<0x1xf32>
+  return %0 : tensor<0x1xf32>
+}

@@ -61,3 +61,23 @@ func.func @region(%x: tensor<4x16xf32>, %p: tensor<i1>) -> tensor<8x4xf32> {
   }
   return %r : tensor<8x4xf32>
 }
+
+// Of functions in each other's place: a call that is done where it stands finds its communicator free.
+// CHECK-LABEL: func.func @inlined
+// CHECK: %[[G:.*]]:2 = rt.all_reduce {{.*}} stream 1
+// CHECK: %[[OTHER:.*]]:2 = rt.all_reduce {{.*}} stream 1
+// CHECK: rt.wait %[[G]]#1
+// CHECK-NEXT: rt.wait %[[OTHER]]#1
+// CHECK-NEXT: scf.if
+// CHECK: rt.all_reduce comm 0 site {{[0-9]+}} <max>
+func.func @inlined(%x: tensor<4xf32>, %c: i1) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %g = dist.all_reduce %x sum over "tp" {dist.stream = 1 : i32} : tensor<4xf32>
+  %h = dist.all_reduce %x min over "tp" {dist.stream = 1 : i32} : tensor<4xf32>
+  %r = scf.if %c -> tensor<4xf32> {
+    %m = dist.all_reduce %x max over "tp" : tensor<4xf32>
+    scf.yield %m : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %g, %h, %r : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

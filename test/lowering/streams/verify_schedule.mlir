@@ -106,3 +106,17 @@ func.func @synchronous(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tens
   %2 = dist.all_reduce %a max over "tp" : tensor<4xf32>
   return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2xf32>
 }
+
+// -----
+
+dist.mesh @m ["x" = 2, "y" = 4]
+
+// A permutation calls the communicator of all axes that it names, whole.
+func.func @permutation(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // expected-note@below {{of the collective that starts here}}
+  %0 = dist.collective_permute %a from "x" to "y"(1)2 {dist.stream = 1 : i32} : tensor<4xf32>
+  %1 = dist.all_reduce %a sum over "x" : tensor<4xf32>
+  // expected-error@below {{is done where it stands, while its communicator is in use on the stream}}
+  %2 = dist.all_reduce %a sum over "x", "y" : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -18,7 +18,7 @@
 #include "test/generator/Choices.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Interpreter.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "test/generator/Operators.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -46,27 +46,19 @@ static const std::pair<StringRef, StringRef> kRefused[] = {
     {"tensor.generate", "'tensor.generate' op has no derivative"},
 };
 
-/// Sections of the matrix test at one size.
-static std::vector<Function> readOperators() {
+/// Operators of the matrix test at one size.
+static std::vector<Function> makeOperators() {
   std::vector<Function> out;
-  auto file =
-      llvm::MemoryBuffer::getFile("test/generator/Inputs/operators.mlir");
-  if (!file)
-    llvm::report_fatal_error("test/generator/Inputs/operators.mlir: no file");
-  SmallVector<StringRef> sections;
-  (*file)->getBuffer().split(sections, "// ----- ");
-  for (StringRef section : ArrayRef(sections).drop_front()) {
-    auto [title, text] = section.split('\n');
+  for (const Operator &op : getOperators()) {
     std::string sized;
-    for (char c : text) {
+    for (char c : op.text) {
       size_t letter = StringRef("NMHLPK").find(c);
       sized += letter == StringRef::npos
                    ? std::string(1, c)
                    : std::to_string(ArrayRef{6, 5, 3, 5, 8, 12}[letter]);
     }
     // A mesh: sizes that are not known are multiples of four.
-    out.push_back({title.rtrim().rsplit(' ').first.str(),
-                   "dist.mesh @m [\"x\" = 4]\n" + sized});
+    out.push_back({op.name, "dist.mesh @m [\"x\" = 4]\n" + sized});
   }
   return out;
 }
@@ -127,7 +119,7 @@ class Gradients : public testing::TestWithParam<size_t> {
 public:
   static const std::vector<Function> &getFunctions() {
     static const std::vector<Function> functions = [] {
-      std::vector<Function> all = readOperators();
+      std::vector<Function> all = makeOperators();
       llvm::append_range(all, makeScalarFunctions());
       return all;
     }();

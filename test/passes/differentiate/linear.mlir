@@ -3,7 +3,8 @@
 // RUN: dist-opt %s --dist-differentiate="cotangent=dy wrt=fc.{weight}" | FileCheck %s --check-prefix=GLOB
 
 // A contraction's gradients are contractions of the cotangent with the other
-// operand; a bias gets a sum. They belong to the module that the op is of.
+// operand; a bias gets a sum. They belong to the module that the op is of, and
+// are placed as what they are gradients of.
 
 // CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
 // CHECK-DAG: #[[WEIGHT:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
@@ -17,10 +18,14 @@
 // CHECK-SAME: tensor<4x8xf32> {dist.output = "x.grad"},
 // CHECK-SAME: tensor<8x16xf32> {dist.output = "fc.weight.grad", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>},
 // CHECK-SAME: tensor<16xf32> {dist.output = "fc.bias.grad"})
-// CHECK: %[[SUM:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[DY]] {{.*}} attrs = {{.*}}dist.scope = "fc"
-// CHECK: %[[DX:.*]] = linalg.contract indexing_maps = [#[[ROWS]], #[[WEIGHT]], #[[X]]] {dist.scope = "fc"} ins(%[[DY]], %[[W]]
-// CHECK: %[[DW:.*]] = linalg.contract indexing_maps = [#[[X]], #[[ROWS]], #[[WEIGHT]]] {dist.scope = "fc"} ins(%[[XARG]], %[[DY]]
-// CHECK: return %{{.*}}, %[[DX]], %[[DW]], %[[SUM]]
+// CHECK: %[[FDY:.*]] = dist.follow %[[DY]] like
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]} ins(%[[FDY]] {{.*}} attrs = {{.*}}dist.scope = "fc"
+// CHECK: %[[FSUM:.*]] = dist.follow %[[SUM]] like %[[B]]
+// CHECK: %[[DX:.*]] = linalg.contract indexing_maps = [#[[ROWS]], #[[WEIGHT]], #[[X]]] {dist.backward, dist.scope = "fc"} ins(%[[FDY]], %[[W]]
+// CHECK: %[[FDX:.*]] = dist.follow %[[DX]] like %[[XARG]]
+// CHECK: %[[DW:.*]] = linalg.contract indexing_maps = [#[[X]], #[[ROWS]], #[[WEIGHT]]] {dist.backward, dist.scope = "fc"} ins(%[[XARG]], %[[FDY]]
+// CHECK: %[[FDW:.*]] = dist.follow %[[DW]] like %[[W]]
+// CHECK: return %{{.*}}, %[[FDX]], %[[FDW]], %[[FSUM]]
 
 // PARAMETERS-NOT: x.grad
 // PARAMETERS: dist.output = "fc.weight.grad"

@@ -1,14 +1,22 @@
 // Transfers start ahead, computation goes on meanwhile; the program stays as it is where that does not pay.
-// RUN: dist-opt %s --dist-schedule-overlap='link={latency=20us,bandwidth=1GB/s} memory=2' | FileCheck %s
-// RUN: dist-opt %s --dist-schedule-overlap='link={latency=20us,bandwidth=1GB/s}' | FileCheck %s --check-prefix=MEMORY
-// RUN: dist-opt %s --dist-schedule-overlap='link={latency=1ns,bandwidth=100000GB/s} memory=2' | FileCheck %s --check-prefix=MEMORY
-// RUN: dist-opt %s --dist-schedule-overlap='link={latency=20us,bandwidth=1GB/s} memory=2' --dist-verify-schedule --dist-verify-spmd -o /dev/null
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2' | FileCheck %s
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s}' | FileCheck %s --check-prefix=MEMORY
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu margin=0.1 memory=2' | FileCheck %s --check-prefix=MEMORY
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2' --dist-verify-schedule --dist-verify-spmd -o /dev/null
+// What was foreseen is what the report says of the program that came of it.
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu memory=2 margin=0.0001 report=true' -o %t.mlir 2> %t.log
+// RUN: dist-report %t.mlir --simulate --machine cpu >> %t.log
+// RUN: FileCheck %s --check-prefix=SAME < %t.log
+// RUN: not dist-opt %s --dist-schedule-overlap=machine=absent 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: not dist-opt %s --dist-schedule-overlap 2>&1 | FileCheck %s --check-prefix=LINK
-// RUN: not dist-opt %s --dist-schedule-overlap='link={latency=20us,bandwidth=1GB/s} gflops=0' 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} margin=-1' 2>&1 | FileCheck %s --check-prefix=ZERO
 dist.mesh @m ["tp" = 2]
 
-// LINK: error: --dist-schedule-overlap needs to know the links: link={latency=20us,bandwidth=1GB/s}
-// ZERO: error: --dist-schedule-overlap: gflops, memory-bandwidth and memory must be above 0
+// LINK: error: --dist-schedule-overlap needs to know what on: machine=NAME or machine=FILE.json
+// ABSENT: error: no machine of this name is known; there are cpu, 8xA100
+// SAME: overlapped: {{.*}} as given, 1.[[MS:[0-9][0-9]]]{{[0-9]*}} ms (
+// SAME: simulated on cpu: 1.[[MS]] ms a step
+// ZERO: error: --dist-schedule-overlap: margin must be at least 0, and memory above it
 
 // The second parameter is gathered beside the first product. Nothing is left to compute beside the last reduction.
 // CHECK-LABEL: func.func @main

@@ -376,24 +376,6 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32> {dist.parameter = "fc.
 
 // -----
 
-dist.mesh @m ["tp" = 2]
-dist.schedule @s on @m {
-  // expected-error@below {{the 3 heads of module "a" cannot be divided among 2 devices evenly}}
-  dist.shard "a" heads over "tp"
-}
-func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32> {dist.parameter = "a.weight"}) -> tensor<3x4x4xf32> {
-  %e = tensor.empty() : tensor<4x6xf32>
-  // expected-note@below {{the projection to them}}
-  %0 = linalg.matmul {dist.scope = "a"} ins(%x, %w : tensor<4x8xf32>, tensor<8x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
-  %1 = tensor.expand_shape %0 [[0], [1, 2]] output_shape [4, 3, 2] {dist.scope = "a"} : tensor<4x6xf32> into tensor<4x3x2xf32>
-  %es = tensor.empty() : tensor<3x4x4xf32>
-  %2 = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (i, h, d)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
-      {dist.scope = "a"} ins(%1, %1 : tensor<4x3x2xf32>, tensor<4x3x2xf32>) outs(%es : tensor<3x4x4xf32>) -> tensor<3x4x4xf32>
-  return %2 : tensor<3x4x4xf32>
-}
-
-// -----
-
 // Annotations.
 
 dist.mesh @m ["tp" = 2]

@@ -147,3 +147,35 @@ func.func @grouped(%x: tensor<5x8xf32>, %w: tensor<8x12xf32> {dist.parameter = "
       {dist.scope = "a"} ins(%s, %vs : tensor<4x5x5xf32>, tensor<5x2xf32>) outs(%er : tensor<4x5x2xf32>) -> tensor<4x5x2xf32>
   return %r : tensor<4x5x2xf32>
 }
+
+// -----
+
+// Heads that the ranks do not divide: blocks of whole heads, 2 and 1, where features alone would be cut 3 and 3. Three
+// of each that are fused are taken apart, so that each of them is cut so.
+
+// CHECK-LABEL: func.func @uneven
+// CHECK-SAME: dist.part = #dist.part<[0, 0] of [8, 18]>, dist.sharding = #dist.sharding<@m, [{?}, 3:{"tp"} * {}]>
+// CHECK-SAME: dist.part = #dist.part<[0, 6] of [8, 18]>, dist.sharding = #dist.sharding<@m, [{?}, 3:{"tp"} * {}]>
+// CHECK-SAME: dist.part = #dist.part<[0, 12] of [8, 18]>, dist.sharding = #dist.sharding<@m, [{?}, 3:{"tp"} * {}]>
+// CHECK-COUNT-3: dist.sharding_constraint %{{.*}} <@m, [{?}, 3:{"tp"} * {}]>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @uneven(%x: tensor<5x8xf32>, %w: tensor<8x18xf32> {dist.parameter = "a.qkv"}) -> tensor<3x5x2xf32> {
+  %e = tensor.empty() : tensor<5x18xf32>
+  %y = linalg.matmul {dist.scope = "a"} ins(%x, %w : tensor<5x8xf32>, tensor<8x18xf32>) outs(%e : tensor<5x18xf32>) -> tensor<5x18xf32>
+  %q = tensor.extract_slice %y[0, 0] [5, 6] [1, 1] {dist.scope = "a"} : tensor<5x18xf32> to tensor<5x6xf32>
+  %k = tensor.extract_slice %y[0, 6] [5, 6] [1, 1] {dist.scope = "a"} : tensor<5x18xf32> to tensor<5x6xf32>
+  %v = tensor.extract_slice %y[0, 12] [5, 6] [1, 1] {dist.scope = "a"} : tensor<5x18xf32> to tensor<5x6xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2]] output_shape [5, 3, 2] {dist.scope = "a"} : tensor<5x6xf32> into tensor<5x3x2xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 3, 2] {dist.scope = "a"} : tensor<5x6xf32> into tensor<5x3x2xf32>
+  %vs = tensor.expand_shape %v [[0], [1, 2]] output_shape [5, 3, 2] {dist.scope = "a"} : tensor<5x6xf32> into tensor<5x3x2xf32>
+  %es = tensor.empty() : tensor<3x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (i, h, d)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      {dist.scope = "a"} ins(%qs, %ks : tensor<5x3x2xf32>, tensor<5x3x2xf32>) outs(%es : tensor<3x5x5xf32>) -> tensor<3x5x5xf32>
+  %ec = tensor.empty() : tensor<3x5x2xf32>
+  %c = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (h, i, j)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, d)>]
+      {dist.scope = "a"} ins(%s, %vs : tensor<3x5x5xf32>, tensor<5x3x2xf32>) outs(%ec : tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
+  return %c : tensor<3x5x2xf32>
+}

@@ -90,6 +90,18 @@ func.func @blocks_in_a_function(%x: tensor<8x16xf32> {dist.sharding = #dist.shar
 
 // -----
 
+// What a block takes is no argument of the function, whose attributes say
+// nothing of it.
+dist.mesh @m ["tp" = 4]
+// expected-error @below {{has 2 blocks, between which tensors cannot be placed}}
+func.func @arguments_of_a_block(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
+  cf.br ^bb1(%x, %x, %x, %x : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+^bb1(%0: tensor<8x16xf32>, %1: tensor<8x16xf32>, %2: tensor<8x16xf32>, %3: tensor<8x16xf32>):
+  return %3 : tensor<8x16xf32>
+}
+
+// -----
+
 dist.mesh @m ["tp" = 4]
 func.func @cut(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
   // expected-note @below {{the value is made here}}

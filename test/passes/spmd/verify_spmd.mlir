@@ -224,3 +224,114 @@ func.func @by_call(%a: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+// Parts of an axis of 6 that do not nest: coordinates 0 to 5 are 0, 0, 1, 1, 2, 2 along one, 0, 0, 0, 1, 1, 1 along the other. What
+// is reduced over the latter, in groups {0, 3}, {1, 4}, {2, 5}, is one number for each of these.
+dist.mesh @m ["x" = 6]
+func.func @parts(%a: tensor<1xf32>) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "x"(1)3 on @m
+  %t = tensor.from_elements %i : tensor<1xindex>
+  %0 = dist.all_reduce %t sum over "x"(1)2 on @m : tensor<1xindex>
+  %1 = tensor.extract %0[%c0] : tensor<1xindex>
+  %2 = arith.cmpi eq, %1, %c0 : index
+  %3 = scf.if %2 -> tensor<1xf32> {
+    %7 = dist.all_reduce %a sum over "x"(1)2 on @m : tensor<1xf32>
+    scf.yield %7 : tensor<1xf32>
+  } else {
+    scf.yield %a : tensor<1xf32>
+  }
+  // Over the rest it is one for all.
+  %4 = dist.all_reduce %0 sum over "x"(2)3 on @m : tensor<1xindex>
+  %5 = tensor.extract %4[%c0] : tensor<1xindex>
+  %6 = scf.for %k = %c0 to %5 step %5 iter_args(%s = %3) -> tensor<1xf32> {
+    %7 = dist.all_reduce %s sum over "x" on @m : tensor<1xf32>
+    scf.yield %7 : tensor<1xf32>
+  }
+  return %6 : tensor<1xf32>
+}
+
+// -----
+
+// But coordinates 0 and 3 differ along the first.
+dist.mesh @m ["x" = 6]
+func.func @parts_differ(%a: tensor<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "x"(1)3 on @m
+  // expected-note @below {{the condition is that of 'scf.for'}}
+  scf.for %k = %c0 to %i step %i {
+    // expected-error @below {{runs under a condition that differs between devices along "x"(1)3, "x"(1)2}}
+    %0 = dist.all_reduce %a sum over "x"(1)2 on @m : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// And what is one number for each group of two is another for 0, 2 and 4.
+dist.mesh @m ["x" = 6]
+func.func @parts_of_sums(%a: tensor<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "x"(1)3 on @m
+  %t = tensor.from_elements %i : tensor<1xindex>
+  %0 = dist.all_reduce %t sum over "x"(1)2 on @m : tensor<1xindex>
+  %1 = tensor.extract %0[%c0] : tensor<1xindex>
+  // expected-note @below {{the condition is that of 'scf.for'}}
+  scf.for %k = %c0 to %1 step %1 {
+    // expected-error @below {{runs under a condition that differs between devices along "x"(1)3}}
+    %2 = dist.all_reduce %a sum over "x"(1)3 on @m : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// Blocks that change places: a device gets that of the one whose coordinates are its own, exchanged.
+dist.mesh @m ["x" = 2, "y" = 2]
+func.func @moved(%a: tensor<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "y" on @m
+  %t = tensor.from_elements %i : tensor<1xindex>
+  %0 = dist.collective_permute %t from "x" to "y" on @m : tensor<1xindex>
+  %1 = tensor.extract %0[%c0] : tensor<1xindex>
+  // expected-note @below {{the condition is that of 'scf.for'}}
+  scf.for %k = %c0 to %1 step %1 {
+    // expected-error @below {{runs under a condition that differs between devices along "x"}}
+    %2 = dist.all_reduce %a sum over "x" on @m : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// What was one along the axis that blocks come to is one along the axis that they left.
+dist.mesh @m ["x" = 2, "y" = 2]
+func.func @moved_from_one(%a: tensor<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "x" on @m
+  %t = tensor.from_elements %i : tensor<1xindex>
+  %0 = dist.collective_permute %t from "x" to "y" on @m : tensor<1xindex>
+  %1 = tensor.extract %0[%c0] : tensor<1xindex>
+  scf.for %k = %c0 to %1 step %1 {
+    %2 = dist.all_reduce %a sum over "x" on @m : tensor<1xf32>
+  }
+  return
+}
+
+// -----
+
+// An axis that blocks leave and come to again is none that they bring along: what was one along "z" is one along "y".
+dist.mesh @m ["x" = 2, "y" = 2, "z" = 2]
+func.func @moved_beside(%a: tensor<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %i = dist.axis_index "y", "x" on @m
+  %t = tensor.from_elements %i : tensor<1xindex>
+  %0 = dist.collective_permute %t from "y", "x" to "z", "x" on @m : tensor<1xindex>
+  %1 = tensor.extract %0[%c0] : tensor<1xindex>
+  scf.for %k = %c0 to %1 step %1 {
+    %2 = dist.all_reduce %a sum over "y" on @m : tensor<1xf32>
+  }
+  return
+}

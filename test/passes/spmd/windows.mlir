@@ -130,11 +130,11 @@ func.func @main(%x: tensor<14x5xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}
 
 // -----
 
-// A window wider than blocks: the dimension is gathered, and the cause says so.
+// A window wider than blocks: its rows come from several neighbours.
 
 // CHECK-LABEL: func.func @main(
-// CHECK: dist.all_gather %arg0 dim 0 over "sp"
-// CHECK-SAME: gathered whole as 8 rows of others are more, or further away, than blocks of 2
+// CHECK: dist.halo_exchange %arg0 dim 0 low 4 high 4 over "sp" {{.*}} tensor<2x5xf32> -> tensor<10x5xf32>
+// CHECK-NOT: dist.all_gather
 // CHECK: linalg.generic
 // CHECK: -> tensor<2x5xf32>
 #in = affine_map<(o, c, k) -> (o + k, c)>
@@ -156,4 +156,114 @@ func.func @main(%x: tensor<16x5xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}
     linalg.yield %1 : f32
   } -> tensor<16x5xf32>
   return %r : tensor<16x5xf32>
+}
+
+// -----
+
+// Where neighbours have as much as all there is, it is gathered, which sends no
+// more and takes less room.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: dist.all_gather %arg0 dim 0 over "sp"
+// CHECK-SAME: gathered whole as 3 rows before and 2 after blocks of 2 are more than all others
+#in = affine_map<(o, c, k) -> (o + k, c)>
+#window = affine_map<(o, c, k) -> (k)>
+#out = affine_map<(o, c, k) -> (o, c)>
+dist.mesh @m ["sp" = 3]
+func.func @main(%x: tensor<6x5xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}, {}]>}, %w: tensor<6xf32>) -> tensor<6x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[3, 0] high[2, 0] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %zero : f32
+  } : tensor<6x5xf32> to tensor<11x5xf32>
+  %f = arith.constant dense<0.0> : tensor<6x5xf32>
+  %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%p, %w : tensor<11x5xf32>, tensor<6xf32>) outs(%f : tensor<6x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x5xf32>
+  return %r : tensor<6x5xf32>
+}
+
+// -----
+
+// The gradient of a weight: the loop that moves the windows is reduced, and
+// each rank makes a part of the sum. The convolution before reads the same rows,
+// so that they come once.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 2 low 1 high 1 over "sp"
+// CHECK: linalg.conv_1d_ncw_fcw {{.*}} ins(%[[X]],
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %arg2 : tensor<2x3x6xf32>, tensor<2x4x4xf32>)
+// CHECK: dist.all_reduce %{{.*}} sum over "sp" {{.*}} tensor<4x3x3xf32>
+#x = affine_map<(n, f, o, c, k) -> (n, c, o + k)>
+#dy = affine_map<(n, f, o, c, k) -> (n, f, o)>
+#dw = affine_map<(n, f, o, c, k) -> (f, c, k)>
+dist.mesh @m ["sp" = 4]
+func.func @main(%x: tensor<2x3x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"sp"}]>}, %w: tensor<4x3x3xf32>, %dy: tensor<2x4x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"sp"}]>}) -> (tensor<2x4x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"sp"}]>}, tensor<4x3x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x16xf32> to tensor<2x3x18xf32>
+  %f = arith.constant dense<0.0> : tensor<2x4x16xf32>
+  %y = linalg.conv_1d_ncw_fcw {dilations = dense<1> : tensor<1xi64>, strides = dense<1> : tensor<1xi64>} ins(%p, %w : tensor<2x3x18xf32>, tensor<4x3x3xf32>) outs(%f : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  %g = arith.constant dense<0.0> : tensor<4x3x3xf32>
+  %r = linalg.generic {indexing_maps = [#x, #dy, #dw], iterator_types = ["reduction", "parallel", "reduction", "parallel", "parallel"]}
+      ins(%p, %dy : tensor<2x3x18xf32>, tensor<2x4x16xf32>) outs(%g : tensor<4x3x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x3x3xf32>
+  return %y, %r : tensor<2x4x16xf32>, tensor<4x3x3xf32>
+}
+
+// -----
+
+// Queries whose number is not known, or of which there are none, are shared out
+// without a window, which is another for those of a device.
+
+// CHECK-LABEL: func.func @main(
+// CHECK-DAG: %[[BLOCK:.*]] = tensor.dim %arg0, %{{.*}} : tensor<2x?x8xf32>
+// CHECK-DAG: %[[DEVICE:.*]] = dist.axis_index "sp"
+// CHECK: dist.attention(%arg0, %arg1, %arg1 : tensor<2x?x8xf32>,
+// CHECK-NOT: window
+// CHECK: %[[FIRST:.*]] = arith.muli %[[DEVICE]], %[[BLOCK]]
+// CHECK: arith.addi %[[FIRST]], %{{.*}}
+#q = affine_map<(b, i, j, d, e) -> (b, i, d)>
+#k = affine_map<(b, i, j, d, e) -> (b, j, d)>
+#v = affine_map<(b, i, j, d, e) -> (b, j, e)>
+#o = affine_map<(b, i, j, d, e) -> (b, i, e)>
+dist.mesh @m ["sp" = 4]
+func.func @main(%q: tensor<2x?x8xf32> {dist.sharding = #dist.sharding<@m, [{}, {"sp"}, {}]>}, %k: tensor<2x8x8xf32>, %e: tensor<2x?x8xf32>) -> tensor<2x?x8xf32> {
+  %none = arith.constant 0xFF800000 : f32
+  %r = dist.attention(%q, %k, %k : tensor<2x?x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) outs(%e : tensor<2x?x8xf32>) maps [#q, #k, #v, #o] window [0, 0] {
+  ^bb0(%s: f32, %b: index, %i: index, %j: index):
+    %seen = arith.cmpi eq, %i, %j : index
+    %t = arith.select %seen, %s, %none : f32
+    dist.attention_yield %t : f32
+  } -> tensor<2x?x8xf32>
+  return %r : tensor<2x?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main(
+// CHECK: dist.attention(%arg0, %arg1, %arg1 : tensor<2x0x8xf32>,
+// CHECK-NOT: window
+#q = affine_map<(b, i, j, d, e) -> (b, i, d)>
+#k = affine_map<(b, i, j, d, e) -> (b, j, d)>
+#v = affine_map<(b, i, j, d, e) -> (b, j, e)>
+#o = affine_map<(b, i, j, d, e) -> (b, i, e)>
+dist.mesh @m ["sp" = 4]
+func.func @main(%q: tensor<2x0x8xf32> {dist.sharding = #dist.sharding<@m, [{}, {"sp"}, {}]>}, %k: tensor<2x8x8xf32>, %e: tensor<2x0x8xf32>) -> tensor<2x0x8xf32> {
+  %r = dist.attention(%q, %k, %k : tensor<2x0x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) outs(%e : tensor<2x0x8xf32>) maps [#q, #k, #v, #o] window [1, 1] {
+  ^bb0(%s: f32, %b: index, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } -> tensor<2x0x8xf32>
+  return %r : tensor<2x0x8xf32>
 }

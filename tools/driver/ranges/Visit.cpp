@@ -1,5 +1,6 @@
 //===- Visit.cpp - What ops ask of their operands -------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "tools/driver/ranges/Tracer.h"
@@ -109,6 +110,10 @@ void Tracer::visit(Operation *op) {
       .Case([&](tensor::ScatterOp scatter) {
         traceInto(scatter.getIndices(), scatter.getDestType(),
                   scatter.getScatterDims());
+      })
+      .Case([&](ScatterAddOp scatter) {
+        traceInto(scatter.getIndices(), scatter.getDest().getType(),
+                  scatter.getDims());
       })
       .Case([&](tensor::ExtractOp extract) {
         traceElement(extract.getIndices(), extract.getTensor().getType());

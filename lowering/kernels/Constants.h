@@ -1,0 +1,16 @@
+//===- Constants.h - Buffers that never change ------------------*- C++ -*-===//
+
+#ifndef DIST_LOWERING_KERNELS_CONSTANTS_H
+#define DIST_LOWERING_KERNELS_CONSTANTS_H
+
+#include "mlir/IR/Value.h"
+
+namespace mlir::dist {
+
+/// Whether `buffer` holds the same in all calls of the program, at one place: a
+/// parameter or a constant, or a view of it that does not move.
+bool isConstantBuffer(Value buffer);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_KERNELS_CONSTANTS_H

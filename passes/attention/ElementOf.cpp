@@ -1,0 +1,160 @@
+//===- ElementOf.cpp - What an element of a tensor is made of -------------===//
+
+#include "passes/attention/ElementOf.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Ops that are looked through for one element; what is beyond is a leaf.
+static constexpr size_t kMaxOps = 64;
+
+ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims)
+    : numDims(numDims), b(context) {
+  b.setInsertionPointToEnd(&block);
+  for (unsigned dim = 0; dim < numDims; ++dim)
+    block.addArgument(b.getIndexType(), b.getUnknownLoc());
+}
+
+const ElementsOf::Leaf *ElementsOf::getLeaf(Value scalar) const {
+  auto it = leaves.find(scalar);
+  return it == leaves.end() ? nullptr : &it->second;
+}
+
+static bool isDimOrZero(AffineExpr expr) {
+  auto constant = dyn_cast<AffineConstantExpr>(expr);
+  return isa<AffineDimExpr>(expr) || (constant && constant.getValue() == 0);
+}
+
+/// Whether the op computes each element of its results by itself, of scalars.
+static bool isElementwise(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics() ||
+      op.getNumParallelLoops() != op.getNumLoops())
+    return false;
+  for (const AffineMap &map : op.getIndexingMapsArray())
+    if (!llvm::all_of(map.getResults(), isDimOrZero))
+      return false;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isPermutation() ||
+        op.payloadUsesValueFromOperand(&init))
+      return false;
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner))
+      return false;
+    for (TypeRange types : {TypeRange(inner.getOperandTypes()),
+                            TypeRange(inner.getResultTypes())})
+      if (llvm::any_of(types, llvm::IsaPred<ShapedType>))
+        return false;
+  }
+  return true;
+}
+
+AffineMap mlir::dist::mapThroughUnitReshape(Operation *reshape, AffineMap map) {
+  bool collapses = isa<tensor::CollapseShapeOp>(reshape);
+  SmallVector<ReassociationIndices> groups;
+  if (collapses)
+    groups = cast<tensor::CollapseShapeOp>(reshape).getReassociationIndices();
+  else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
+    groups = expand.getReassociationIndices();
+  else
+    return {};
+  // The side with more dimensions.
+  auto wide =
+      cast<RankedTensorType>(collapses ? reshape->getOperand(0).getType()
+                                       : reshape->getResult(0).getType());
+  AffineExpr zero = getAffineConstantExpr(0, map.getContext());
+  SmallVector<AffineExpr> places(
+      collapses ? wide.getRank() : int64_t(groups.size()), zero);
+  for (auto [narrow, group] : llvm::enumerate(groups)) {
+    unsigned large = 0;
+    for (int64_t dim : group) {
+      if (wide.getDimSize(dim) == 1)
+        continue;
+      if (++large > 1)
+        return {};
+      if (collapses)
+        places[dim] = map.getResult(narrow);
+      else
+        places[narrow] = map.getResult(dim);
+    }
+  }
+  return AffineMap::get(map.getNumDims(), 0, places, map.getContext());
+}
+
+Value ElementsOf::get(Value tensor, AffineMap map) {
+  auto it = known.find({tensor, map});
+  if (it != known.end())
+    return it->second;
+  Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
+  if (!scalar) {
+    scalar = block.addArgument(getElementTypeOrSelf(tensor.getType()),
+                               tensor.getLoc());
+    leaves[scalar] = {tensor, map};
+  }
+  known[{tensor, map}] = scalar;
+  return scalar;
+}
+
+/// The element as scalars; null for a leaf.
+Value ElementsOf::build(Value tensor, AffineMap map) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return {};
+  DenseElementsAttr constant;
+  if (matchPattern(tensor, m_Constant(&constant)) && constant.isSplat()) {
+    auto value = dyn_cast<TypedAttr>(constant.getSplatValue<Attribute>());
+    return value ? arith::ConstantOp::create(b, op->getLoc(), value) : Value();
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getInputs()[0];
+  if (AffineMap before = mapThroughUnitReshape(op, map)) {
+    ops.push_back(op);
+    return get(op->getOperand(0), before);
+  }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || !isElementwise(linalgOp))
+    return {};
+  ops.push_back(op);
+  return buildElementwise(linalgOp, cast<OpResult>(tensor).getResultNumber(),
+                          map);
+}
+
+Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
+                                   AffineMap map) {
+  // Where each loop of the op stands.
+  SmallVector<AffineExpr> loops(op.getNumLoops());
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  for (auto [expr, place] : llvm::zip_equal(out.getResults(), map.getResults()))
+    loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  IRMapping mapping;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (argument.use_empty())
+      continue;
+    if (!isa<RankedTensorType>(input->get().getType())) {
+      mapping.map(argument, input->get());
+      continue;
+    }
+    AffineMap place = op.getMatchingIndexingMap(input).replaceDimsAndSymbols(
+        loops, {}, numDims, 0);
+    mapping.map(argument, get(input->get(), place));
+  }
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    auto index = dyn_cast<linalg::IndexOp>(inner);
+    if (!index) {
+      b.clone(inner, mapping);
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(loops[index.getDim()]);
+    mapping.map(
+        index.getResult(),
+        dim ? getIndex(dim.getPosition())
+            : arith::ConstantIndexOp::create(b, inner.getLoc(), 0).getResult());
+  }
+  return mapping.lookupOrDefault(
+      op.getBlock()->getTerminator()->getOperand(result));
+}

@@ -1,0 +1,58 @@
+//===- ElementOf.h - What an element of a tensor is made of -----*- C++ -*-===//
+//
+// One element of a tensor as scalars: the bodies of the elementwise ops that it
+// is computed by, put together, down to elements of tensors that are not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_ATTENTION_ELEMENTOF_H
+#define DIST_PASSES_ATTENTION_ELEMENTOF_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::dist {
+
+/// Elements at places that hang on some dimensions. Equal elements of one
+/// tensor are one value.
+class ElementsOf {
+public:
+  /// An element of a tensor that nothing elementwise has made.
+  struct Leaf {
+    Value tensor;
+    /// From the dimensions to its place; dimensions and zeros.
+    AffineMap map;
+  };
+
+  ElementsOf(MLIRContext *context, unsigned numDims);
+
+  /// The element of `tensor` at `map`, whose results are dimensions and zeros.
+  Value get(Value tensor, AffineMap map);
+
+  /// The leaf that a value of get() is; null if it is none.
+  const Leaf *getLeaf(Value scalar) const;
+  unsigned getNumDims() const { return numDims; }
+  /// The index of a dimension, which elements may be made of.
+  Value getIndex(unsigned dim) { return block.getArgument(dim); }
+  /// The ops that were looked through.
+  ArrayRef<Operation *> getOps() const { return ops; }
+
+private:
+  Value build(Value tensor, AffineMap map);
+  Value buildElementwise(linalg::LinalgOp op, unsigned result, AffineMap map);
+
+  unsigned numDims;
+  Block block;
+  OpBuilder b;
+  DenseMap<std::pair<Value, AffineMap>, Value> known;
+  DenseMap<Value, Leaf> leaves;
+  SmallVector<Operation *> ops;
+};
+
+/// The map with the place of an element before a reshape that only adds or
+/// drops dimensions of size 1, given that of it after; null for others.
+AffineMap mapThroughUnitReshape(Operation *reshape, AffineMap map);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_ATTENTION_ELEMENTOF_H

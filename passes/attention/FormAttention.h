@@ -1,0 +1,24 @@
+//===- FormAttention.h - Softmax between contractions -----------*- C++ -*-===//
+//
+// Recognises attention by what is computed, whatever the ops are called that an
+// export wrote it with, and makes dist.attention of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_ATTENTION_FORMATTENTION_H
+#define DIST_PASSES_ATTENTION_FORMATTENTION_H
+
+#include "dialects/dist/IR/Attention.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dist {
+
+/// Makes dist.attention of every attention with at least `minScores` scores
+/// that `accept` agrees to, and returns how many there were. `accept` may give
+/// the op attributes.
+int64_t formAttentions(ModuleOp module, int64_t minScores,
+                       function_ref<LogicalResult(AttentionOp)> accept);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_ATTENTION_FORMATTENTION_H

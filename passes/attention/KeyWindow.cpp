@@ -1,0 +1,261 @@
+//===- KeyWindow.cpp - The keys that queries may look at ------------------===//
+//
+// Row by row: which first and last keys have no weight, by the ranges that the
+// body may be in for them (ScoreRange.h). A row is first tried with the window
+// of the rows before it, so that most rows take two steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/attention/KeyWindow.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/attention/ScoreRange.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// A constant further operand.
+class Table {
+public:
+  Table(DenseElementsAttr attr, AffineMap map, ArrayRef<int64_t> sizes,
+        AttentionOp op);
+
+  /// What elements of the row are, from the first to the last of `keys`.
+  ExtraRange get(int64_t query, std::pair<int64_t, int64_t> keys) const;
+
+private:
+  /// Elements of all batches for a query and some keys.
+  template <typename Visit>
+  void visit(int64_t query, std::pair<int64_t, int64_t> keys,
+             Visit visit) const;
+
+  DenseElementsAttr attr;
+  Type element;
+  /// How far a step of a query, a key and each batch moves.
+  int64_t queryStride = 0, keyStride = 0;
+  SmallVector<std::pair<int64_t, int64_t>> batches; // stride, size
+};
+
+class Finder {
+public:
+  explicit Finder(AttentionOp op);
+  std::optional<KeyWindow> find();
+
+private:
+  /// Whether these keys, perhaps none, have no weight in the row.
+  bool isMasked(int64_t query, int64_t first, int64_t last);
+  /// The number of masked keys at an end of the row.
+  int64_t countMasked(int64_t query, bool isFront);
+  ScoreFacts getFacts(int64_t query, int64_t first, int64_t last);
+
+  AttentionOp op;
+  int64_t queries, keys;
+  SmallVector<std::optional<Table>> tables;
+  /// Whether all masked x are -inf.
+  bool isExact = true;
+};
+} // namespace
+
+Table::Table(DenseElementsAttr attr, AffineMap map, ArrayRef<int64_t> sizes,
+             AttentionOp op)
+    : attr(attr), element(attr.getElementType()) {
+  int64_t stride = 1;
+  auto shape = attr.getType().getShape();
+  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+    if (auto expr = dyn_cast<AffineDimExpr>(map.getResult(dim))) {
+      unsigned position = expr.getPosition();
+      if (position == op.getQueryDim())
+        queryStride = stride;
+      else if (position == op.getKeyDim())
+        keyStride = stride;
+      else
+        batches.push_back({stride, sizes[position]});
+    }
+    stride *= shape[dim];
+  }
+}
+
+template <typename Visit>
+void Table::visit(int64_t query, std::pair<int64_t, int64_t> keys,
+                  Visit visit) const {
+  int64_t last = keyStride == 0 ? keys.first : keys.second;
+  SmallVector<int64_t> counters(batches.size(), 0);
+  int64_t place = query * queryStride;
+  while (true) {
+    for (int64_t key = keys.first; key <= last; ++key)
+      visit(place + key * keyStride);
+    size_t batch = 0;
+    for (; batch < batches.size(); ++batch) {
+      auto [stride, size] = batches[batch];
+      place += stride;
+      if (++counters[batch] < size)
+        break;
+      place -= stride * size;
+      counters[batch] = 0;
+    }
+    if (batch == batches.size())
+      return;
+  }
+}
+
+ExtraRange Table::get(int64_t query, std::pair<int64_t, int64_t> keys) const {
+  ExtraRange range;
+  if (isa<FloatType>(element)) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    range.floats = {kInfinity, -kInfinity, false};
+    auto values = attr.value_begin<APFloat>();
+    visit(query, keys, [&](int64_t place) {
+      APFloat value = *(values + place);
+      bool loses;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &loses);
+      range.floats->isNan |= value.isNaN();
+      if (value.isNaN())
+        return;
+      double number = value.convertToDouble();
+      range.floats->low = std::min(range.floats->low, number);
+      range.floats->high = std::max(range.floats->high, number);
+    });
+    return range;
+  }
+  auto values = attr.value_begin<APInt>();
+  std::optional<std::pair<APInt, APInt>> bounds;
+  visit(query, keys, [&](int64_t place) {
+    APInt value = *(values + place);
+    if (!bounds)
+      bounds = {value, value};
+    if (value.slt(bounds->first))
+      bounds->first = value;
+    if (value.sgt(bounds->second))
+      bounds->second = value;
+  });
+  range.integers = ConstantIntRanges::fromSigned(bounds->first, bounds->second);
+  return range;
+}
+
+Finder::Finder(AttentionOp op) : op(op) {
+  SmallVector<int64_t> sizes = op.getDimSizes();
+  queries = sizes[op.getQueryDim()];
+  keys = sizes[op.getKeyDim()];
+  for (auto [number, extra] : llvm::enumerate(op.getExtras())) {
+    DenseElementsAttr constant;
+    tables.emplace_back();
+    if (matchPattern(extra, m_Constant(&constant)) &&
+        constant.getElementType().isIntOrIndexOrFloat())
+      tables.back().emplace(constant, op.getMap(3 + number), sizes, op);
+  }
+}
+
+ScoreFacts Finder::getFacts(int64_t query, int64_t first, int64_t last) {
+  SmallVector<ExtraRange> extras;
+  for (const std::optional<Table> &table : tables)
+    extras.push_back(table ? table->get(query, {first, last}) : ExtraRange());
+  return getScoreFacts(op, {query, query}, {first, last}, extras);
+}
+
+bool Finder::isMasked(int64_t query, int64_t first, int64_t last) {
+  if (first > last)
+    return true;
+  FloatRange x = getFacts(query, first, last).x;
+  if (x.isNan || x.high > kNegligibleScore)
+    return false;
+  isExact &= x.high == -std::numeric_limits<double>::infinity();
+  return true;
+}
+
+int64_t Finder::countMasked(int64_t query, bool isFront) {
+  int64_t known = 0, bound = keys + 1;
+  while (known + 1 < bound) {
+    int64_t count = known + (bound - known) / 2;
+    bool masked = isFront ? isMasked(query, 0, count - 1)
+                          : isMasked(query, keys - count, keys - 1);
+    (masked ? known : bound) = count;
+  }
+  return known;
+}
+
+std::optional<KeyWindow> Finder::find() {
+  if (ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys) ||
+      keys == 0)
+    return std::nullopt;
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::min() / 4;
+  int64_t left = kNone, right = kNone;
+  // Backwards: where nothing is masked on the left, the last row says so.
+  for (int64_t query = queries - 1; query >= 0; --query) {
+    bool seesAny = true;
+    if (!isMasked(query, 0, std::min(query - left - 1, keys - 1))) {
+      int64_t first = countMasked(query, /*isFront=*/true);
+      seesAny = first < keys;
+      if (seesAny)
+        left = query - first;
+    }
+    if (seesAny &&
+        !isMasked(query, std::max<int64_t>(query + right + 1, 0), keys - 1))
+      right = keys - 1 - countMasked(query, /*isFront=*/false) - query;
+    if (left != kNone && left + right + 1 >= keys)
+      return std::nullopt;
+  }
+  if (left == kNone || right == kNone || left + right < 0)
+    return std::nullopt;
+  auto sees = [&](int64_t query, int64_t key) {
+    if (key < 0 || key >= keys)
+      return false;
+    FloatRange x = getFacts(query, key, key).x;
+    return !x.isNan && x.low > kNegligibleScore / 10;
+  };
+  // The query itself, or what bounds the window.
+  for (int64_t query = 0; !isExact && query < queries; ++query)
+    if (!sees(query, query) && !sees(query, query - left) &&
+        !sees(query, query + right))
+      return std::nullopt;
+  return KeyWindow{left, right};
+}
+
+/// What a value is, where it is a constant; else null.
+static Attribute getConstant(Value value) {
+  Attribute constant;
+  matchPattern(value, m_Constant(&constant));
+  return constant;
+}
+
+/// The maps, sizes, constant masks and the body; values that are no constants
+/// are told apart within the body alone.
+static std::vector<const void *> getKey(AttentionOp op) {
+  std::vector<const void *> key = {op.getIndexingMaps().getAsOpaquePointer(),
+                                   op.getNanIsZeroAttr().getAsOpaquePointer()};
+  for (Value operand : op->getOperands())
+    key.push_back(operand.getType().getAsOpaquePointer());
+  for (Value extra : op.getExtras())
+    key.push_back(getConstant(extra).getAsOpaquePointer());
+  Block &body = op.getBody().front();
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto number = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
+  for (Value argument : body.getArguments())
+    number(argument);
+  for (Operation &inner : body) {
+    key.push_back(inner.getName().getAsOpaquePointer());
+    key.push_back(inner.getAttrDictionary().getAsOpaquePointer());
+    for (Value operand : inner.getOperands()) {
+      Attribute constant =
+          numbers.contains(operand) ? Attribute() : getConstant(operand);
+      key.push_back(constant.getAsOpaquePointer());
+      key.push_back(constant ? nullptr
+                             : reinterpret_cast<void *>(number(operand)));
+    }
+    for (Value result : inner.getResults()) {
+      number(result);
+      key.push_back(result.getType().getAsOpaquePointer());
+    }
+  }
+  return key;
+}
+
+std::optional<KeyWindow> KeyWindows::find(AttentionOp op) {
+  auto [place, isNew] = known.try_emplace(getKey(op));
+  if (isNew)
+    place->second = Finder(op).find();
+  return place->second;
+}

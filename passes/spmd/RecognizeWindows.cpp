@@ -1,0 +1,36 @@
+//===- RecognizeWindows.cpp - Attention to keys nearby --------------------===//
+
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/Passes.h"
+#include "passes/attention/FormAttention.h"
+#include "passes/attention/KeyWindow.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_RECOGNIZEWINDOWSPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct RecognizeWindowsPass
+    : mlir::dist::impl::RecognizeWindowsPassBase<RecognizeWindowsPass> {
+  void runOnOperation() override {
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return;
+    KeyWindows windows;
+    formAttentions(getOperation(), /*minScores=*/1, [&](AttentionOp op) {
+      std::optional<KeyWindow> window = windows.find(op);
+      if (window)
+        op.setWindow(ArrayRef<int64_t>{window->left, window->right});
+      return success(window.has_value());
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,369 @@
+//===- TrainStep.cpp - A step of training ---------------------------------===//
+
+#include "passes/train/TrainStep.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/differentiate/Differentiate.h"
+#include "passes/schedule/NamePattern.h"
+#include "passes/train/Losses.h"
+#include "passes/train/Optimizer.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// A parameter that is trained.
+struct Trained {
+  unsigned argument;
+  Value gradient;
+  /// "w"; of a part of it "w", and "[64:80]".
+  std::string name, part;
+};
+
+class StepBuilder {
+public:
+  StepBuilder(ModuleOp module, func::FuncOp function,
+              const TrainRequest &request, const Optimizer &optimizer)
+      : module(module), function(function), request(request),
+        optimizer(optimizer),
+        builder(function.getBody().front().getTerminator()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult findZeroMesh();
+  LogicalResult chooseResult();
+  FailureOr<Value> addInput(StringRef name, RankedTensorType type);
+  LogicalResult addLoss();
+  void placeTarget();
+  LogicalResult addGradients();
+  ShardingAttr placeState(unsigned argument);
+  void addOptimizer(Value step);
+  Operation *getTerminator() {
+    return function.getBody().front().getTerminator();
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  const TrainRequest &request;
+  const Optimizer &optimizer;
+  OpBuilder builder;
+  unsigned result = 0;
+  std::string resultName;
+  Loss loss;
+  SmallVector<Trained> trained;
+  /// With Optimizer::zero.
+  std::optional<FlatSymbolRefAttr> zeroMesh;
+};
+} // namespace
+
+static constexpr llvm::StringLiteral kCotangent = "dist.cotangent";
+
+LogicalResult StepBuilder::chooseResult() {
+  SmallVector<unsigned> candidates;
+  SmallVector<StringRef> names;
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
+    auto name = function.getResultAttrOfType<StringAttr>(number, kOutputAttr);
+    names.push_back(name ? name.getValue() : "");
+    if (request.result.empty() ? isa<FloatType>(getElementTypeOrSelf(type))
+                               : names.back() == request.result)
+      candidates.push_back(number);
+  }
+  if (candidates.size() == 1) {
+    result = candidates.front();
+    resultName = names[result].str();
+    return success();
+  }
+  if (request.result.empty())
+    return function.emitError("has ")
+           << candidates.size()
+           << " results of floats: of=NAME says which the loss is of";
+  InFlightDiagnostic diagnostic = function.emitError("of=")
+                                  << request.result << " is no result";
+  if (StringRef near = findNearMiss(request.result, names); !near.empty())
+    diagnostic << "; did you mean '" << near << "'?";
+  return diagnostic;
+}
+
+FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
+  unsigned number = function.getNumArguments();
+  for (unsigned i = 0; i < number; ++i)
+    for (StringRef key : {kParameterAttr, kInputAttr})
+      if (auto taken = function.getArgAttrOfType<StringAttr>(i, key);
+          taken && taken.getValue() == name)
+        return function.emitError("has an argument '")
+               << name
+               << "' already, which a step of training adds (target=NAME "
+                  "renames that of the loss)";
+  NamedAttribute attribute =
+      builder.getNamedAttr(kInputAttr, builder.getStringAttr(name));
+  if (failed(function.insertArgument(number, type,
+                                     builder.getDictionaryAttr(attribute),
+                                     function.getLoc())))
+    return failure();
+  return Value(function.getArgument(number));
+}
+
+/// The new input, which is the last one, is fed as the others are: it lies, in
+/// the leading dimensions that have the same sizes, as the first input that the
+/// schedule places.
+void StepBuilder::placeTarget() {
+  unsigned last = function.getNumArguments() - 1;
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[last]);
+  for (unsigned i = 0; i < last; ++i) {
+    auto sharding = function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr);
+    auto other = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    if (!function.getArgAttr(i, kInputAttr) || !sharding || !other ||
+        sharding.isReplicated())
+      continue;
+    auto open = DimShardingAttr::get(builder.getContext(),
+                                     ArrayRef<AxisRefAttr>(), /*isOpen=*/true);
+    SmallVector<DimShardingAttr> dims(type.getRank(), open);
+    for (int64_t dim = 0; dim < std::min(type.getRank(), other.getRank()) &&
+                          type.getDimSize(dim) == other.getDimSize(dim);
+         ++dim)
+      dims[dim] = sharding.getDims()[dim];
+    function.setArgAttr(last, kShardingAttr,
+                        ShardingAttr::get(builder.getContext(),
+                                          sharding.getMesh(), dims,
+                                          ReductionKind::Sum, {}));
+    return;
+  }
+}
+
+LogicalResult StepBuilder::addLoss() {
+  Value value = getTerminator()->getOperand(result);
+  Location loc = value.getLoc();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !isa<FloatType>(type.getElementType()) || !type.hasStaticShape())
+    return function.emitError("takes the loss of a result of type ")
+           << value.getType()
+           << ": it must be a tensor of floats whose sizes are known "
+              "(--dist-bind-sizes)";
+  if (request.loss == "result") {
+    if (type.getNumElements() != 1)
+      return function.emitError("loss=result: the result is of type ")
+             << type << ", and a loss is one number";
+    loss.value = value;
+    return success();
+  }
+  bool isEntropy = request.loss == "cross_entropy";
+  if (!isEntropy && request.loss != "mse")
+    return function.emitError("loss=")
+           << request.loss << ": expected cross_entropy, mse or result";
+  if (isEntropy && type.getRank() == 0)
+    return function.emitError("loss=cross_entropy: the result is of type ")
+           << type << ", and its last dimension is to be the classes";
+  RankedTensorType target =
+      isEntropy ? RankedTensorType::get(type.getShape().drop_back(),
+                                        builder.getI64Type())
+                : type;
+  FailureOr<Value> input = addInput(request.target, target);
+  if (failed(input))
+    return failure();
+  placeTarget();
+  loss = isEntropy ? addCrossEntropy(builder, loc, value, *input)
+                   : addMeanSquaredError(builder, loc, value, *input);
+  return success();
+}
+
+/// The gradients become results, and are taken from there.
+LogicalResult StepBuilder::addGradients() {
+  unsigned known = function.getNumResults();
+  GradientRequest gradients;
+  gradients.function = function.getSymName();
+  gradients.result = resultName;
+  gradients.wrt = request.parameters;
+  if (loss.cotangent)
+    gradients.cotangent = kCotangent;
+  FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
+  if (failed(arguments))
+    return failure();
+  if (loss.cotangent) {
+    unsigned last = function.getNumArguments() - 1;
+    function.getArgument(last).replaceAllUsesWith(loss.cotangent);
+    if (failed(function.eraseArgument(last)))
+      return failure();
+  }
+  for (auto [i, argument] : llvm::enumerate(*arguments)) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument, kParameterAttr);
+    auto made =
+        function.getResultAttrOfType<StringAttr>(known + i, kOutputAttr);
+    if (!name)
+      return function.emitError("has a gradient ")
+             << made
+             << " that is of no parameter: parameters= names parameters";
+    StringRef part = made.getValue().drop_front(name.size());
+    part.consume_back(".grad");
+    trained.push_back({argument, getTerminator()->getOperand(known + i),
+                       name.str(), part.str()});
+  }
+  // One that nothing depends on stays as it is, as in PyTorch.
+  llvm::erase_if(trained, [](const Trained &one) {
+    auto fill = one.gradient.getDefiningOp<linalg::FillOp>();
+    return matchPattern(fill ? fill.getInputs().front() : one.gradient,
+                        m_AnyZeroFloat());
+  });
+  if (trained.empty())
+    return function.emitError("has a loss that depends on no parameter that "
+                              "is trained");
+  return success();
+}
+
+/// What is kept of a parameter lies as that does; over the axis
+/// Optimizer::zero, where the parameter does not use it, it is shared out
+/// besides, along the largest dimension that is whole (ZeRO, Rajbhandari et al.
+/// 2020). Null: where propagation takes it.
+ShardingAttr StepBuilder::placeState(unsigned argument) {
+  auto own = function.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);
+  if (!zeroMesh || !type)
+    return own;
+  MLIRContext *context = builder.getContext();
+  auto axis = AxisRefAttr::get(context, optimizer.zero, 1, 0);
+  auto open = DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(),
+                                   /*isOpen=*/true);
+  SmallVector<DimShardingAttr> dims(type.getRank(), open);
+  if (own)
+    dims.assign(own.getDims().begin(), own.getDims().end());
+  int best = -1;
+  for (auto [dim, sharding] : llvm::enumerate(dims)) {
+    if (llvm::any_of(sharding.getAllAxes(), [&](AxisRefAttr used) {
+          return used.getName() == optimizer.zero;
+        }))
+      return own;
+    if (sharding.isReplicated() && sharding.getSubDims().size() <= 1 &&
+        (best < 0 || type.getDimSize(dim) > type.getDimSize(best)))
+      best = dim;
+  }
+  if (best < 0)
+    return own;
+  dims[best] = DimShardingAttr::get(context, axis);
+  return ShardingAttr::get(context, *zeroMesh, dims, ReductionKind::Sum, {});
+}
+
+/// Replaces the results by the loss and what the optimizer makes.
+void StepBuilder::addOptimizer(Value step) {
+  builder.setInsertionPoint(getTerminator());
+  Location loc = function.getLoc();
+  SmallVector<StringRef> kinds = optimizer.getStates();
+
+  // States are arguments that are placed as their parameter.
+  unsigned first = function.getNumArguments();
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  for (const Trained &one : trained)
+    for (StringRef kind : kinds) {
+      auto type = cast<RankedTensorType>(one.gradient.getType());
+      Type element = type.getElementType();
+      types.push_back(type.clone(element.getIntOrFloatBitWidth() < 32
+                                     ? builder.getF32Type()
+                                     : element));
+      NamedAttrList list;
+      list.set(kParameterAttr,
+               builder.getStringAttr(one.name + "." + kind.str()));
+      list.set(kStateAttr, builder.getUnitAttr());
+      if (Attribute part = function.getArgAttr(one.argument, kPartAttr))
+        list.set(kPartAttr, part);
+      if (ShardingAttr sharding = placeState(one.argument))
+        list.set(kShardingAttr, sharding);
+      attributes.push_back(list.getDictionary(builder.getContext()));
+    }
+  (void)function.insertArguments(SmallVector<unsigned>(types.size(), first),
+                                 types, attributes,
+                                 SmallVector<Location>(types.size(), loc));
+
+  SmallVector<Value> gradients;
+  for (const Trained &one : trained)
+    gradients.push_back(one.gradient);
+  Value scale = optimizer.clip > 0
+                    ? addClipping(builder, loc, optimizer, gradients)
+                    : Value();
+  StepNumbers numbers = addStepNumbers(builder, loc, optimizer, step);
+  SmallVector<Value> results{loss.value};
+  SmallVector<NamedAttrList> resultAttributes(1);
+  resultAttributes.front().set(kOutputAttr, builder.getStringAttr("loss"));
+  for (auto [number, one] : llvm::enumerate(trained)) {
+    unsigned own = first + number * kinds.size();
+    Value parameter = function.getArgument(one.argument);
+    SmallVector<Value> made = addUpdate(
+        builder, parameter.getLoc(), optimizer, numbers, parameter,
+        one.gradient, function.getArguments().slice(own, kinds.size()), scale);
+    for (auto [i, value] : llvm::enumerate(made)) {
+      results.push_back(value);
+      NamedAttrList list;
+      std::string name =
+          i == 0 ? one.name : one.name + "." + kinds[i - 1].str();
+      list.set(kOutputAttr, builder.getStringAttr(name + one.part));
+      unsigned updated = i == 0 ? one.argument : own + i - 1;
+      list.set(kUpdatesAttr, builder.getI64IntegerAttr(updated));
+      function.setArgAttr(updated, kUpdatedAttr, builder.getUnitAttr());
+      resultAttributes.push_back(list);
+    }
+  }
+  getTerminator()->setOperands(results);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(),
+                                           ValueRange(results).getTypes()));
+  updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    list = resultAttributes[number];
+  });
+}
+
+/// The mesh that Optimizer::zero is an axis of.
+LogicalResult StepBuilder::findZeroMesh() {
+  if (optimizer.zero.empty())
+    return success();
+  std::string known;
+  for (MeshOp mesh : module.getOps<MeshOp>())
+    for (MeshAxisAttr axis : mesh.getAxes()) {
+      known += " " + axis.getName().str();
+      if (axis.getName() == optimizer.zero)
+        zeroMesh = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+    }
+  if (zeroMesh)
+    return success();
+  return module.emitError("zero=")
+         << optimizer.zero << ": no mesh has such an axis"
+         << (known.empty() ? "; a schedule brings a mesh"
+                           : "; the axes are:" + known);
+}
+
+LogicalResult StepBuilder::run() {
+  if (failed(findZeroMesh()))
+    return failure();
+  if (failed(chooseResult()) || failed(addLoss()) || failed(addGradients()))
+    return failure();
+  FailureOr<Value> step =
+      addInput("step", RankedTensorType::get({}, builder.getI64Type()));
+  if (failed(step))
+    return failure();
+  addOptimizer(*step);
+  return success();
+}
+
+LogicalResult mlir::dist::addTrainStep(ModuleOp module,
+                                       const TrainRequest &request) {
+  if (int level = getLevel(module); level > 1)
+    return module.emitError("is of level ")
+           << level
+           << ": a step of training is made at levels 0 and 1, before "
+              "--dist-propagate";
+  std::string error;
+  std::optional<Optimizer> optimizer =
+      Optimizer::parse(request.optimizer, error);
+  if (!optimizer)
+    return module.emitError("optimizer=") << request.optimizer << ": " << error;
+  FailureOr<func::FuncOp> found = findFunction(module, request.function);
+  if (failed(found))
+    return failure();
+  func::FuncOp function = *found;
+  if (!function || function.isExternal() || !function.getBody().hasOneBlock())
+    return module.emitError("has no function with a body of one block to make "
+                            "a step of training of");
+  return StepBuilder(module, function, request, *optimizer).run();
+}

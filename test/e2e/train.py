@@ -1,0 +1,311 @@
+#!/usr/bin/python3
+"""Training of GPT-2 in examples/ with dist-run --train.
+
+    train.py [REGEX]     only cases whose name matches
+
+- `torch_N`: losses of some steps and the parameters after them are those that record_training.py recorded with
+  PyTorch's optimizers in f64, on one rank and on two; labels that do not count are shared unevenly by the ranks;
+- `ranks_SCHEDULE_RANKS`: 100 steps on a small text give the losses of one rank, in f64;
+- `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form;
+- `resume`: a run that goes on from a checkpoint has the losses of one that was never interrupted, bit for bit on the
+  same mesh, and what another mesh reads from it is bit for bit what was written;
+- `killed`: a run that is killed leaves whole checkpoints;
+- `predicted`: what is foreseen of a step is of the link that is given;
+- `errors`: what cannot be meant is refused.
+
+Programs come from tools/ and models from examples/, below the current folder.
+"""
+
+import array
+import functools
+import json
+import math
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import xunit  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.abspath(os.environ.get("DIST_TOOLS", "tools"))
+GPT2 = os.path.abspath("examples/gpt2")
+LENGTH, BATCH = 16, 2
+
+# Name of the schedule, axis, ranks.
+MESHES = [("tp", "tp", 2), ("tp", "tp", 4), ("fsdp", "dp", 2), ("sp", "tp", 4)]
+
+
+def run(program, *arguments, fails=False):
+    done = subprocess.run(
+        [os.path.join(TOOLS, program), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    if (done.returncode != 0) != fails:
+        raise AssertionError(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr[-3000:]}")
+    return done.stdout + done.stderr
+
+
+def write_npy(path, shape, kind, numbers):
+    text = {"q": "<i8", "B": "|u1"}[kind]
+    header = f"{{'descr': '{text}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(array.array(kind, numbers).tobytes())
+
+
+def read_checkpoint(folder):
+    """The bytes of each tensor, as the index says where they are."""
+    with open(os.path.join(folder, "model.safetensors.index.json")) as file:
+        index = json.load(file)
+    tensors, total = {}, 0
+    for shard in sorted(set(index["weight_map"].values())):
+        with open(os.path.join(folder, shard), "rb") as file:
+            data = file.read()
+        (length,) = struct.unpack_from("<Q", data)
+        for name, entry in json.loads(data[8 : 8 + length]).items():
+            if name == "__metadata__":
+                continue
+            assert index["weight_map"][name] == shard, name
+            begin, end = entry["data_offsets"]
+            assert 8 + length + end <= len(data), f"{shard} is cut short"
+            tensors[name] = entry["dtype"], entry["shape"], data[8 + length + begin : 8 + length + end]
+            total += end - begin
+    assert total == index["metadata"]["total_size"]
+    assert set(tensors) == set(index["weight_map"])
+    return tensors
+
+
+def read_curve(path):
+    with open(path) as file:
+        lines = file.read().split()
+    assert lines[0] == "step,loss"
+    points = [line.split(",") for line in lines[1:]]
+    first = int(points[0][0])
+    assert [int(step) for step, _ in points] == list(range(first, first + len(points)))
+    return [float(loss) for _, loss in points]
+
+
+def digest(entry):
+    flat = array.array("d", entry[2])
+    return [
+        math.fsum(value * math.cos(0.11 * i + 0.5) for i, value in enumerate(flat)),
+        math.sqrt(math.fsum(value * value for value in flat)),
+    ]
+
+
+class Subject:
+    def __init__(self, work):
+        self.work = work
+        self.number = 0
+        with open(os.path.join(HERE, "Inputs", "sonnets.txt"), "rb") as file:
+            self.text = file.read()
+        with open(os.path.join(HERE, "Inputs", "training.json")) as file:
+            self.recorded = json.load(file)
+        run("dist-import", os.path.join(GPT2, "gpt2.dynamo.onnx"), "-o", self.path("f32.mlir"))
+        run("dist-opt", self.path("f32.mlir"), "--dist-convert-to-f64", "-o", self.path("f64.mlir"))
+        write_npy(self.path("text.npy"), [len(self.text)], "B", self.text)
+        self.one = None
+        with open(self.schedule("fsdp", "dp", 2)) as file:
+            lines = [line for line in file if "dist.shard parameter" not in line]
+        with open(self.path("ddp_2.mlir"), "w") as file:
+            file.writelines(lines)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def folder(self):
+        self.number += 1
+        return self.path(f"run{self.number}")
+
+    def schedule(self, name, axis, ranks):
+        with open(os.path.join(GPT2, name + ".mlir")) as file:
+            text = re.sub(rf'(dist\.mesh [^\n]*"{axis}" = )\d+', rf"\g<1>{ranks}", file.read())
+        made = self.path(f"{name}_{ranks}.mlir")
+        with open(made, "w") as file:
+            file.write(text)
+        return made
+
+    def train(self, steps, *options, model="f64.mlir", data=None, optimizer="adamw,lr=1e-3"):
+        """The losses, and where checkpoints are."""
+        folder = self.folder()
+        data = data or [f"--data={self.path('text.npy')}"]
+        run(
+            "dist-run", "--train", self.path(model), f"--steps={steps}", *data, "--input=attention_mask=1",
+            f"--optimizer={optimizer}", f"--save={folder}", f"--curve={folder}.csv", *options,
+        )  # fmt: skip
+        return read_curve(folder + ".csv"), folder
+
+    def check_torch(self, optimizer, expected, options):
+        steps = len(expected["losses"])
+        rows = [self.text[i * LENGTH : (i + 1) * LENGTH + 1] for i in range(BATCH * steps)]
+        labels = [list(row[1:]) for row in rows]
+        for step in range(steps):
+            labels[BATCH * step + 1][8 + step :] = [-100] * (8 - step)
+        tokens = [token for row in rows for token in row[:-1]]
+        write_npy(self.path("tokens.npy"), [len(rows), LENGTH], "q", tokens)
+        write_npy(self.path("labels.npy"), [len(rows), LENGTH], "q", [label for row in labels for label in row])
+        data = [f"--data=input_ids={self.path('tokens.npy')}", f"--data=labels={self.path('labels.npy')}"]
+        losses, folder = self.train(steps, "--in-order", *options, data=data, optimizer=optimizer)
+        for got, wanted in zip(losses, expected["losses"], strict=True):
+            assert abs(got - wanted) <= 1e-6, f"losses are {losses} where PyTorch has {expected['losses']}"
+        tensors = read_checkpoint(f"{folder}/step-{steps}")
+        assert set(tensors) == set(expected["parameters"])
+        for name, wanted in expected["parameters"].items():
+            got = digest(tensors[name])
+            # The exported file has constants in f32.
+            allowed = 2e-6 * max(1, wanted[1])
+            assert all(abs(a - b) <= allowed for a, b in zip(got, wanted)), f"{name}: {got} where PyTorch has {wanted}"
+
+    def check_ranks(self, name, axis, ranks):
+        if self.one is None:
+            self.one, _ = self.train(100)
+            assert self.one[-1] < 0.6 * self.one[0], f"nothing was learnt: {self.one}"
+        losses, _ = self.train(100, f"--schedule={self.schedule(name, axis, ranks)}")
+        far = max(abs(a - b) for a, b in zip(self.one, losses, strict=True))
+        assert far <= 1e-9, f"losses are up to {far} from those of one rank"
+
+    def check_bytes(self):
+        """What a step sends on two ranks that share the batch: with W bytes of parameters, 2(p-1)/p W of ZeRO 1 to 3."""
+        for name, optimizer in [("fsdp", "adamw"), ("ddp", "adamw,zero=dp")]:
+            run(
+                "dist-opt", self.path("f32.mlir"), f"--dist-apply-schedule=file={self.path(name + '_2.mlir')}",
+                f"--dist-train-step=optimizer={optimizer}", "--dist-spmd", "-o", self.path("placed.mlir"),
+            )  # fmt: skip
+            report = json.loads(run("dist-report", "--json", self.path("placed.mlir")).splitlines()[-1])
+            sent = {op: total["bytes_sent_per_rank"] for op, total in report["functions"][0]["totals"].items()}
+            half = self.parameter_bytes() // 2
+            # Of the gradient of the positions' table only the rows that are looked up move.
+            positions = self.parameter_bytes("[^\"]*wpe.weight") // 2
+            assert positions > 0
+            for op, due in ("all_gather", half), ("reduce_scatter", half - positions):
+                assert sent[op] == due, f"{name}: {sent} of {2 * half} bytes of parameters"
+            half -= positions // 2
+            # The count of labels, the loss; and those rows.
+            rest = sum(sent.values()) - 2 * half
+            assert rest <= 4 * LENGTH * 64 + 64, f"{name}: {sent}"
+
+    def parameter_bytes(self, name='[^"]*'):
+        with open(self.path("f32.mlir")) as file:
+            types = re.findall(rf'tensor<([x\d]+)xf32> \{{dist\.parameter = "{name}"', file.read())
+        return sum(4 * math.prod(int(size) for size in sizes.split("x")) for sizes in types)
+
+    def check_zero(self):
+        """States in parts, of parameters that are whole, lose as one rank does."""
+        if self.one is None:
+            self.one, _ = self.train(100)
+        for schedule, axis in [(self.path("ddp_2.mlir"), "dp"), (self.schedule("tp", "tp", 2), "tp")]:
+            optimizer = f"adamw,lr=1e-3,zero={axis}"
+            losses, _ = self.train(20, f"--schedule={schedule}", optimizer=optimizer)
+            far = max(abs(a - b) for a, b in zip(self.one, losses))
+            assert far <= 1e-9, f"{schedule}: losses are up to {far} from those of one rank"
+
+    def check_resume(self):
+        straight, folder = self.train(12, "--save-every=6", model="f32.mlir")
+        half = f"{folder}/step-6"
+        again, other = self.train(12, f"--resume={half}", model="f32.mlir")
+        # The curve of the second run is of its own steps.
+        assert again == straight[6:], (again, straight)
+        assert read_checkpoint(f"{folder}/step-12") == read_checkpoint(f"{other}/step-12")
+        assert read_checkpoint(f"{folder}/step-12/optimizer") == read_checkpoint(f"{other}/step-12/optimizer")
+        for name, axis, ranks in MESHES:
+            # A step of no length, so that what was read is written again; small files, so that there are several.
+            schedule = f"--schedule={self.schedule(name, axis, ranks)}"
+            still, other = self.train(
+                7, f"--resume={half}", schedule, "--save-shard=1", model="f32.mlir", optimizer="adamw,lr=0"
+            )
+            assert read_checkpoint(f"{other}/step-7") == read_checkpoint(half), f"{name} on {ranks}"
+            on, _ = self.train(12, f"--resume={half}", schedule, model="f32.mlir")
+            far = max(abs(a - b) for a, b in zip(on, straight[6:], strict=True))
+            assert far <= 1e-4, f"{name} on {ranks}: {far}"
+
+    def check_killed(self):
+        folder = self.folder()
+        command = [
+            os.path.join(TOOLS, "dist-run"), "--train", self.path("f32.mlir"), "--steps=100000", "--save-every=1",
+            f"--data={self.path('text.npy')}", "--input=attention_mask=1", f"--save={folder}",
+        ]  # fmt: skip
+        for attempt in range(3):
+            resume = [f"--resume={folder}"] if attempt else []
+            process = subprocess.Popen(command + resume, stdout=subprocess.PIPE, text=True)
+            for line in process.stdout:
+                if line.startswith("saved"):
+                    break
+            time.sleep(0.13 * (attempt + 1))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            steps = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d+", name)]
+            assert steps, "nothing was saved"
+            for name in steps:
+                assert read_checkpoint(os.path.join(folder, name)), name
+                assert read_checkpoint(os.path.join(folder, name, "optimizer")), name
+
+    def check_predicted(self):
+        """What is foreseen of a step, for --overlap too, is of the link that is given."""
+        foreseen = []
+        for link in [], ["--link=latency=5ms"]:
+            said = run(
+                "dist-run", "--train", self.path("f32.mlir"), "--steps=1", f"--data={self.path('text.npy')}",
+                "--input=attention_mask=1", f"--schedule={self.schedule('tp', 'tp', 2)}", "--machine=cpu",
+                "--overlap=auto", "-v", *link,
+            )  # fmt: skip
+            given = re.search(r"remark: [^:]*: (\S+) ms .* as given", said)
+            step = re.search(r"predicted for cpu: (\S+) ms a step", said)
+            assert given and step, said
+            foreseen.append((float(given[1]), float(step[1])))
+        short, long = foreseen
+        assert max(short) < 5 < min(long), foreseen
+
+    def check_errors(self):
+        data = f"--data={self.path('text.npy')}"
+        mask = "--input=attention_mask=1"
+        f32 = self.path("f32.mlir")
+        tokens, labels = self.path("first.npy"), self.path("wrong.npy")
+        write_npy(tokens, [BATCH, LENGTH], "q", list(self.text[: BATCH * LENGTH]))
+        write_npy(labels, [BATCH, LENGTH], "q", [-100] + [10**6] * (BATCH * LENGTH - 1))
+        rows = [f"--data=input_ids={tokens}", f"--data=labels={labels}"]
+        for options, message in [
+            (["--train", f32, data, mask], "--steps N says"),
+            (["--train", f32, "--steps=1", mask], "--data says what"),
+            (["--train", f32, "--steps=1", data], "attention_mask"),
+            (["--train", f32, "--steps=1", data, mask, "--optimizer=lion"], "'lion' is no optimizer"),
+            (["--train", f32, "--steps=1", data, mask, "--optimizer=adam,momentum=1"], "is no setting of it"),
+            (["--train", f32, "--steps=1", data, mask, "--resume=/nowhere"], "no checkpoint"),
+            (["--train", f32, "--steps=1", data, mask, "--verify"], "--verify: does not go with --train"),
+            (["--train", f32, "--steps=1", data, mask, "--target=step"], "has an argument 'step' already"),
+            (["--train", f32, "--steps=1", data, mask, f"--input=labels={labels}"], "'labels' is given already"),
+            (["--train", f32, "--steps=1", data, mask, "--input=step=3"], "--train counts the steps itself"),
+            (["--train", f32, "--steps=1", mask, *rows], "a label is no class"),
+            (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
+            ([f32, "--steps=1"], "nothing is trained without --train"),
+        ]:
+            said = run("dist-run", *options, fails=True)
+            assert message in said, f"{options}: {said}"
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    with tempfile.TemporaryDirectory() as work:
+        subject = Subject(work)
+        cases = {}
+        for number, (optimizer, expected) in enumerate(subject.recorded.items()):
+            for ranks, options in [(1, []), (2, [f"--schedule={subject.schedule('fsdp', 'dp', 2)}"])]:
+                cases[f"torch_{number}_{ranks}"] = functools.partial(subject.check_torch, optimizer, expected, options)
+        for mesh in MESHES:
+            cases[f"ranks_{mesh[0]}_{mesh[2]}"] = functools.partial(subject.check_ranks, *mesh)
+        cases["zero"] = subject.check_zero
+        cases["bytes"] = subject.check_bytes
+        cases["resume"] = subject.check_resume
+        cases["killed"] = subject.check_killed
+        cases["predicted"] = subject.check_predicted
+        cases["errors"] = subject.check_errors
+        return xunit.run("e2e.train", cases, wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

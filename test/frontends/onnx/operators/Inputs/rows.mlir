@@ -1,0 +1,4 @@
+dist.mesh @m ["rows" = 3]
+dist.schedule @rows on @m {
+  dist.shard input "x" [{}, {}, {"rows"}, {}]
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Prints a transformer with sliding windows as linalg, the program of one device: layers of q, k, v, o and a residual.
+
+Query i sees the keys from i - left to i + right; the others get -inf, or with --least the least number of f32. Weights
+are inputs, so that dist-run --random draws them; scales make up for their size, so that rounding does not grow from
+layer to layer.
+"""
+
+import argparse
+
+MAPS = """
+#x = affine_map<(b, s, n, k) -> (b, s, k)>
+#w = affine_map<(b, s, n, k) -> (n, k)>
+#y = affine_map<(b, s, n, k) -> (b, s, n)>
+#q = affine_map<(b, h, g, i, j, d) -> (b, i, h, g, d)>
+#k = affine_map<(b, h, g, i, j, d) -> (b, j, h, d)>
+#s = affine_map<(b, h, g, i, j, d) -> (b, h, g, i, j)>
+#p = affine_map<(b, h, g, i, e, j) -> (b, h, g, i, j)>
+#v = affine_map<(b, h, g, i, e, j) -> (b, j, h, e)>
+#o = affine_map<(b, h, g, i, e, j) -> (b, i, h, g, e)>
+#scores = affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>
+#rows = affine_map<(b, s, n) -> (b, s, n)>
+"""
+
+
+def tensor(*sizes):
+    return "tensor<" + "x".join(map(str, sizes)) + "xf32>"
+
+
+def parallel(count):
+    return "[" + ", ".join(['"parallel"'] * count) + "]"
+
+
+def linear(name, scope, source, batch, rows, outputs, inputs):
+    whole = tensor(batch, rows, outputs)
+    return f"""
+  %e_{name} = tensor.empty() : {whole}
+  %f_{name} = linalg.fill ins(%zero : f32) outs(%e_{name} : {whole}) -> {whole}
+  %y_{name} = linalg.contract indexing_maps = [#x, #w, #y] {{dist.scope = "{scope}"}}
+      ins({source}, %w_{name} : {tensor(batch, rows, inputs)}, {tensor(outputs, inputs)})
+      outs(%f_{name} : {whole}) -> {whole}"""
+
+
+def layer(number, source, a):
+    size, groups = a.features // a.heads, a.heads // a.kv_heads
+    scope, n = f"layers.{number}.attention", number
+    queries = tensor(a.batch, a.sequence, a.kv_heads, groups, size)
+    keys = tensor(a.batch, a.sequence, a.kv_heads, size)
+    scores = tensor(a.batch, a.kv_heads, groups, a.sequence, a.sequence)
+    whole = tensor(a.batch, a.sequence, a.features)
+    text = ""
+    for name, outputs in (("q", a.features), ("k", a.kv_heads * size), ("v", a.kv_heads * size)):
+        text += linear(f"{name}{n}", f"{scope}.{name}", source, a.batch, a.sequence, outputs, a.features)
+    text += f"""
+  %q_{n} = tensor.expand_shape %y_q{n} [[0], [1], [2, 3, 4]]
+      output_shape [{a.batch}, {a.sequence}, {a.kv_heads}, {groups}, {size}] : {whole} into {queries}"""
+    for name in "kv":
+        text += f"""
+  %{name}_{n} = tensor.expand_shape %y_{name}{n} [[0], [1], [2, 3]]
+      output_shape [{a.batch}, {a.sequence}, {a.kv_heads}, {size}]
+      : {tensor(a.batch, a.sequence, a.kv_heads * size)} into {keys}"""
+    text += f"""
+  %es_{n} = tensor.empty() : {scores}
+  %fs_{n} = linalg.fill ins(%zero : f32) outs(%es_{n} : {scores}) -> {scores}
+  %s_{n} = linalg.contract indexing_maps = [#q, #k, #s] {{dist.scope = "{scope}"}}
+      ins(%q_{n}, %k_{n} : {queries}, {keys}) outs(%fs_{n} : {scores}) -> {scores}
+  %x_{n} = linalg.generic {{indexing_maps = [#scores, #scores], iterator_types = {parallel(5)}}}
+      ins(%s_{n} : {scores}) outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 3 : index
+    %j = linalg.index 4 : index
+    %t = arith.mulf %a, %scale : f32
+    %to = arith.addi %j, %left : index
+    %from = arith.addi %i, %right : index
+    %near = arith.cmpi sle, %i, %to : index
+    %past = arith.cmpi sle, %j, %from : index
+    %seen = arith.andi %near, %past : i1
+    %m = arith.select %seen, %zero, %masked : f32
+    %r = arith.addf %t, %m : f32
+    linalg.yield %r : f32
+  }} -> {scores}
+  %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
+      ins(%x_{n} : {scores}) outs(%es_{n} : {scores}) -> {scores}
+  %eo_{n} = tensor.empty() : {queries}
+  %fo_{n} = linalg.fill ins(%zero : f32) outs(%eo_{n} : {queries}) -> {queries}
+  %o_{n} = linalg.contract indexing_maps = [#p, #v, #o] {{dist.scope = "{scope}"}}
+      ins(%p_{n}, %v_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
+  %c_{n} = tensor.collapse_shape %o_{n} [[0], [1], [2, 3, 4]] : {queries} into {whole}"""
+    text += linear(f"o{n}", f"{scope}.o", f"%c_{n}", a.batch, a.sequence, a.features, a.features)
+    return text + f"""
+  %r_{n} = linalg.generic {{indexing_maps = [#rows, #rows, #rows], iterator_types = {parallel(3)}}}
+      ins({source}, %y_o{n} : {whole}, {whole}) outs(%e_o{n} : {whole}) {{
+  ^bb0(%a: f32, %c: f32, %out: f32):
+    %d = arith.mulf %c, %damped : f32
+    %t = math.tanh %d : f32
+    %r = arith.addf %a, %t : f32
+    linalg.yield %r : f32
+  }} -> {whole}"""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, value in dict(layers=1, batch=1, sequence=32, features=16, heads=4, kv_heads=4, left=3, right=0).items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--least", action="store_true")
+    a = parser.parse_args()
+    size = a.features // a.heads
+    whole = tensor(a.batch, a.sequence, a.features)
+    arguments = [f'%x: {whole} {{dist.input = "x"}}']
+    for number in range(a.layers):
+        for name in "qkvo":
+            outputs = a.kv_heads * size if name in "kv" else a.features
+            arguments.append(f'%w_{name}{number}: {tensor(outputs, a.features)} {{dist.input = "w_{name}{number}"}}')
+    print(MAPS)
+    print("func.func @main(" + ",\n    ".join(arguments) + f') -> ({whole} {{dist.output = "y"}}) {{')
+    print(f"""  %zero = arith.constant 0.0 : f32
+  %masked = arith.constant {"-3.40282347E+38" if a.least else "0xFF800000"} : f32
+  %scale = arith.constant {size ** -0.5 / a.features:.9f} : f32
+  %damped = arith.constant {1 / a.features:.9f} : f32
+  %left = arith.constant {a.left} : index
+  %right = arith.constant {a.right} : index""")
+    source = "%x"
+    for number in range(a.layers):
+        print(layer(number, source, a))
+        source = f"%r_{number}"
+    print(f"  return {source} : {whole}\n}}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+//===- Batches.cpp - What each step of training is fed --------------------===//
+
+#include "tools/driver/train/Batches.h"
+#include "dist/Npy.h"
+#include "dist/OptionValues.h"
+#include "dist/OutputFile.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+using namespace mlir::dist;
+namespace host = ::dist;
+
+static bool isInteger(dist_dtype type) {
+  return !host::isFloat(type) && type != DIST_I1;
+}
+
+static const host::TensorDesc *find(const host::Manifest &manifest,
+                                    const std::string &name) {
+  for (const host::TensorDesc &desc : manifest.arguments)
+    if (desc.kind == host::TensorDesc::Input && desc.name == name)
+      return &desc;
+  return nullptr;
+}
+
+/// Elements of what follows the first dimension.
+static int64_t rowElements(const host::Shape &shape) {
+  return host::numElements({shape.begin() + 1, shape.end()});
+}
+
+Batches::Batches(const std::vector<std::string> &files,
+                 const host::Manifest &manifest, const std::string &target,
+                 const host::Inputs &given, uint64_t seed, bool inOrder)
+    : seed(seed), inOrder(inOrder) {
+  std::vector<std::string> names;
+  for (const host::TensorDesc &desc : manifest.arguments)
+    if (desc.kind == host::TensorDesc::Input)
+      names.push_back(desc.name);
+  for (const std::string &text : files) {
+    auto [name, file] = host::splitNamed(text, names);
+    if (file.empty())
+      addTokens(text, manifest, target, given);
+    else
+      addRows(name, file, manifest, given);
+  }
+  if (sources.empty())
+    throw host::Error("--train: nothing to learn from; --data says what");
+}
+
+void Batches::add(Source source, const std::string &option,
+                  const host::Inputs &given) {
+  bool isKnown = given.count(source.name) != 0;
+  for (const Source &other : sources)
+    isKnown |= other.name == source.name;
+  if (isKnown || source.name == "step")
+    throw host::Error(
+        option + ": '" + source.name +
+        (isKnown ? "' is given already" : "' is what --train counts itself"));
+  sources.push_back(std::move(source));
+}
+
+void Batches::addTokens(const std::string &file, const host::Manifest &manifest,
+                        const std::string &target, const host::Inputs &given) {
+  if (!sources.empty())
+    throw host::Error("--data " + file +
+                      ": a file of tokens gives all that changes, and another "
+                      "--data is given (NAME=FILE.npy: rows of one input)");
+  const host::TensorDesc *labels = find(manifest, target);
+  if (!labels || labels->globalShape.empty() || !isInteger(labels->dtype))
+    throw host::Error("--data " + file + ": the step has no integers '" +
+                      target +
+                      "' that tokens could be; NAME=FILE.npy gives "
+                      "rows of an input");
+  const host::TensorDesc *input = nullptr;
+  std::string candidates;
+  for (const host::TensorDesc &desc : manifest.arguments) {
+    if (desc.kind != host::TensorDesc::Input || &desc == labels ||
+        !isInteger(desc.dtype) || desc.globalShape != labels->globalShape ||
+        given.count(desc.name))
+      continue;
+    input = &desc;
+    candidates += " " + desc.name;
+  }
+  if (!input || candidates != " " + input->name)
+    throw host::Error(
+        "--data " + file +
+        ": tokens go to the one input of integers of shape " +
+        host::toString(labels->globalShape) + " that --input does not give" +
+        (input ? ", and these are:" + candidates : ", and there is none"));
+  host::noteInput(file);
+  host::Tensor tokens = host::readNpy(file);
+  int64_t length = labels->globalShape.back();
+  if (!isInteger(tokens.dtype) || tokens.shape.empty() ||
+      tokens.shape.size() > 2)
+    throw host::Error(file + ": is " + host::dtypeName(tokens.dtype) +
+                      host::toString(tokens.shape) +
+                      "; tokens are a row of integers, or rows of " +
+                      std::to_string(length + 1));
+  bool isText = tokens.shape.size() == 1;
+  if (!isText && tokens.shape[1] != length + 1)
+    throw host::Error(file + ": has rows of " +
+                      std::to_string(tokens.shape[1]) +
+                      " tokens; a sample is one more than the " +
+                      std::to_string(length) + " that the model takes");
+  samples = isText ? (tokens.count() - 1) / std::max<int64_t>(length, 1)
+                   : tokens.shape[0];
+  if (length < 1 || samples < 1)
+    throw host::Error(file + ": has " + std::to_string(tokens.count()) +
+                      " tokens; one sample takes " +
+                      std::to_string(length + 1));
+  batch = labels->globalShape.size() == 1
+              ? 1
+              : host::numElements(labels->globalShape) / length;
+  int64_t stride = isText ? length : length + 1;
+  add({input->name, *input, tokens, 0, stride}, "--data " + file, given);
+  add({target, *labels, tokens, 1, stride}, "--data " + file, given);
+  units = batch * length;
+  isTokens = true;
+}
+
+void Batches::addRows(const std::string &name, const std::string &file,
+                      const host::Manifest &manifest,
+                      const host::Inputs &given) {
+  const host::TensorDesc *desc = find(manifest, name);
+  std::string option = "--data " + name + "=" + file;
+  if (!desc)
+    throw host::Error(option + ": the step has no such input");
+  if (isTokens)
+    throw host::Error(option + ": a file of tokens is given, too, which gives "
+                               "all that changes");
+  if (desc->globalShape.empty())
+    throw host::Error(option + ": a single number has no rows");
+  host::noteInput(file);
+  host::Tensor rows = host::readNpy(file);
+  host::Shape wanted = desc->globalShape;
+  if (rows.shape.size() == wanted.size())
+    wanted[0] = rows.shape[0];
+  if (rows.shape != wanted || rows.shape[0] < 1 ||
+      !host::convertsExactly(rows.dtype, desc->dtype))
+    throw host::Error(option + ": is " + host::dtypeName(rows.dtype) +
+                      host::toString(rows.shape) + "; rows are wanted of " +
+                      host::dtypeName(desc->dtype) +
+                      host::toString(desc->globalShape));
+  if (!sources.empty() &&
+      (rows.shape[0] != samples || desc->globalShape[0] != batch))
+    throw host::Error(
+        option + ": has " + std::to_string(rows.shape[0]) +
+        " rows, of which a step takes " + std::to_string(desc->globalShape[0]) +
+        "; '" + sources.front().name + "' has " + std::to_string(samples) +
+        " and takes " + std::to_string(batch));
+  samples = rows.shape[0];
+  units = batch = desc->globalShape[0];
+  add({name, *desc, rows, 0, rowElements(rows.shape)}, option, given);
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+static uint64_t mix(uint64_t &state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15ull;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+/// Each epoch goes through all samples, in an order of its own.
+int64_t Batches::sampleAt(int64_t place) {
+  if (inOrder)
+    return place % samples;
+  if (place / samples != epoch) {
+    epoch = place / samples;
+    order.resize(samples);
+    std::iota(order.begin(), order.end(), 0);
+    uint64_t state = seed;
+    state = mix(state) + epoch;
+    for (int64_t i = samples - 1; i > 0; --i)
+      std::swap(order[i], order[mix(state) % (i + 1)]);
+  }
+  return order[place % samples];
+}
+
+void Batches::fill(int64_t step, host::Inputs &inputs) {
+  std::vector<int64_t> chosen;
+  for (int64_t i = 0; i < batch; ++i)
+    chosen.push_back(sampleAt(step * batch + i));
+  for (const Source &source : sources) {
+    host::Tensor &tensor = inputs[source.name];
+    if (!tensor.data)
+      tensor = host::Tensor::zeros(source.desc.dtype, source.desc.globalShape);
+    int64_t count = batch ? tensor.count() / batch : 0;
+    int64_t from = host::dtypeBytes(source.data.dtype);
+    int64_t to = host::dtypeBytes(tensor.dtype);
+    for (int64_t i = 0; i < batch; ++i)
+      host::convert(source.data.dtype,
+                    static_cast<const char *>(source.data.data) +
+                        (source.first + chosen[i] * source.stride) * from,
+                    tensor.dtype,
+                    static_cast<char *>(tensor.data) + i * count * to, count);
+  }
+}

@@ -1,0 +1,40 @@
+//===- Checkpoint.h - Parameters and state on disk --------------*- C++ -*-===//
+//
+// A checkpoint is a folder step-N: the parameters, in shards with an index as
+// Hugging Face's and PyTorch's readers take them; below `optimizer` what the
+// optimizer keeps, in the same form; and training.json, which says where the
+// run was. All tensors are whole, so that any mesh can go on from there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
+#define DIST_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
+
+#include "dist/Executor.h"
+#include <set>
+#include <string>
+
+namespace mlir::dist {
+
+/// Where a run was, and by what words.
+struct Position {
+  int64_t step = 0;
+  uint64_t seed = 0;
+  std::string optimizer;
+};
+
+/// Writes FOLDER/step-N: it is there whole, or not at all. `states` names the
+/// arguments that are an optimizer's; `shardBytes` is how much a file holds at
+/// most, unless one tensor is larger. The path of it.
+std::string saveCheckpoint(const std::string &folder, const Position &position,
+                           const ::dist::Manifest &manifest,
+                           const std::set<std::string> &states,
+                           const ::dist::Holdings &held, int64_t shardBytes);
+
+/// The tensors of the checkpoint `folder`, or of the last one in it, by name.
+/// Throws Error.
+Position loadCheckpoint(const std::string &folder, ::dist::Inputs &tensors);
+
+} // namespace mlir::dist
+
+#endif // DIST_TOOLS_DRIVER_TRAIN_CHECKPOINT_H

@@ -1,0 +1,35 @@
+//===- Curve.h - The loss of each step, as a table and a picture *- C++ -*-===//
+
+#ifndef DIST_TOOLS_DRIVER_TRAIN_CURVE_H
+#define DIST_TOOLS_DRIVER_TRAIN_CURVE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+class Curve {
+public:
+  /// `path` ends in .csv; beside it comes one in .svg. A run that goes on from
+  /// `step` keeps the rows before it of a file that is there. Throws Error.
+  Curve(std::string path, int64_t step);
+
+  void add(int64_t step, double loss) { points.push_back({step, loss}); }
+  /// Writes both files.
+  void write() const;
+
+private:
+  struct Point {
+    int64_t step;
+    double loss;
+  };
+  std::string draw() const;
+
+  std::string path;
+  std::vector<Point> points;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_TOOLS_DRIVER_TRAIN_CURVE_H

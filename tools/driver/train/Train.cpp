@@ -1,0 +1,197 @@
+//===- Train.cpp - dist-run --train ---------------------------------------===//
+
+#include "tools/driver/train/Train.h"
+#include "dist/OutputFile.h"
+#include "tools/driver/train/Batches.h"
+#include "tools/driver/train/Checkpoint.h"
+#include "tools/driver/train/Curve.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <optional>
+
+using namespace mlir::dist;
+namespace host = ::dist;
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+/// What happens between the steps.
+class Loop final : public host::Stepper {
+public:
+  Loop(const host::Manifest &manifest, const TrainOptions &options,
+       const std::set<std::string> &states, const Position &start,
+       Batches &batches, Curve *curve)
+      : manifest(manifest), options(options), states(states), position(start),
+        first(start.step), batches(batches), curve(curve) {
+    while (loss < manifest.results.size() &&
+           manifest.results[loss].name != "loss")
+      ++loss;
+  }
+
+  bool next(const host::Holdings &held, host::Inputs &inputs) override;
+
+private:
+  void finish(const host::Holdings &held);
+  void say(double value, bool isLast);
+  void save(const host::Holdings &held);
+
+  const host::Manifest &manifest;
+  const TrainOptions &options;
+  const std::set<std::string> &states;
+  Position position;
+  int64_t first;
+  Batches &batches;
+  Curve *curve;
+  size_t loss = 0;
+  bool isRunning = false;
+  Clock::time_point began = Clock::now(), said = {};
+  int64_t saidStep = 0;
+};
+} // namespace
+
+static double seconds(Clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// One number, of any type of floats.
+static double numberOf(const host::Tensor &tensor) {
+  double value = 0;
+  host::convert(tensor.dtype, tensor.data, DIST_F64, &value, 1);
+  return value;
+}
+
+/// "1:02:03", "0:07".
+static std::string clockText(double time) {
+  int64_t all = static_cast<int64_t>(time + 0.5);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (all >= 3600)
+    stream << all / 3600 << ":" << llvm::format("%02d", int(all / 60 % 60));
+  else
+    stream << all / 60;
+  stream << ":" << llvm::format("%02d", int(all % 60));
+  return text;
+}
+
+/// A line a second, and one for the first and the last step.
+void Loop::say(double value, bool isLast) {
+  Clock::time_point now = Clock::now();
+  bool isFirst = position.step == first + 1;
+  if (!isFirst && !isLast && now - said < std::chrono::seconds(1))
+    return;
+  int64_t since = isFirst ? 1 : position.step - saidStep;
+  double time = seconds(now - (isFirst ? began : said));
+  double left = (options.steps - position.step) * seconds(now - began) /
+                (position.step - first);
+  llvm::outs() << "step " << position.step << "/" << options.steps.getValue()
+               << ": loss " << llvm::format("%.6f", value) << ", "
+               << llvm::format("%.0f", batches.unitsPerStep() * since /
+                                           std::max(time, 1e-9))
+               << " " << batches.unit() << "/s, " << clockText(left)
+               << " left\n";
+  llvm::outs().flush();
+  said = now;
+  saidStep = position.step;
+}
+
+void Loop::save(const host::Holdings &held) {
+  std::string path =
+      saveCheckpoint(options.save, position, manifest, states, held,
+                     options.shardSize * int64_t(1'000'000));
+  if (curve)
+    curve->write();
+  llvm::outs() << "saved " << path << "\n";
+  llvm::outs().flush();
+}
+
+/// Takes what a step made.
+void Loop::finish(const host::Holdings &held) {
+  double value = numberOf(held.getResult(loss));
+  if (curve)
+    curve->add(position.step, value);
+  ++position.step;
+  bool isLast = position.step >= options.steps;
+  say(value, isLast);
+  bool isDue = options.saveEvery > 0 && position.step % options.saveEvery == 0;
+  if (!options.save.empty() && (isLast || isDue))
+    save(held);
+}
+
+bool Loop::next(const host::Holdings &held, host::Inputs &inputs) {
+  if (isRunning)
+    finish(held);
+  isRunning = true;
+  if (position.step >= options.steps)
+    return false;
+  batches.fill(position.step, inputs);
+  host::Tensor &step = inputs["step"];
+  if (!step.data)
+    step = host::Tensor::zeros(DIST_I64, {});
+  *static_cast<int64_t *>(step.data) = position.step;
+  return true;
+}
+
+/// What a checkpoint holds must be what a step of this optimizer takes.
+static void checkTensors(const TrainOptions &options, const Position &start,
+                         const host::Manifest &manifest,
+                         const host::Inputs &tensors) {
+  std::set<std::string> wanted;
+  for (const host::TensorDesc &desc : manifest.arguments)
+    if (desc.kind == host::TensorDesc::Parameter)
+      wanted.insert(desc.name);
+  auto fail = [&](const std::string &what) {
+    throw host::Error("--resume " + options.resume + ": " + what +
+                      "; it was trained with --optimizer " + start.optimizer +
+                      ", and this run has " + options.optimizer);
+  };
+  for (const auto &[name, tensor] : tensors)
+    if (!wanted.count(name))
+      fail("holds '" + name + "', which a step does not take");
+  for (const std::string &name : wanted)
+    if (!tensors.count(name))
+      fail("lacks '" + name + "', which a step takes");
+}
+
+void mlir::dist::runTraining(const host::Program &program,
+                             const TrainOptions &options,
+                             const std::set<std::string> &states,
+                             host::Inputs given, host::RunOptions run) {
+  const host::Manifest &manifest = program.manifest;
+  Position start;
+  start.seed = options.seed;
+  if (!options.resume.empty()) {
+    host::Inputs tensors;
+    start = loadCheckpoint(options.resume, tensors);
+    checkTensors(options, start, manifest, tensors);
+    given.merge(tensors);
+    if (options.seed.getNumOccurrences() > 0 && options.seed != start.seed)
+      throw host::Error("--seed " + std::to_string(options.seed) + ": " +
+                        options.resume + " was trained with " +
+                        std::to_string(start.seed) + ", and goes on so");
+    if (start.step >= options.steps)
+      throw host::Error("--steps " + std::to_string(options.steps) + ": " +
+                        options.resume + " is at step " +
+                        std::to_string(start.step) + " already");
+  }
+  start.optimizer = options.optimizer;
+  Batches batches({options.data.begin(), options.data.end()}, manifest,
+                  options.target, given, start.seed, options.inOrder);
+  // An optimizer begins with nothing.
+  if (options.resume.empty())
+    for (const host::TensorDesc &desc : manifest.arguments)
+      if (states.count(desc.name))
+        given[desc.name] = host::Tensor::zeros(desc.dtype, desc.sourceShape());
+  batches.fill(start.step, given);
+  if (!given.try_emplace("step", host::Tensor::zeros(DIST_I64, {})).second)
+    throw host::Error("--input step: --train counts the steps itself");
+  std::optional<Curve> curve;
+  if (!options.curve.empty())
+    curve.emplace(options.curve, start.step);
+  Loop loop(manifest, options, states, start, batches,
+            curve ? &*curve : nullptr);
+  run.stepper = &loop;
+  host::launch(program, given, run);
+  if (curve)
+    curve->write();
+}

@@ -1,0 +1,55 @@
+//===- Train.h - dist-run --train -------------------------------*- C++ -*-===//
+//
+// The loop of steps: what they are fed, what is said of them, and what is
+// written down.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TOOLS_DRIVER_TRAIN_TRAIN_H
+#define DIST_TOOLS_DRIVER_TRAIN_TRAIN_H
+
+#include "dist/Launcher.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include <set>
+#include <string>
+
+namespace mlir::dist {
+
+/// One static object of the tool.
+struct TrainOptions {
+  explicit TrainOptions(llvm::cl::OptionCategory &category);
+
+  /// Throws Error for options that say nothing without --train, or do not go
+  /// together; `others` are those of the tool that do not go with it.
+  void check(ArrayRef<const llvm::cl::Option *> others) const;
+  /// Adds the pass that makes of a program of level 1 one step.
+  void addPasses(OpPassManager &passes) const;
+
+  llvm::cl::opt<bool> train;
+  llvm::cl::opt<int64_t> steps;
+  llvm::cl::list<std::string> data;
+  llvm::cl::opt<std::string> optimizer, loss, of, target;
+  llvm::cl::list<std::string> parameters;
+  llvm::cl::opt<std::string> save, resume, curve;
+  llvm::cl::opt<int64_t> saveEvery, shardSize;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<bool> inOrder;
+
+private:
+  std::string getOptimizer() const;
+};
+
+/// The names of the arguments that an optimizer keeps.
+std::set<std::string> findStates(ModuleOp module);
+
+/// Trains. `states` names the arguments that the optimizer keeps; `given` are
+/// the inputs that are the same in all steps.
+void runTraining(const ::dist::Program &program, const TrainOptions &options,
+                 const std::set<std::string> &states, ::dist::Inputs given,
+                 ::dist::RunOptions run);
+
+} // namespace mlir::dist
+
+#endif // DIST_TOOLS_DRIVER_TRAIN_TRAIN_H
