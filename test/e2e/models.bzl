@@ -9,8 +9,7 @@ def _model_test(name, script, args, model, data = []):
         size = "large",
         srcs = [script],
         args = args,
-        # Up to four ranks are threads that work at once.
-        tags = ["cpu:2"],
+        # Ranks are threads, but most of the time goes into compiling on one: no tag that says so.
         data = [
             "//test:xunit.py",
             "//examples:" + model,
