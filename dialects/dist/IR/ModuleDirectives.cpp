@@ -1,0 +1,186 @@
+//===- ModuleDirectives.cpp - Directives about modules, not placements ----===//
+//
+// Assembly and verifiers of annotate, checkpoint, decompose, fuse, replace and
+// include.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Directive.h"
+#include "dialects/dist/IR/DirectiveAssembly.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+ParseResult AnnotateOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  NamedAttrList annotations;
+  if (parser.parseString(&target) ||
+      parser.parseOptionalAttrDict(annotations) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  result.addAttribute("annotations",
+                      annotations.getDictionary(parser.getContext()));
+  return success();
+}
+
+void AnnotateOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " ";
+  printer.printAttributeWithoutType(getAnnotations());
+  printCount(printer, *this);
+}
+
+LogicalResult AnnotateOp::verify() {
+  if (getAnnotations().empty())
+    return emitOpError() << "gives no attribute";
+  for (NamedAttribute attr : getAnnotations()) {
+    auto [dialect, name] = attr.getName().getValue().split('.');
+    if (dialect.empty() || name.empty() ||
+        dialect == DistDialect::getDialectNamespace())
+      return emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must have the prefix of a dialect that is not "
+                           << "'" << DistDialect::getDialectNamespace()
+                           << "', as in 'my.tag'";
+  }
+  return verifyCount(*this);
+}
+
+/// A directive of which its target is all.
+static ParseResult parseTargetAlone(OpAsmParser &parser,
+                                    OperationState &result) {
+  std::string target;
+  if (parser.parseString(&target) || parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+template <typename Directive>
+static void printTargetAlone(OpAsmPrinter &printer, Directive op) {
+  printer << " ";
+  printer.printAttribute(op.getTargetAttr());
+  printCount(printer, op);
+  printer.printOptionalAttrDict(op->getAttrs(),
+                                {"target", "optional", "expect"});
+}
+
+ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetAlone(parser, result);
+}
+
+void CheckpointOp::print(OpAsmPrinter &printer) {
+  printTargetAlone(printer, *this);
+}
+
+LogicalResult CheckpointOp::verify() { return verifyCount(*this); }
+
+ParseResult DecomposeOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetAlone(parser, result);
+}
+
+void DecomposeOp::print(OpAsmPrinter &printer) {
+  printTargetAlone(printer, *this);
+}
+
+LogicalResult DecomposeOp::verify() { return verifyCount(*this); }
+
+ParseResult FuseOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetAlone(parser, result);
+}
+
+void FuseOp::print(OpAsmPrinter &printer) { printTargetAlone(printer, *this); }
+
+LogicalResult FuseOp::verify() { return verifyCount(*this); }
+
+ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  FlatSymbolRefAttr function;
+  if (parser.parseString(&target) || parser.parseKeyword("with") ||
+      parser.parseAttribute(function, "function", result.attributes) ||
+      parseCount(parser, result))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void ReplaceOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " with " << getFunctionAttr();
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "function", "optional", "expect"});
+}
+
+LogicalResult ReplaceOp::verify() { return verifyCount(*this); }
+
+/// `{"tp" = "model", layers = "{0..11}"}`: names to texts.
+static ParseResult parseTexts(OpAsmParser &parser, DictionaryAttr &texts) {
+  NamedAttrList list;
+  auto parseOne = [&]() -> ParseResult {
+    std::string name, text;
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseString(&text))
+      return failure();
+    if (name.empty() || list.get(name))
+      return parser.emitError(loc) << "name \"" << name << "\" is "
+                                   << (name.empty() ? "empty" : "given twice");
+    list.append(name, parser.getBuilder().getStringAttr(text));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseOne))
+    return failure();
+  texts = list.getDictionary(parser.getContext());
+  return success();
+}
+
+static void printTexts(OpAsmPrinter &printer, DictionaryAttr texts) {
+  printer << "{";
+  llvm::interleaveComma(texts, printer, [&](NamedAttribute one) {
+    printer.printString(one.getName());
+    printer << " = ";
+    printer.printAttribute(one.getValue());
+  });
+  printer << "}";
+}
+
+ParseResult IncludeOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string file;
+  if (parser.parseString(&file))
+    return failure();
+  result.addAttribute("file", parser.getBuilder().getStringAttr(file));
+  FlatSymbolRefAttr schedule;
+  OptionalParseResult hasName =
+      parser.parseOptionalAttribute(schedule, "schedule", result.attributes);
+  if (hasName.has_value() && failed(*hasName))
+    return failure();
+  for (StringRef name : {"axes", "where"}) {
+    DictionaryAttr texts;
+    if (failed(parser.parseOptionalKeyword(name)))
+      continue;
+    if (parseTexts(parser, texts))
+      return failure();
+    result.addAttribute(name, texts);
+  }
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void IncludeOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getFileAttr());
+  if (getScheduleAttr())
+    printer << " " << getScheduleAttr();
+  if (getAxesAttr()) {
+    printer << " axes ";
+    printTexts(printer, getAxesAttr());
+  }
+  if (getWhereAttr()) {
+    printer << " where ";
+    printTexts(printer, getWhereAttr());
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"file", "schedule", "axes", "where"});
+}
