@@ -11,13 +11,12 @@
 
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Subsets.h"
+#include "lowering/buffers/TensorUses.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SubsetOpInterface.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -32,20 +31,15 @@ namespace {
 
 class InPlaceAnalysis {
 public:
-  explicit InPlaceAnalysis(dist::InPlaceState &state) : state(state) {}
+  InPlaceAnalysis(func::FuncOp function, dist::InPlaceState &state)
+      : state(state), uses(function, state) {}
 
   LogicalResult run(func::FuncOp function) {
-    number(function);
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { prepare(op); });
     return visit(function.getBody());
   }
 
 private:
-  /// Where an op begins and ends in the order of the program.
-  struct Interval {
-    int64_t begin, end;
-  };
-
   /// A value in its alias class: a union-find forest with what is known of the
   /// class at the roots.
   struct Entry {
@@ -61,7 +55,6 @@ private:
     int64_t firstForced = INT64_MAX, lastRead = -1;
   };
 
-  void number(Operation *root);
   void prepare(Operation *op);
   LogicalResult visit(Region &region);
   LogicalResult visit(Operation *op);
@@ -76,20 +69,13 @@ private:
   void uniteEquivalent(Operation *op);
   void define(Value value);
 
-  bool reads(OpOperand &use);
-  bool isRead(Value value);
-  bool needsContents(OpOperand &use);
-  bool repeats(Region &region);
-  int64_t getPosition(Operation *user, Region *home);
-  int64_t getLastUse(Value value, Operation *except = nullptr);
-
   unsigned getEntry(Value value) {
     auto [found, isNew] = indices.try_emplace(value, entries.size());
     if (isNew) {
       entries.emplace_back();
       entries.back().value = value;
       entries.back().parent = found->second;
-      entries.back().lastUse = entries.back().lastRead = getLastUse(value);
+      entries.back().lastUse = entries.back().lastRead = uses.getLastUse(value);
     }
     return found->second;
   }
@@ -104,118 +90,15 @@ private:
   void unite(Value a, Value b);
 
   dist::InPlaceState &state;
-  DenseMap<Operation *, Interval> intervals;
+  dist::TensorUses uses;
   DenseMap<Value, unsigned> indices;
   std::vector<Entry> entries;
-  /// Carried values: whether loops read them.
-  DenseMap<Value, bool> read;
-
   dist::SubsetTrace subsets;
   /// When the destinations of insertions are needed last for something else.
   DenseMap<Operation *, int64_t> lastOtherUses;
 };
 
 } // namespace
-
-void InPlaceAnalysis::number(Operation *root) {
-  int64_t now = 0;
-  // Between the regions' first and last op lies all that they contain.
-  auto numberNested = [&](Operation *op, auto &&self) -> void {
-    int64_t begin = now++;
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Operation &inner : block)
-          self(&inner, self);
-    intervals[op] = {begin, now - 1};
-  };
-  numberNested(root, numberNested);
-}
-
-//===----------------------------------------------------------------------===//
-// Live ranges
-//===----------------------------------------------------------------------===//
-
-/// A loop that does nothing hands on what it began with.
-static bool mayDoNothing(LoopLikeOpInterface loop) {
-  auto lower = loop.getLoopLowerBounds(), upper = loop.getLoopUpperBounds();
-  if (!lower || !upper)
-    return true;
-  return llvm::any_of(llvm::zip_equal(*lower, *upper), [](auto bounds) {
-    auto from = getConstantIntValue(std::get<0>(bounds)),
-         to = getConstantIntValue(std::get<1>(bounds));
-    return !from || !to || *from >= *to;
-  });
-}
-
-/// Whether the op reads the tensor. A loop does if what it carries is read.
-bool InPlaceAnalysis::reads(OpOperand &use) {
-  auto loop = dyn_cast<LoopLikeOpInterface>(use.getOwner());
-  BlockArgument carried = loop && !mayDoNothing(loop)
-                              ? loop.getTiedLoopRegionIterArg(&use)
-                              : BlockArgument();
-  return carried ? isRead(carried) : state.bufferizesToMemoryRead(use);
-}
-
-/// Whether an op reads the value, or a view of it. Answers are kept: upstream
-/// asks twice about each loop within a loop, and of all within it again.
-bool InPlaceAnalysis::isRead(Value value) {
-  auto [known, isNew] = read.try_emplace(value, false);
-  if (!isNew)
-    return known->second;
-  llvm::SetVector<Value> views;
-  views.insert(value);
-  for (size_t i = 0; i < views.size(); ++i)
-    for (OpOperand &use : views[i].getUses()) {
-      if (reads(use))
-        return read[value] = true;
-      if (state.bufferizesToMemoryWrite(use))
-        continue;
-      for (const AliasingValue &alias : state.getAliasingValues(use))
-        views.insert(alias.value);
-    }
-  return false;
-}
-
-/// Whether the use needs what the tensor holds. What is overwritten unread is
-/// not needed; a view needs it, as it may be read.
-bool InPlaceAnalysis::needsContents(OpOperand &use) {
-  if (reads(use) || isa<BranchOpInterface>(use.getOwner()))
-    return true;
-  return !state.bufferizesToMemoryWrite(use) &&
-         state.getAliasingValues(use).getNumAliases() > 0;
-}
-
-/// Whether ops of the region may run again, with what lies outside of it as it
-/// was before.
-bool InPlaceAnalysis::repeats(Region &region) {
-  if (!region.hasOneBlock())
-    return true;
-  auto op = state.getOptions().dynCastBufferizableOp(region.getParentOp());
-  return !op || op.isRepetitiveRegion(region.getRegionNumber());
-}
-
-/// When `user` needs a value of the region `home` for the last time: a loop
-/// in between needs it until its own end.
-int64_t InPlaceAnalysis::getPosition(Operation *user, Region *home) {
-  int64_t position = intervals.lookup(user).begin;
-  for (Region *region = user->getParentRegion(); region != home;
-       region = region->getParentRegion())
-    if (repeats(*region))
-      position = intervals.lookup(region->getParentOp()).end;
-  return position;
-}
-
-int64_t InPlaceAnalysis::getLastUse(Value value, Operation *except) {
-  int64_t last = -1;
-  Region *home = value.getParentRegion();
-  for (OpOperand &use : value.getUses())
-    if (use.getOwner() != except && needsContents(use))
-      last = std::max(last, getPosition(use.getOwner(), home));
-  // Blocks may come in any order, and again.
-  if (last >= 0 && !home->hasOneBlock())
-    last = intervals.lookup(home->getParentOp()).end;
-  return last;
-}
 
 //===----------------------------------------------------------------------===//
 // Alias classes
@@ -258,7 +141,7 @@ void InPlaceAnalysis::prepare(Operation *op) {
     }
     if (writes) {
       int64_t &first = entries[find(operand.get())].firstForced;
-      first = std::min(first, intervals.lookup(op).begin);
+      first = std::min(first, uses.getBegin(op));
     }
   }
 
@@ -317,7 +200,7 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
       if (other.getOperandNumber() < operand.getOperandNumber())
         continue;
     }
-    if (!needsContents(other))
+    if (!uses.needsContents(other))
       continue;
     if (state.areEquivalentBufferizedValues(other.get(), operand.get())) {
       OpOperand *both[] = {&other, &operand};
@@ -366,8 +249,8 @@ bool InPlaceAnalysis::isOverwrittenLater(unsigned member, OpOperand &operand) {
     return false;
   auto [found, isNew] = lastOtherUses.try_emplace(insertion);
   if (isNew)
-    found->second = getLastUse(entries[member].value, insertion);
-  return found->second <= intervals.lookup(operand.getOwner()).begin;
+    found->second = uses.getLastUse(entries[member].value, insertion);
+  return found->second <= uses.getBegin(operand.getOwner());
 }
 
 /// Whether all later reads of the member are in branches that are not taken
@@ -378,12 +261,12 @@ bool InPlaceAnalysis::isReadInOtherBranchesOnly(unsigned member,
   Region *home = value.getParentRegion();
   if (op->getParentRegion() == home || !home->hasOneBlock())
     return false;
-  int64_t now = intervals.lookup(op).begin;
+  int64_t now = uses.getBegin(op);
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    int64_t position = getPosition(user, home);
-    return position <= now || !needsContents(use) ||
-           (position == intervals.lookup(user).begin &&
+    int64_t position = uses.getPosition(user, home);
+    return position <= now || !uses.needsContents(use) ||
+           (position == uses.getBegin(user) &&
             insideMutuallyExclusiveRegions(op, user));
   });
 }
@@ -398,7 +281,7 @@ bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
     return true;
   if (isReadByOtherOperand(operand, root))
     return false;
-  int64_t now = intervals.lookup(op).begin;
+  int64_t now = uses.getBegin(op);
   SmallVector<unsigned, 2> &live = entries[root].live;
   SmallVector<unsigned, 2> kept;
   bool isFree = true;
@@ -431,7 +314,7 @@ bool InPlaceAnalysis::mayShare(OpOperand &operand) {
     firstForced = std::min(firstForced, result.firstForced);
     lastRead = std::max(lastRead, result.lastRead);
   }
-  return firstForced <= intervals.lookup(operand.getOwner()).begin ||
+  return firstForced <= uses.getBegin(operand.getOwner()) ||
          lastRead <= firstForced;
 }
 
@@ -453,7 +336,7 @@ LogicalResult InPlaceAnalysis::decide(OpOperand &operand) {
              << operand.getOperandNumber()
              << ", but what lies there is still needed";
     state.bufferizeOutOfPlace(operand);
-    if (isa<LoopLikeOpInterface>(op) && !reads(operand))
+    if (isa<LoopLikeOpInterface>(op) && !uses.reads(operand))
       state.addUnread(operand);
     return success();
   }
@@ -522,7 +405,7 @@ LogicalResult dist::InPlaceState::analyze(func::FuncOp function) {
   });
   if (checked.wasInterrupted())
     return failure();
-  if (failed(InPlaceAnalysis(*this).run(function)))
+  if (failed(InPlaceAnalysis(function, *this).run(function)))
     return failure();
   if (!unplaced.empty())
     return success();
