@@ -16,6 +16,7 @@
 
 #include "lowering/kernels/ExpandAttention.h"
 #include "lowering/kernels/AttentionBlocks.h"
+#include "lowering/kernels/TileTables.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,17 +33,6 @@ namespace {
 struct Range {
   OpFoldResult start;
   int64_t size;
-};
-
-/// Which tiles are needed, in the program's data. Equal tables are one.
-class TileTables {
-public:
-  TileTables(ModuleOp module) : symbols(module) {}
-  memref::GlobalOp get(ArrayRef<NeededTiles> rows, Location loc);
-
-private:
-  SymbolTable symbols;
-  DenseMap<Attribute, memref::GlobalOp> known;
 };
 
 class Expansion {
@@ -402,25 +392,6 @@ Value Expansion::writeRowTest(Range queries) {
                           memref::LoadOp::create(b, smallest.buffer),
                           constant(blocks.largestSkipped));
   return arith::AndIOp::create(b, isSmall, isAbove);
-}
-
-memref::GlobalOp TileTables::get(ArrayRef<NeededTiles> rows, Location loc) {
-  SmallVector<int64_t> values;
-  for (const NeededTiles &row : rows)
-    values.append({row.start, row.end, row.plainStart, row.plainEnd});
-  OpBuilder b(loc.getContext());
-  int64_t shape[] = {int64_t(rows.size()), 4};
-  auto data = DenseElementsAttr::get(
-      RankedTensorType::get(shape, b.getI64Type()), ArrayRef(values));
-  memref::GlobalOp &global = known[data];
-  if (!global) {
-    global = memref::GlobalOp::create(
-        b, loc, "attention_tiles", b.getStringAttr("private"),
-        MemRefType::get(shape, b.getI64Type()), data, /*constant=*/true,
-        /*alignment=*/IntegerAttr());
-    symbols.insert(global);
-  }
-  return global;
 }
 
 void Expansion::writeTiles(Range queries, Value start, Value end,

@@ -1,0 +1,28 @@
+//===- TileTables.h - Which tiles of attentions are needed ------*- C++ -*-===//
+
+#ifndef DIST_LOWERING_KERNELS_TILETABLES_H
+#define DIST_LOWERING_KERNELS_TILETABLES_H
+
+#include "lowering/kernels/AttentionBlocks.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::dist {
+
+/// Which tiles are needed, in the program's data. Equal tables are one.
+class TileTables {
+public:
+  explicit TileTables(ModuleOp module) : symbols(module) {}
+
+  /// A constant [rows, 4] of i64: `start`, `end`, `plainStart` and `plainEnd`
+  /// of each row of tiles.
+  memref::GlobalOp get(ArrayRef<NeededTiles> rows, Location loc);
+
+private:
+  SymbolTable symbols;
+  DenseMap<Attribute, memref::GlobalOp> known;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_KERNELS_TILETABLES_H
