@@ -152,8 +152,8 @@ def opt():
     return cls(config), text_inputs(), ["logits"], {}
 
 
-def t5():
-    """Encoder and decoder with cross attention, relative positions, RMS norm; gated MLP and no scaling (1.1).
+def t5_of(layers, **config):
+    """T5's encoder and decoder, with cross attention, relative positions, RMS norm.
 
     transformers 5 ties the head to the embedding in all T5, so that encoder, decoder and head share one weight.
     """
@@ -162,16 +162,25 @@ def t5():
         d_model=HIDDEN,
         d_kv=8,
         d_ff=80,
-        num_layers=LAYERS,
-        num_decoder_layers=LAYERS,
+        num_layers=layers,
+        num_decoder_layers=layers,
         num_heads=4,
-        feed_forward_proj="gated-gelu",
-        tie_word_embeddings=False,
         attn_implementation="eager",  # The dynamo exporter (torch 2.15) fails on a reshape after its sdpa.
+        **config,
     )
     signature = ["input_ids", "attention_mask", "decoder_input_ids"]
     cls = export_model.returning(transformers.T5ForConditionalGeneration, signature, "logits", use_cache=False)
     return cls(config), text_inputs(decoder_input_ids=(token_ids(6), token_ids(7))), ["logits"], {}
+
+
+def t5():
+    """T5 1.1: gated MLP, and no scaling before the head."""
+    return t5_of(LAYERS, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+
+
+def t5_plain():
+    """T5 1.0: an MLP of two projections and a relu, what the decoder makes is scaled; one layer each."""
+    return t5_of(1, feed_forward_proj="relu", tie_word_embeddings=True)
 
 
 def mixtral():
@@ -433,6 +442,7 @@ MODELS = {
     "phi3": phi3,
     "opt": opt,
     "t5": t5,
+    "t5_plain": t5_plain,
     "mixtral": mixtral,
     "vit": vit,
     "wide_resnet": wide_resnet,
@@ -441,6 +451,9 @@ MODELS = {
     "convnext": convnext,
     "slapo": slapo,
 }
+
+# What differs from another model in little is exported by one of them only.
+EXPORTERS = {"t5_plain": ("dynamo",)}
 
 
 def main():
@@ -464,8 +477,9 @@ def main():
     for name in arguments.models or MODELS:
         torch.manual_seed(SEED)
         module, input_sets, output_names, extra_sets = MODELS[name]()
+        exporters = EXPORTERS.get(name, export_model.EXPORTERS)
         try:
-            export_model.write(arguments.to / name, module, input_sets, output_names, SEED, extra_sets)
+            export_model.write(arguments.to / name, module, input_sets, output_names, SEED, extra_sets, exporters)
         except export_model.ExportError as error:
             sys.exit(f"make_models.py: {name}: {error}")
 

@@ -41,6 +41,11 @@ def model_tests(models):
             data = ["mutate_schedules.py"],
         )
 
+def export_tests(models):
+    """Of models that another one has all else of: run_model.py alone, of {model: exporter}."""
+    for model, exporter in models.items():
+        _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
+
 def overlap_tests(models):
     for model in models:
         _model_test(model + "_overlap", "overlap.py", [model, "script"], model)

@@ -150,7 +150,7 @@ WITHOUT_PLAN = {("phi3", "tp"), ("phi3", "tp_full"), ("phi3", "tp_dp"), ("phi3",
                 ("mixtral", "ep"), ("mixtral", "ep_dp")}
 
 # The lines that Slapo takes for a model (Chen et al. 2023), for any of its schedules: none here is longer.
-SLAPO_LINES = {"bert": 21, "gpt2": 10, "opt": 10, "t5": 11, "llama": 11, "wide_resnet": 12}
+SLAPO_LINES = {"bert": 21, "gpt2": 10, "opt": 10, "t5": 11, "t5_plain": 11, "llama": 11, "wide_resnet": 12}
 
 CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
 
@@ -188,6 +188,10 @@ MODELS = {
         ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
         ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4),
     ]),
+    # T5 1.0: what its plain MLP differs in.
+    "t5_plain": Model([], 1e-4, {
+        "encoder.block.0": Layer(), "decoder.block.0": Layer(sums=3, attentions=2, sequences=1),
+    }, r"((?:en|de)coder\.block\.\d+)(?:\.|$)", (2, 16, 64), f64_runs=[("tp", 2), ("sp", 2)]),
     # 16 patches and the class token: no number of ranks divides them.
     "vit": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"vit\.layers\.(\d+)(?:\.|$)", (2, 17, 64), heads=(1, 1, 1, 1),
                  f64_runs=[

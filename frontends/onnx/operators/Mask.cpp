@@ -96,7 +96,9 @@ static LogicalResult trilu(NodeContext &c) {
 /// As long as there are numbers that are not zero: of static shape only where
 /// they are known, and then it has been computed already.
 static LogicalResult nonZero(NodeContext &c) {
-  return c.unsupported("NonZero of data computed at run time");
+  return c.unsupported("NonZero of data computed at run time (how many there "
+                       "are has no size; docs/import.md says what to export "
+                       "instead)");
 }
 
 void mlir::dist::frontend::addMaskConverters(ConverterTable &table) {
