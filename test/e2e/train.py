@@ -257,7 +257,7 @@ class Subject:
 
     def check_bytes(self):
         """What a step sends on two ranks that share the batch: with W bytes of parameters, 2(p-1)/p W of ZeRO 1 to 3."""
-        for name, optimizer in [("fsdp", "adamw"), ("ddp", "adamw,zero=dp")]:
+        for name, optimizer in [("fsdp", "adamw"), ("fsdp", "sgd"), ("ddp", "adamw,zero=dp")]:
             run(
                 "dist-opt", self.path("f32.mlir"), f"--dist-apply-schedule=file={self.path(name + '_2.mlir')}",
                 f"--dist-train-step=optimizer={optimizer}", "--dist-spmd", "-o", self.path("placed.mlir"),
