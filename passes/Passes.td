@@ -222,7 +222,13 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
     is said, its numbers: `lr`, `weight_decay`, `momentum` and `nesterov` of `sgd`,
     `betas=0.9:0.999` and `eps` of the others; `clip` is the norm of all gradients together
     that they are scaled to; `schedule` is `constant`, `linear` or `cosine` with `steps` and
-    `min_lr`, after `warmup` steps.
+    `min_lr`, after `warmup` steps; with `masters` parameters of 16 bits are rounded copies
+    of others of 32 (`w.master`), which are what changes.
+
+    With `accumulate=K` a step takes K batches, one after the other in a loop: each input
+    gets a leading dimension of K, and loss and gradients are those of all K together. The
+    labels that count do so in all of them; sums over devices are left pending by the loop,
+    and completed once.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"\"",
@@ -235,13 +241,15 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
            "Name of the new input with what the result should be">,
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
            "The optimizer with its numbers: adamw,lr=3e-4">,
+    Option<"accumulate", "accumulate", "int64_t", "1",
+           "How many batches a step takes, one after the other">,
     ListOption<"parameters", "parameters", "std::string",
                "Parameters that are trained, as globs; without it all of floats">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def DecomposeSoftmaxPass : Pass<"dist-decompose-softmax", "ModuleOp"> {
@@ -359,7 +367,8 @@ def VerifyPlacedPass : Pass<"dist-verify-placed", "ModuleOp"> {
       and nowhere else. What a result with a pending reduction is accumulated
       onto is pending as well, or neutral.
     - (C4) what flows to one place (into, around and out of loops and branches,
-      into and out of functions) is placed alike, and complete. What a region
+      into and out of functions) is placed alike, and complete; but a loop carries
+      what is pending in the same way in each round. What a region
       reads at any index, and what unknown functions take, is whole.
     - (C5) a `dist.reshard` starts from its operand's placement and ends at its
       result's.

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/Passes.h"
 #include "passes/differentiate/Differentiate.h"
@@ -36,6 +37,7 @@ struct DistTrainStepPass
     request.loss = loss;
     request.target = target;
     request.optimizer = optimizer;
+    request.microbatches = accumulate;
     request.parameters = names;
     if (failed(dist::addTrainStep(getOperation(), request)))
       signalPassFailure();

@@ -406,12 +406,12 @@ static void train(const host::RunOptions &options) {
   std::optional<double> predicted;
   OwningOpRef<ModuleOp> module = loadDistributed(compiler, unused, predicted);
   sayPredicted(predicted);
-  std::set<std::string> states = findStates(*module);
+  StepArguments arguments = findStepArguments(*module);
   host::Program program = compiler.compile(*module, input);
   host::Inputs given = host::readInputs(
       std::vector<std::string>(inputs.begin(), inputs.end()), program.manifest);
   stages.begin("run", "training");
-  runTraining(program, training, states, std::move(given), options);
+  runTraining(program, training, arguments, std::move(given), options);
 }
 
 /// Throws Error for options that would do nothing.

@@ -21,6 +21,10 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
+/// Inputs that random numbers are keyed by.
+static constexpr llvm::StringLiteral kRandomNames[] = {dist::kRandomSeed,
+                                                       dist::kRandomStep};
+
 namespace {
 class Importer {
 public:
@@ -61,6 +65,7 @@ private:
   llvm::Error checkNumbers(llvm::StringRef name, const HostTensor &tensor);
   llvm::Error addOutputs();
   Value argumentOf(size_t parameter);
+  std::array<Value, 2> getRandomKey();
   Location locationOf(llvm::StringRef name, unsigned line);
   ImportedModel finish();
 
@@ -85,8 +90,9 @@ private:
   /// Whether branches that running decides on are taken, each an i1.
   llvm::DenseMap<const Guard *, Value> taken;
   llvm::StringSet<> live;
-  /// Parameters by argument, after the inputs.
-  SmallVector<size_t> argumentParameters;
+  /// Parameters by argument, after the inputs; none for those of randomKey.
+  SmallVector<std::optional<size_t>> argumentParameters;
+  std::array<Value, 2> randomKey;
   llvm::DenseMap<size_t, Value> arguments;
   SmallVector<DType> outputTypes;
   llvm::StringMap<SmallVector<const ValueInfo *, 1>> declared;
@@ -142,6 +148,17 @@ Value Importer::argumentOf(size_t parameter) {
     argumentParameters.push_back(parameter);
   }
   return value;
+}
+
+std::array<Value, 2> Importer::getRandomKey() {
+  if (!randomKey.front())
+    for (auto [value, name] : llvm::zip_equal(randomKey, kRandomNames)) {
+      value =
+          body->addArgument(emitter.tensorType({}, emitter.typeOf(DType::I64)),
+                            locationOf(name, 0));
+      argumentParameters.push_back(std::nullopt);
+    }
+  return randomKey;
 }
 
 //===----------------------------------------------------------------------===//
@@ -500,7 +517,15 @@ ImportedModel Importer::finish() {
       unused.set(inputs + i);
       continue;
     }
-    const Parameter &parameter = parameters.list()[index];
+    if (!index) {
+      StringRef name =
+          kRandomNames[body->getArgument(inputs + i) != randomKey[0]];
+      NamedAttrList attrs(named(dist::kInputAttr, name, DType::I64));
+      attrs.set(dist::kRandomAttr, builder.getStringAttr(name));
+      argumentAttrs.push_back(attrs.getDictionary(&context));
+      continue;
+    }
+    const Parameter &parameter = parameters.list()[*index];
     argumentAttrs.push_back(
         named(dist::kParameterAttr, parameter.name, parameter.getType()));
     result.parameters.push_back(parameter);
@@ -554,6 +579,7 @@ llvm::Expected<ImportedModel> Importer::run() {
     std::string name = current ? current->label().str() : "constant";
     return argumentOf(parameters.addConstant(name, tensor));
   };
+  emitter.randomKey = [&] { return getRandomKey(); };
   findLive();
   if (llvm::Error failure = addInputs())
     return std::move(failure);
@@ -569,6 +595,11 @@ llvm::Expected<ImportedModel> Importer::run() {
     return std::move(failure);
   if (llvm::Error failure = addOutputs())
     return std::move(failure);
+  for (const ValueInfo &input : model.inputs)
+    if (randomKey.front() && llvm::is_contained(kRandomNames, input.name))
+      return error("has an input '", input.name,
+                   "', which is what random numbers are keyed by here (Dropout "
+                   "in training mode); rename it");
   ImportedModel result = finish();
   if (failed(verify(*result.module)))
     return error("the imported program is malformed (see above); this is an "

@@ -146,7 +146,8 @@ Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like) {
     return nullptr;
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
-  llvm::SmallBitVector covered = getOwnLoops(outMap);
+  // A loop that is summed over must be one of both.
+  llvm::SmallBitVector common(outMap.getNumDims(), true);
   for (Value factor : product->getOperands()) {
     auto argument = dyn_cast<BlockArgument>(factor);
     if (!argument || argument.getOwner() != &block)
@@ -157,9 +158,10 @@ Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like) {
       return nullptr;
     inputs.push_back(source.value);
     maps.push_back(source.map);
-    covered |= getOwnLoops(source.map);
+    common &= getOwnLoops(source.map);
   }
-  if (!covered.all())
+  common |= getOwnLoops(outMap);
+  if (!common.all())
     return nullptr;
   maps.push_back(outMap);
   return linalg::ContractOp::create(b, loc, inputs, createZeros(b, loc, like),

@@ -3,7 +3,8 @@
 // Values that flow to one place must be placed alike: all that enters a
 // loop-carried value, all that a branch may yield, all that a function is
 // called with. One placement is chosen for each such place, and what flows
-// there is brought to it. Pending reductions are completed first.
+// there is brought to it. Pending reductions are completed first, but for sums
+// that a loop adds to: these it carries pending.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,9 @@
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/ParallelCombiningOpInterface.h"
+#include "passes/spmd/PendingReductions.h"
 #include "passes/spmd/ReshardInserter.h"
 
 using namespace mlir;
@@ -85,10 +88,72 @@ static bool isParallelLoop(RegionBranchOpInterface branch) {
   });
 }
 
+/// Sums that the loop begins with zeros and adds to once in a round, in its own
+/// body.
+static SmallVector<BlockArgument> findAccumulators(Operation *branch) {
+  SmallVector<BlockArgument> found;
+  auto loop = dyn_cast<LoopLikeOpInterface>(branch);
+  if (!loop || !loop.getYieldedValuesMutable())
+    return found;
+  for (auto [init, argument, yielded] :
+       llvm::zip_equal(loop.getInits(), loop.getRegionIterArgs(),
+                       loop.getYieldedValues())) {
+    Operation *made = yielded.getDefiningOp();
+    if (isa<RankedTensorType>(argument.getType()) && argument.hasOneUse() &&
+        made && *argument.user_begin() == made && made->getNumResults() == 1 &&
+        yielded.hasOneUse() && made->getBlock() == argument.getOwner() &&
+        isa<ShardingRuleOpInterface>(made) &&
+        isNeutral(init, ReductionKind::Sum))
+      found.push_back(argument);
+  }
+  return found;
+}
+
+/// Sums of a loop that the op adds something pending to are pending in the same
+/// way, on the way through the loop as well.
+void ReshardInserter::placeAccumulators(Operation *op) {
+  for (Value sum : op->getOperands()) {
+    if (!accumulators.erase(sum))
+      continue;
+    SmallVector<bool> isPending(op->getNumOperands(), false);
+    ShardingAttr pending;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      ShardingAttr now = isa<RankedTensorType>(value.getType()) && value != sum
+                             ? values.getPlacement(value)
+                             : ShardingAttr();
+      bool isAdded = now && now.isPartial() &&
+                     now.getPartialKind() == ReductionKind::Sum &&
+                     cast<ShapedType>(value.getType()).getShape() ==
+                         cast<ShapedType>(sum.getType()).getShape();
+      if (isAdded)
+        pending = now;
+      isPending[operand.getOperandNumber()] = isAdded || value == sum;
+    }
+    auto iface = cast<ShardingRuleOpInterface>(op);
+    if (pending && iface.getPartialResult(isPending, ReductionKind::Sum) ==
+                       PartialResult::Partial)
+      values.setPlacement(sum, pending);
+  }
+}
+
+/// Whether all that becomes of the op's result is that a loop's sum grows by it:
+/// to complete it is a collective a round, where the sum is one in all.
+bool ReshardInserter::isAccumulated(Operation *op) const {
+  return op->getNumResults() == 1 && op->hasOneUse() &&
+         llvm::any_of(
+             (*op->user_begin())->getOperands(),
+             [&](Value operand) { return accumulators.contains(operand); });
+}
+
 LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
   FlowClasses flow(branch);
   bool isWhole = isParallelLoop(branch);
+  SmallVector<BlockArgument> sums = findAccumulators(branch);
   auto getWanted = [&](Value input) {
+    for (BlockArgument sum : sums)
+      if (flow.getLeader(sum) == input)
+        return values.getPlacement(sum);
     return isWhole ? values.replicated(input) : values.getTarget(input);
   };
   auto bring = [&](OpOperand &operand) {
@@ -100,16 +165,26 @@ LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {
         value, leader ? getWanted(leader) : values.replicated(value),
         operand.getOwner(), [&] { return "enters " + describeOp(branch); }));
   };
+  auto isSum = [&](OpOperand &operand) {
+    return llvm::any_of(sums, [&](BlockArgument sum) {
+      return flow.getLeader(&operand) == flow.getLeader(sum);
+    });
+  };
   for (OpOperand &operand : branch->getOpOperands())
-    bring(operand);
+    if (!isSum(operand))
+      bring(operand);
   for (Region &region : branch->getRegions()) {
     for (Value argument : region.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
         values.setPlacement(argument, getWanted(flow.getLeader(argument)));
+    accumulators.insert_range(sums);
     for (Block &block : region)
       if (failed(visitBlock(block)))
         return failure();
   }
+  for (OpOperand &operand : branch->getOpOperands())
+    if (isSum(operand))
+      bring(operand);
   for (OpOperand *operand : flow.getOperands())
     if (operand->getOwner() != branch)
       bring(*operand);

@@ -183,6 +183,8 @@ LogicalResult ReshardInserter::placeGeneralResults(Operation *op,
 }
 
 LogicalResult ReshardInserter::visitGeneral(Operation *op) {
+  if (!accumulators.empty())
+    placeAccumulators(op);
   const ShardingRule &rule = *graph.getRule(op);
   FactorChoice choice = chooseFactors(op, rule, layout, graph, targets, values);
   PendingPlan plan = planPending(
@@ -190,7 +192,8 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
       [&](Operation *other) -> const ShardingRule & {
         return *graph.getRule(other);
       },
-      op->getNumResults() == 1 && keptPending.contains(op->getResult(0)));
+      op->getNumResults() == 1 && keptPending.contains(op->getResult(0)),
+      isAccumulated(op));
   if (failed(bringOperands(op, rule, choice, plan)))
     return failure();
   replicateCaptures(op);

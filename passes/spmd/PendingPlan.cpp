@@ -50,7 +50,7 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const PlacedValues &values,
                                     const ExclusiveSums &exclusive,
                                     ExclusiveSums::GetRule getRule,
-                                    bool isKept) {
+                                    bool isKept, bool mayGrow) {
   PendingPlan plan;
   // What each result is left to be reduced by: each in its own way.
   std::optional<ReductionKind> reducedKind;
@@ -79,7 +79,8 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     bool mayPass = iface && op->getNumResults() && isOfOneKind &&
                    !anyOverlap(plan.passed, choice.getAxes()) &&
                    llvm::is_contained(plan.isPassed, true) &&
-                   getBytes(op->getResultTypes()) <= pending.bytes;
+                   (mayGrow ||
+                    getBytes(op->getResultTypes()) <= pending.bytes);
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
     if (mayPass && !passes && isKept) {

@@ -47,6 +47,8 @@ private:
   ShardingAttr makeCanonical(ShardingAttr sharding, Type type) const;
   void visitReshard(ReshardOp reshard);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
+  void placeAccumulators(Operation *op);
+  bool isAccumulated(Operation *op) const;
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
   LogicalResult visitCall(CallOpInterface call);
   LogicalResult visitGeneral(Operation *op);
@@ -83,6 +85,8 @@ private:
   PlacedValues values;
   ExclusiveSums exclusive;
   llvm::DenseSet<Value> keptPending;
+  /// Sums that a loop carries and whose user has not been visited.
+  llvm::SmallDenseSet<Value> accumulators;
   /// By function and number.
   llvm::DenseMap<std::pair<Operation *, unsigned>, ShardingAttr>
       returnPlacements;

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/spmd/PendingReductions.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -145,6 +146,8 @@ static TypedAttr getNeutral(OpBuilder &b, Type type, ReductionKind kind) {
 
 Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
                             ReductionKind kind) {
+  if (isNeutral(value, kind))
+    return value;
   Value coordinate =
       AxisIndexOp::create(b, loc, axesAttr(axes), layout.getName());
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);

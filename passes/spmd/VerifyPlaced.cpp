@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/Passes.h"
 #include "passes/spmd/OpPlacement.h"
 #include "passes/spmd/RuleCache.h"
@@ -153,6 +154,9 @@ LogicalResult PlacedVerifier::verifyManual(ManualReshardOp manual) {
 LogicalResult PlacedVerifier::verifyBranch(RegionBranchOpInterface branch) {
   RegionBranchSuccessorMapping targets;
   branch.getSuccessorOperandInputMapping(targets);
+  // Sums of which all devices add as many.
+  auto loop = dyn_cast<LoopLikeOpInterface>(branch.getOperation());
+  bool carriesPending = loop && loop.getYieldedValuesMutable();
   auto getInputs = [&](OpOperand &operand) -> ArrayRef<Value> {
     auto found = targets.find(&operand);
     return found == targets.end() ? ArrayRef<Value>() : found->second;
@@ -172,7 +176,7 @@ LogicalResult PlacedVerifier::verifyBranch(RegionBranchOpInterface branch) {
                << "operand " << operand.getOperandNumber() << " is placed as "
                << now << ", but flows to where " << there << " is";
     }
-    if (now.isPartial())
+    if (now.isPartial() && !carriesPending)
       return operand.getOwner()->emitOpError()
              << "operand " << operand.getOperandNumber() << " is placed as "
              << now << ", but what flows into or out of a region must be "

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/train/Losses.h"
+#include "dialects/dist/Interfaces/Adjoints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -59,8 +60,57 @@ static Value checkLabels(OpBuilder &builder, Location loc, Value labels,
       .front();
 }
 
+Value Loss::addValue(OpBuilder &builder, Location loc) const {
+  if (!divisor)
+    return sum;
+  auto type = cast<RankedTensorType>(sum.getType());
+  Type element = type.getElementType(), wide = getElementTypeOrSelf(divisor);
+  return mapElements(builder, loc, {sum, divisor}, type.getShape(), element,
+                     [&](OpBuilder &b, Location loc, ValueRange args) {
+                       Scalar mean = Scalar(b, loc, args[0]).as(wide) /
+                                     Scalar(b, loc, args[1]);
+                       return SmallVector<Value>{mean.as(element).get()};
+                     })
+      .front();
+}
+
+/// A tensor of no dimensions.
+static Value addNumber(OpBuilder &builder, Location loc, Type element,
+                       double number) {
+  auto type = RankedTensorType::get({}, element);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(
+          type, {Attribute(builder.getFloatAttr(element, number))}));
+}
+
+Value mlir::dist::addLabelCount(OpBuilder &builder, Location loc, Value labels,
+                                Type logits) {
+  auto type = cast<RankedTensorType>(labels.getType());
+  Type wide = getComputeType(logits);
+  // In integers, which are exact for any number of labels.
+  Value count = reduceElements(
+      builder, loc, labels, type.getShape(), 0, builder.getI64IntegerAttr(0),
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        Value one = arith::ExtUIOp::create(b, loc, b.getI64Type(),
+                                           isCounted(b, loc, args[0]));
+        return SmallVector<Value>{
+            arith::AddIOp::create(b, loc, args[1], one).getResult()};
+      });
+  return mapElements(builder, loc, count, {}, wide,
+                     [&](OpBuilder &b, Location loc, ValueRange args) {
+                       Value one = arith::ConstantOp::create(
+                           b, loc, b.getI64IntegerAttr(1));
+                       Value most =
+                           arith::MaxSIOp::create(b, loc, args[0], one);
+                       return SmallVector<Value>{
+                           arith::SIToFPOp::create(b, loc, wide, most)};
+                     })
+      .front();
+}
+
 Loss mlir::dist::addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
-                                 Value labels) {
+                                 Value labels, Value divisor) {
   auto type = cast<RankedTensorType>(logits.getType());
   Type element = type.getElementType(), wide = getComputeType(element);
   ArrayRef<int64_t> shape = type.getShape(), rows = shape.drop_back();
@@ -96,25 +146,6 @@ Loss mlir::dist::addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
             (Scalar(b, loc, args[3]) + Scalar(b, loc, term)).get()};
       });
 
-  // In integers, which are exact for any number of labels.
-  Value count = reduceElements(
-      builder, loc, labels, rows, 0, builder.getI64IntegerAttr(0),
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        Value one = arith::ExtUIOp::create(b, loc, b.getI64Type(),
-                                           isCounted(b, loc, args[0]));
-        return SmallVector<Value>{
-            arith::AddIOp::create(b, loc, args[1], one).getResult()};
-      });
-  Value divisor =
-      mapElements(builder, loc, count, {}, wide,
-                  [&](OpBuilder &b, Location loc, ValueRange args) {
-                    Value one = arith::ConstantOp::create(
-                        b, loc, b.getI64IntegerAttr(1));
-                    Value most = arith::MaxSIOp::create(b, loc, args[0], one);
-                    return SmallVector<Value>{
-                        arith::SIToFPOp::create(b, loc, wide, most)};
-                  })
-          .front();
   Value total = reduceElements(
       builder, loc, {labels, sum, picked}, rows, 0, zero,
       [&](OpBuilder &b, Location loc, ValueRange args) {
@@ -125,14 +156,6 @@ Loss mlir::dist::addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
         return SmallVector<Value>{
             (Scalar(b, loc, args[3]) + Scalar(b, loc, counted)).get()};
       });
-  Value mean =
-      mapElements(
-          builder, loc, {total, divisor}, {}, wide,
-          [](OpBuilder &b, Location loc, ValueRange args) {
-            return SmallVector<Value>{
-                (Scalar(b, loc, args[0]) / Scalar(b, loc, args[1])).get()};
-          })
-          .front();
   Value cotangent =
       mapElements(
           builder, loc, {logits, largest, sum, labels, divisor}, shape, element,
@@ -151,14 +174,16 @@ Loss mlir::dist::addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
                 Scalar(b, loc, counted).as(element).get()};
           })
           .front();
-  return {mean, cotangent};
+  return {total, divisor, cotangent};
 }
 
 Loss mlir::dist::addMeanSquaredError(OpBuilder &builder, Location loc,
-                                     Value result, Value target) {
+                                     Value result, Value target,
+                                     int64_t microbatches) {
   auto type = cast<RankedTensorType>(result.getType());
   Type element = type.getElementType(), wide = getComputeType(element);
-  double count = std::max<int64_t>(type.getNumElements(), 1);
+  double count =
+      double(std::max<int64_t>(type.getNumElements(), 1)) * microbatches;
   auto difference = [&](OpBuilder &b, Location loc, ValueRange args) {
     return Scalar(b, loc, args[0]).as(wide) - Scalar(b, loc, args[1]).as(wide);
   };
@@ -169,13 +194,6 @@ Loss mlir::dist::addMeanSquaredError(OpBuilder &builder, Location loc,
         Scalar by = difference(b, loc, args);
         return SmallVector<Value>{(Scalar(b, loc, args[2]) + by * by).get()};
       });
-  Value mean = mapElements(builder, loc, total, {}, wide,
-                           [&](OpBuilder &b, Location loc, ValueRange args) {
-                             Scalar sum(b, loc, args[0]);
-                             return SmallVector<Value>{
-                                 (sum / sum.constant(count)).get()};
-                           })
-                   .front();
   Value cotangent =
       mapElements(builder, loc, {result, target}, type.getShape(), element,
                   [&](OpBuilder &b, Location loc, ValueRange args) {
@@ -184,5 +202,14 @@ Loss mlir::dist::addMeanSquaredError(OpBuilder &builder, Location loc,
                         ((2 / count) * by).as(element).get()};
                   })
           .front();
-  return {mean, cotangent};
+  return {total, addNumber(builder, loc, wide, count), cotangent};
+}
+
+Loss mlir::dist::addOwnLoss(OpBuilder &builder, Location loc, Value result,
+                            int64_t microbatches) {
+  Value share = createConstantLike(builder, loc, result, 1.0 / microbatches);
+  if (microbatches == 1)
+    return {result, {}, share};
+  Type wide = getComputeType(getElementTypeOrSelf(result));
+  return {result, addNumber(builder, loc, wide, microbatches), share};
 }

@@ -11,21 +11,36 @@ namespace mlir::dist {
 /// Labels that are this do not count, as in PyTorch.
 inline constexpr int64_t kIgnoredLabel = -100;
 
-/// A loss as a value of no dimensions, and its derivative by what the model
-/// said.
+/// A loss as sum / divisor, and its derivative by what the model said. Of
+/// several microbatches sums are added, and the divisor is one of all.
 struct Loss {
-  Value value, cotangent;
+  /// No divisor is 1.
+  Value sum, divisor, cotangent;
+
+  /// The quotient.
+  Value addValue(OpBuilder &builder, Location loc) const;
 };
 
-/// The mean over all labels that count of the cross entropy between
-/// softmax(logits), over the last dimension, and the label; 0 if none counts.
-/// `labels` has the other dimensions; one that is no class ends the run.
-Loss addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
-                     Value labels);
+/// How many labels count; 1 if none does, so that the loss is 0.
+Value addLabelCount(OpBuilder &builder, Location loc, Value labels,
+                    Type logits);
 
-/// The mean of the squared differences.
+/// The cross entropy between softmax(logits), over the last dimension, and the
+/// label, of all labels that count, divided by `divisor` (addLabelCount of
+/// these labels and those of other microbatches). `labels` has the other
+/// dimensions; one that is no class ends the run.
+Loss addCrossEntropy(OpBuilder &builder, Location loc, Value logits,
+                     Value labels, Value divisor);
+
+/// The mean of the squared differences, of as many tensors as there are
+/// microbatches.
 Loss addMeanSquaredError(OpBuilder &builder, Location loc, Value result,
-                         Value target);
+                         Value target, int64_t microbatches);
+
+/// The result, which is one number, is the loss of its microbatch; of several
+/// it is their mean.
+Loss addOwnLoss(OpBuilder &builder, Location loc, Value result,
+                int64_t microbatches);
 
 } // namespace mlir::dist
 

@@ -49,7 +49,7 @@ StepNumbers mlir::dist::addStepNumbers(OpBuilder &builder, Location loc,
     Scalar root = sqrt(1 - pow(optimizer.beta2, number));
     return SmallVector<Value>{rate.get(), size.get(), root.get()};
   };
-  return {mapElements(builder, loc, step, {}, types, body)};
+  return {mapElements(builder, loc, step, {}, types, body), step};
 }
 
 Value mlir::dist::addClipping(OpBuilder &builder, Location loc,
@@ -91,6 +91,17 @@ Value mlir::dist::addClipping(OpBuilder &builder, Location loc,
       .front();
 }
 
+/// What changes: the parameter before the first step, then its master.
+static Scalar chooseMaster(OpBuilder &b, Location loc, Value step,
+                           Scalar parameter, Scalar master) {
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, step, zero);
+  Value chosen =
+      arith::SelectOp::create(b, loc, isFirst, parameter.get(), master.get());
+  return {b, loc, chosen};
+}
+
 SmallVector<Value> mlir::dist::addUpdate(OpBuilder &builder, Location loc,
                                          const Optimizer &optimizer,
                                          const StepNumbers &numbers,
@@ -100,8 +111,11 @@ SmallVector<Value> mlir::dist::addUpdate(OpBuilder &builder, Location loc,
   Type element = type.getElementType(), wide = getComputeType(element);
   SmallVector<Value> inputs{parameter, gradient};
   llvm::append_range(inputs, states);
-  unsigned firstNumber = inputs.size();
+  unsigned firstNumber = inputs.size(), master = firstNumber - 1;
   llvm::append_range(inputs, numbers.values);
+  bool hasMaster = optimizer.hasMaster(element);
+  if (hasMaster)
+    inputs.push_back(numbers.step);
   if (scale)
     inputs.push_back(scale);
   SmallVector<Type> types(1 + states.size(), wide);
@@ -109,6 +123,9 @@ SmallVector<Value> mlir::dist::addUpdate(OpBuilder &builder, Location loc,
   auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
     auto get = [&](unsigned i) { return Scalar(b, loc, args[i]).as(wide); };
     Scalar old = get(0), slope = get(1), rate = get(firstNumber);
+    if (hasMaster)
+      old = chooseMaster(b, loc, args[firstNumber + numbers.values.size()], old,
+                         get(master));
     if (scale)
       slope = slope * get(args.size() - 1);
     if (optimizer.weightDecay != 0) {
@@ -118,13 +135,16 @@ SmallVector<Value> mlir::dist::addUpdate(OpBuilder &builder, Location loc,
         slope = slope + optimizer.weightDecay * old;
     }
     auto makeNew = [&](Scalar step, ArrayRef<Scalar> kept) {
-      SmallVector<Value> made{(old - step).as(element).get()};
+      Scalar next = old - step;
+      SmallVector<Value> made{next.as(element).get()};
       for (const Scalar &one : kept)
         made.push_back(one.get());
+      if (hasMaster)
+        made.push_back(next.get());
       return made;
     };
     if (optimizer.kind == Optimizer::Kind::Sgd) {
-      if (states.empty())
+      if (optimizer.momentum == 0)
         return makeNew(rate * slope, {});
       Scalar buffer = optimizer.momentum * get(2) + slope;
       Scalar step =

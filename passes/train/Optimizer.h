@@ -32,17 +32,26 @@ struct Optimizer {
   /// The mesh axis over which states are shared out; empty: they lie as their
   /// parameters do.
   std::string zero;
+  /// Of a parameter of 16 bits a copy of 32 is kept, which is what changes; the
+  /// parameter is that, rounded (Micikevicius et al. 2018).
+  bool masters = false;
 
   /// Nothing, with `error` set, for a text that is no optimizer.
   static std::optional<Optimizer> parse(StringRef text, std::string &error);
 
-  /// What it keeps for each parameter, by PyTorch's names.
-  SmallVector<StringRef> getStates() const;
+  /// Whether it keeps a master of a parameter of such elements.
+  bool hasMaster(Type element) const {
+    return masters && element.getIntOrFloatBitWidth() < 32;
+  }
+  /// What it keeps of a parameter, by PyTorch's names; its master is the last.
+  SmallVector<StringRef> getStates(Type element) const;
 };
 
-/// The numbers that all parameters share in a step, of type f64.
+/// What all parameters share in a step: numbers of type f64, and how many steps
+/// were done before.
 struct StepNumbers {
   SmallVector<Value> values;
+  Value step;
 };
 
 /// Computes them; `step`, a tensor of no dimensions, is how many steps were
@@ -56,7 +65,7 @@ Value addClipping(OpBuilder &builder, Location loc, const Optimizer &optimizer,
                   ValueRange gradients);
 
 /// The new parameter, followed by its new states. `scale` multiplies the
-/// gradient; null: nothing does.
+/// gradient; null: nothing does. A master begins as its parameter.
 SmallVector<Value> addUpdate(OpBuilder &builder, Location loc,
                              const Optimizer &optimizer,
                              const StepNumbers &numbers, Value parameter,

@@ -106,6 +106,8 @@ bool Reader::readSetting(StringRef text) {
   }
   if (key == "schedule")
     return readSchedule(value);
+  if (key == "masters" && value.empty())
+    return optimizer.masters = true;
   if (isSgd && key == "momentum")
     return read(key, value, 0, kAny, optimizer.momentum);
   if (isSgd && key == "nesterov" && value.empty())
@@ -119,7 +121,7 @@ bool Reader::readSetting(StringRef text) {
   }
   return fail("'" + text + "' is no setting of it: lr, weight_decay, " +
               (isSgd ? "momentum, nesterov" : "betas=0.9:0.999, eps") +
-              ", clip, zero=AXIS, schedule, warmup, steps, min_lr");
+              ", clip, masters, zero=AXIS, schedule, warmup, steps, min_lr");
 }
 
 bool Reader::check() {
@@ -152,9 +154,13 @@ std::optional<Optimizer> Optimizer::parse(StringRef text, std::string &error) {
   return optimizer;
 }
 
-SmallVector<StringRef> Optimizer::getStates() const {
+SmallVector<StringRef> Optimizer::getStates(Type element) const {
+  SmallVector<StringRef> states;
   if (kind != Kind::Sgd)
-    return {"exp_avg", "exp_avg_sq"};
-  return momentum != 0 ? SmallVector<StringRef>{"momentum_buffer"}
-                       : SmallVector<StringRef>{};
+    states = {"exp_avg", "exp_avg_sq"};
+  else if (momentum != 0)
+    states = {"momentum_buffer"};
+  if (hasMaster(element))
+    states.push_back("master");
+  return states;
 }

@@ -10,7 +10,9 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/schedule/NamePattern.h"
+#include "passes/train/Formulas.h"
 #include "passes/train/Losses.h"
+#include "passes/train/Microbatches.h"
 #include "passes/train/Optimizer.h"
 
 using namespace mlir;
@@ -23,6 +25,9 @@ struct Trained {
   Value gradient;
   /// "w"; of a part of it "w", and "[64:80]".
   std::string name, part;
+  /// The first argument of what the optimizer keeps of it, and which.
+  unsigned firstState = 0;
+  SmallVector<StringRef> states;
 };
 
 class StepBuilder {
@@ -30,7 +35,7 @@ public:
   StepBuilder(ModuleOp module, func::FuncOp function,
               const TrainRequest &request, const Optimizer &optimizer)
       : module(module), function(function), request(request),
-        optimizer(optimizer),
+        optimizer(optimizer), microbatches(function, request.microbatches),
         builder(function.getBody().front().getTerminator()) {}
 
   LogicalResult run();
@@ -39,10 +44,13 @@ private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
+  FailureOr<Value> addStep();
   LogicalResult addLoss();
   void placeTarget();
   LogicalResult addGradients();
   ShardingAttr placeState(unsigned argument);
+  LogicalResult addStates();
+  void accumulate();
   void addOptimizer(Value step);
   Operation *getTerminator() {
     return function.getBody().front().getTerminator();
@@ -52,6 +60,7 @@ private:
   func::FuncOp function;
   const TrainRequest &request;
   const Optimizer &optimizer;
+  Microbatches microbatches;
   OpBuilder builder;
   unsigned result = 0;
   std::string resultName;
@@ -109,6 +118,16 @@ FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
   return Value(function.getArgument(number));
 }
 
+/// How many steps were done; the program may draw random numbers by it already.
+FailureOr<Value> StepBuilder::addStep() {
+  for (BlockArgument argument : function.getArguments())
+    if (auto random = function.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), kRandomAttr);
+        random && random.getValue() == kRandomStep)
+      return Value(argument);
+  return addInput("step", RankedTensorType::get({}, builder.getI64Type()));
+}
+
 /// The new input, which is the last one, is fed as the others are: it lies, in
 /// the leading dimensions that have the same sizes, as the first input that the
 /// schedule places.
@@ -149,7 +168,7 @@ LogicalResult StepBuilder::addLoss() {
     if (type.getNumElements() != 1)
       return function.emitError("loss=result: the result is of type ")
              << type << ", and a loss is one number";
-    loss.value = value;
+    loss = addOwnLoss(builder, loc, value, microbatches.getCount());
     return success();
   }
   bool isEntropy = request.loss == "cross_entropy";
@@ -163,12 +182,23 @@ LogicalResult StepBuilder::addLoss() {
       isEntropy ? RankedTensorType::get(type.getShape().drop_back(),
                                         builder.getI64Type())
                 : type;
-  FailureOr<Value> input = addInput(request.target, target);
+  bool isOne = microbatches.getCount() == 1;
+  SmallVector<int64_t> shape(target.getShape());
+  if (!isOne)
+    shape.insert(shape.begin(), microbatches.getCount());
+  FailureOr<Value> input = addInput(request.target, target.clone(shape));
   if (failed(input))
     return failure();
   placeTarget();
-  loss = isEntropy ? addCrossEntropy(builder, loc, value, *input)
-                   : addMeanSquaredError(builder, loc, value, *input);
+  // Those that count do so in all microbatches together.
+  Value divisor =
+      isEntropy ? addLabelCount(builder, loc, *input, type.getElementType())
+                : Value();
+  Value own =
+      isOne ? *input : microbatches.takeSlice(cast<BlockArgument>(*input));
+  loss = isEntropy ? addCrossEntropy(builder, loc, value, own, divisor)
+                   : addMeanSquaredError(builder, loc, value, own,
+                                         microbatches.getCount());
   return success();
 }
 
@@ -179,17 +209,14 @@ LogicalResult StepBuilder::addGradients() {
   gradients.function = function.getSymName();
   gradients.result = resultName;
   gradients.wrt = request.parameters;
-  if (loss.cotangent)
-    gradients.cotangent = kCotangent;
+  gradients.cotangent = kCotangent;
   FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
   if (failed(arguments))
     return failure();
-  if (loss.cotangent) {
-    unsigned last = function.getNumArguments() - 1;
-    function.getArgument(last).replaceAllUsesWith(loss.cotangent);
-    if (failed(function.eraseArgument(last)))
-      return failure();
-  }
+  unsigned last = function.getNumArguments() - 1;
+  function.getArgument(last).replaceAllUsesWith(loss.cotangent);
+  if (failed(function.eraseArgument(last)))
+    return failure();
   for (auto [i, argument] : llvm::enumerate(*arguments)) {
     auto name = function.getArgAttrOfType<StringAttr>(argument, kParameterAttr);
     auto made =
@@ -201,7 +228,7 @@ LogicalResult StepBuilder::addGradients() {
     StringRef part = made.getValue().drop_front(name.size());
     part.consume_back(".grad");
     trained.push_back({argument, getTerminator()->getOperand(known + i),
-                       name.str(), part.str()});
+                       name.str(), part.str(), 0, {}});
   }
   // One that nothing depends on stays as it is, as in PyTorch.
   llvm::erase_if(trained, [](const Trained &one) {
@@ -247,23 +274,20 @@ ShardingAttr StepBuilder::placeState(unsigned argument) {
   return ShardingAttr::get(context, *zeroMesh, dims, ReductionKind::Sum, {});
 }
 
-/// Replaces the results by the loss and what the optimizer makes.
-void StepBuilder::addOptimizer(Value step) {
-  builder.setInsertionPoint(getTerminator());
-  Location loc = function.getLoc();
-  SmallVector<StringRef> kinds = optimizer.getStates();
-
-  // States are arguments that are placed as their parameter.
+/// States are arguments that are placed as their parameter.
+LogicalResult StepBuilder::addStates() {
   unsigned first = function.getNumArguments();
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
-  for (const Trained &one : trained)
-    for (StringRef kind : kinds) {
-      auto type = cast<RankedTensorType>(one.gradient.getType());
-      Type element = type.getElementType();
-      types.push_back(type.clone(element.getIntOrFloatBitWidth() < 32
-                                     ? builder.getF32Type()
-                                     : element));
+  bool hasMasters = false;
+  for (Trained &one : trained) {
+    auto type = cast<RankedTensorType>(one.gradient.getType());
+    Type element = type.getElementType();
+    hasMasters |= optimizer.hasMaster(element);
+    one.firstState = first + types.size();
+    one.states = optimizer.getStates(element);
+    for (StringRef kind : one.states) {
+      types.push_back(type.clone(getComputeType(element)));
       NamedAttrList list;
       list.set(kParameterAttr,
                builder.getStringAttr(one.name + "." + kind.str()));
@@ -274,10 +298,41 @@ void StepBuilder::addOptimizer(Value step) {
         list.set(kShardingAttr, sharding);
       attributes.push_back(list.getDictionary(builder.getContext()));
     }
-  (void)function.insertArguments(SmallVector<unsigned>(types.size(), first),
-                                 types, attributes,
-                                 SmallVector<Location>(types.size(), loc));
+  }
+  if (optimizer.masters && !hasMasters)
+    return function.emitError("optimizer=")
+           << request.optimizer
+           << ": masters are of parameters of 16 bits, and none is trained";
+  return function.insertArguments(
+      SmallVector<unsigned>(types.size(), first), types, attributes,
+      SmallVector<Location>(types.size(), function.getLoc()));
+}
 
+/// Makes of the loss and the gradients of a microbatch those of all. They are
+/// added in the type of the parameter, as PyTorch does, or in its master's.
+void StepBuilder::accumulate() {
+  bool hasMesh = !module.getOps<MeshOp>().empty();
+  Type wide = getComputeType(getElementTypeOrSelf(loss.sum));
+  SmallVector<Summand> summands{{loss.sum, wide, {}}};
+  for (const Trained &one : trained) {
+    Type element = getElementTypeOrSelf(one.gradient);
+    bool hasMaster = optimizer.hasMaster(element);
+    unsigned leader =
+        hasMaster ? one.firstState + one.states.size() - 1 : one.argument;
+    summands.push_back({one.gradient,
+                        hasMaster ? getComputeType(element) : element,
+                        hasMesh ? function.getArgument(leader) : Value()});
+  }
+  SmallVector<Value> sums = microbatches.close(summands);
+  loss.sum = sums.front();
+  for (auto [one, sum] : llvm::zip_equal(trained, llvm::drop_begin(sums)))
+    one.gradient = sum;
+}
+
+/// Replaces the results by the loss and what the optimizer makes.
+void StepBuilder::addOptimizer(Value step) {
+  builder.setInsertionPoint(getTerminator());
+  Location loc = function.getLoc();
   SmallVector<Value> gradients;
   for (const Trained &one : trained)
     gradients.push_back(one.gradient);
@@ -285,22 +340,23 @@ void StepBuilder::addOptimizer(Value step) {
                     ? addClipping(builder, loc, optimizer, gradients)
                     : Value();
   StepNumbers numbers = addStepNumbers(builder, loc, optimizer, step);
-  SmallVector<Value> results{loss.value};
+  SmallVector<Value> results{loss.addValue(builder, loc)};
   SmallVector<NamedAttrList> resultAttributes(1);
   resultAttributes.front().set(kOutputAttr, builder.getStringAttr("loss"));
-  for (auto [number, one] : llvm::enumerate(trained)) {
-    unsigned own = first + number * kinds.size();
+  for (const Trained &one : trained) {
     Value parameter = function.getArgument(one.argument);
     SmallVector<Value> made = addUpdate(
         builder, parameter.getLoc(), optimizer, numbers, parameter,
-        one.gradient, function.getArguments().slice(own, kinds.size()), scale);
+        one.gradient,
+        function.getArguments().slice(one.firstState, one.states.size()),
+        scale);
     for (auto [i, value] : llvm::enumerate(made)) {
       results.push_back(value);
       NamedAttrList list;
       std::string name =
-          i == 0 ? one.name : one.name + "." + kinds[i - 1].str();
+          i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
       list.set(kOutputAttr, builder.getStringAttr(name + one.part));
-      unsigned updated = i == 0 ? one.argument : own + i - 1;
+      unsigned updated = i == 0 ? one.argument : one.firstState + i - 1;
       list.set(kUpdatesAttr, builder.getI64IntegerAttr(updated));
       function.setArgAttr(updated, kUpdatedAttr, builder.getUnitAttr());
       resultAttributes.push_back(list);
@@ -336,12 +392,21 @@ LogicalResult StepBuilder::findZeroMesh() {
 LogicalResult StepBuilder::run() {
   if (failed(findZeroMesh()))
     return failure();
-  if (failed(chooseResult()) || failed(addLoss()) || failed(addGradients()))
+  if (request.microbatches < 1)
+    return module.emitError("accumulate=")
+           << request.microbatches << ": a step is of 1 microbatch at least";
+  if (failed(chooseResult()))
     return failure();
-  FailureOr<Value> step =
-      addInput("step", RankedTensorType::get({}, builder.getI64Type()));
-  if (failed(step))
+  bool isOne = request.microbatches == 1;
+  if (!isOne && failed(microbatches.open()))
     return failure();
+  if (failed(addLoss()) || failed(addGradients()))
+    return failure();
+  FailureOr<Value> step = addStep();
+  if (failed(step) || failed(addStates()))
+    return failure();
+  if (!isOne)
+    accumulate();
   addOptimizer(*step);
   return success();
 }

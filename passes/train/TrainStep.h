@@ -23,6 +23,8 @@ struct TrainRequest {
   StringRef target = "labels";
   /// As Optimizer::parse reads it.
   StringRef optimizer = "adamw";
+  /// How many batches a step takes, one after the other.
+  int64_t microbatches = 1;
   /// Globs of the names of parameters that are trained; empty: all of floats.
   ArrayRef<std::string> parameters;
 };

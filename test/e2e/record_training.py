@@ -4,7 +4,8 @@
 
 Needs what examples/make_models.py needs. Everything is in f64, the parameters being those of the exported file. A step
 takes two rows of 16 bytes of Inputs/sonnets.txt, one after the other, and the bytes that follow; of the second row
-every label from `8 + step` on does not count.
+every label from `8 + step` on does not count. A case with microbatches takes as many times two rows, all at once; no
+label of the second microbatch counts.
 """
 
 import json
@@ -42,13 +43,15 @@ def plain(parameters):
     return torch.optim.SGD(parameters, lr=0.2), None
 
 
-# As train.py words them; and the norm that gradients are scaled to.
+# As train.py words them, after the number of microbatches where there are several; and the norm that gradients are
+# scaled to.
 CASES = {
     "adamw,lr=3e-3": (adamw, None),
     "adamw,lr=3e-3,clip=0.5": (adamw, 0.5),
     "adam,lr=2e-3,betas=0.8:0.95,eps=1e-6,weight_decay=0.1,schedule=linear,warmup=2,steps=7": (adam, None),
     "sgd,lr=0.1,momentum=0.9,nesterov,weight_decay=0.01,schedule=cosine,warmup=1,clip=1": (sgd, 1),
     "sgd,lr=0.2": (plain, None),
+    "3 adamw,lr=3e-3,clip=0.5": (adamw, 0.5, 3),
 }
 
 
@@ -58,7 +61,7 @@ def digest(tensor):
     return [float(flat @ weights), float(math.sqrt(flat @ flat))]
 
 
-def record(make, clip):
+def record(make, clip, microbatches=1):
     torch.manual_seed(make_models.SEED)
     module = make_models.MODELS["gpt2"]()[0]
     module.eval()
@@ -67,10 +70,12 @@ def record(make, clip):
     text = torch.tensor(list((HERE / "Inputs" / "sonnets.txt").read_bytes()))
     optimizer, schedule = make(module.parameters())
     losses = []
+    count = 2 * microbatches
     for step in range(STEPS):
-        rows = [text[i * LENGTH : (i + 1) * LENGTH + 1] for i in (2 * step, 2 * step + 1)]
+        rows = [text[i * LENGTH : (i + 1) * LENGTH + 1] for i in range(count * step, count * step + count)]
         tokens, labels = (torch.stack([row[at : at + LENGTH] for row in rows]) for at in (0, 1))
         labels[1, 8 + step :] = -100
+        labels[2:4] = -100
         logits = module(tokens, torch.ones_like(tokens))
         loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1))
         optimizer.zero_grad()

@@ -4,9 +4,13 @@
     train.py [REGEX]     only cases whose name matches
 
 - `torch_N`: losses of some steps and the parameters after them are those that record_training.py recorded with
-  PyTorch's optimizers in f64, on one rank and on two; labels that do not count are shared unevenly by the ranks;
+  PyTorch's optimizers in f64, on one rank and on two, some over several microbatches; labels that do not count are
+  shared unevenly by the ranks and the microbatches;
 - `ranks_SCHEDULE_RANKS`: 100 steps on a small text give the losses of one rank, in f64;
-- `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form;
+- `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form, however many microbatches
+  there are;
+- `accumulate_N`: microbatches on N ranks make the steps that the whole batch makes on one, in f64;
+- `masters`: parameters of bf16 follow masters of f32, which are Adam's;
 - `resume`: a run that goes on from a checkpoint has the losses of one that was never interrupted, bit for bit on the
   same mesh, and what another mesh reads from it is bit for bit what was written;
 - `killed`: a run that is killed leaves whole checkpoints;
@@ -51,12 +55,24 @@ def run(program, *arguments, fails=False):
 
 
 def write_npy(path, shape, kind, numbers):
-    text = {"q": "<i8", "B": "|u1"}[kind]
+    text = {"q": "<i8", "B": "|u1", "d": "<f8"}[kind]
     header = f"{{'descr': '{text}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
         file.write(array.array(kind, numbers).tobytes())
+
+
+def write_safetensors(path, dtype, kind, shapes, numbers):
+    header, data = {}, b""
+    for name, shape in shapes.items():
+        start = len(data)
+        data += array.array(kind, numbers[name]).tobytes()
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
 
 
 def read_checkpoint(folder):
@@ -97,6 +113,70 @@ def digest(entry):
         math.fsum(value * math.cos(0.11 * i + 0.5) for i, value in enumerate(flat)),
         math.sqrt(math.fsum(value * value for value in flat)),
     ]
+
+
+def make_mlp(batch, ranks, stored):
+    """Two layers; over several ranks rows are shared out, parameters stored in parts too if asked."""
+    mesh = f'dist.mesh @m ["dp" = {ranks}]' if ranks > 1 else ""
+
+    def attributes(kind, name, *dims):
+        sharding = f", dist.sharding = #dist.sharding<@m, [{', '.join(dims)}]>" if ranks > 1 and dims else ""
+        return f'{{dist.{kind} = "{name}"{sharding}}}'
+
+    part = ['{"dp"}', "{}"] if stored else []
+    return f"""
+#rows = affine_map<(i, j) -> (i, j)>
+#columns = affine_map<(i, j) -> (j)>
+module attributes {{dist.weights = "mlp.safetensors"}} {{
+{mesh}
+func.func @main(%x: tensor<{batch}x6xf64> {attributes("input", "x", '{"dp"}', "{}")},
+                %w1: tensor<6x8xf64> {attributes("parameter", "w1", *part)},
+                %b1: tensor<8xf64> {attributes("parameter", "b1")},
+                %w2: tensor<8x5xf64> {attributes("parameter", "w2", *part)})
+    -> (tensor<{batch}x5xf64> {{dist.output = "y"}}) {{
+  %0 = arith.constant dense<0.0> : tensor<{batch}x8xf64>
+  %1 = linalg.matmul ins(%x, %w1 : tensor<{batch}x6xf64>, tensor<6x8xf64>) outs(%0 : tensor<{batch}x8xf64>)
+      -> tensor<{batch}x8xf64>
+  %2 = tensor.empty() : tensor<{batch}x8xf64>
+  %3 = linalg.generic {{indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]}}
+      ins(%1, %b1 : tensor<{batch}x8xf64>, tensor<8xf64>) outs(%2 : tensor<{batch}x8xf64>) {{
+  ^bb0(%a: f64, %b: f64, %c: f64):
+    %s = arith.addf %a, %b : f64
+    %t = math.tanh %s : f64
+    linalg.yield %t : f64
+  }} -> tensor<{batch}x8xf64>
+  %4 = arith.constant dense<0.0> : tensor<{batch}x5xf64>
+  %5 = linalg.matmul ins(%3, %w2 : tensor<{batch}x8xf64>, tensor<8x5xf64>) outs(%4 : tensor<{batch}x5xf64>)
+      -> tensor<{batch}x5xf64>
+  return %5 : tensor<{batch}x5xf64>
+}}
+}}
+"""
+
+
+def make_sum(batch, ranks):
+    """The sum of x * w over rows and columns, in bf16."""
+    mesh = f'dist.mesh @m ["dp" = {ranks}]' if ranks > 1 else ""
+    sharding = ', dist.sharding = #dist.sharding<@m, [{"dp"}, {}]>' if ranks > 1 else ""
+    return f"""
+module attributes {{dist.weights = "sum.safetensors"}} {{
+{mesh}
+func.func @main(%x: tensor<{batch}x8xbf16> {{dist.input = "x"{sharding}}},
+                %w: tensor<8xbf16> {{dist.parameter = "w"}}) -> (tensor<bf16> {{dist.output = "loss"}}) {{
+  %0 = arith.constant dense<0.0> : tensor<bf16>
+  %1 = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> ()>],
+      iterator_types = ["reduction", "reduction"]}}
+      ins(%x, %w : tensor<{batch}x8xbf16>, tensor<8xbf16>) outs(%0 : tensor<bf16>) {{
+  ^bb0(%a: bf16, %b: bf16, %c: bf16):
+    %p = arith.mulf %a, %b : bf16
+    %s = arith.addf %c, %p : bf16
+    linalg.yield %s : bf16
+  }} -> tensor<bf16>
+  return %1 : tensor<bf16>
+}}
+}}
+"""
 
 
 class Subject:
@@ -141,16 +221,21 @@ class Subject:
         )  # fmt: skip
         return read_curve(folder + ".csv"), folder
 
-    def check_torch(self, optimizer, expected, options):
+    def check_torch(self, case, expected, options):
         steps = len(expected["losses"])
-        rows = [self.text[i * LENGTH : (i + 1) * LENGTH + 1] for i in range(BATCH * steps)]
+        microbatches, _, optimizer = case.rpartition(" ")
+        batch = BATCH * int(microbatches or 1)
+        rows = [self.text[i * LENGTH : (i + 1) * LENGTH + 1] for i in range(batch * steps)]
         labels = [list(row[1:]) for row in rows]
         for step in range(steps):
-            labels[BATCH * step + 1][8 + step :] = [-100] * (8 - step)
+            labels[batch * step + 1][8 + step :] = [-100] * (8 - step)
+            for row in range(batch * step + BATCH, min(batch * step + 2 * BATCH, batch * step + batch)):
+                labels[row] = [-100] * LENGTH
         tokens = [token for row in rows for token in row[:-1]]
         write_npy(self.path("tokens.npy"), [len(rows), LENGTH], "q", tokens)
         write_npy(self.path("labels.npy"), [len(rows), LENGTH], "q", [label for row in labels for label in row])
         data = [f"--data=input_ids={self.path('tokens.npy')}", f"--data=labels={self.path('labels.npy')}"]
+        options = [*options, f"--accumulate={microbatches}"] if microbatches else options
         losses, folder = self.train(steps, "--in-order", *options, data=data, optimizer=optimizer)
         for got, wanted in zip(losses, expected["losses"], strict=True):
             assert abs(got - wanted) <= 1e-6, f"losses are {losses} where PyTorch has {expected['losses']}"
@@ -172,7 +257,7 @@ class Subject:
 
     def check_bytes(self):
         """What a step sends on two ranks that share the batch: with W bytes of parameters, 2(p-1)/p W of ZeRO 1 to 3."""
-        for name, optimizer in [("fsdp", "adamw"), ("ddp", "adamw,zero=dp")]:
+        for name, optimizer in [("fsdp", "adamw"), ("fsdp", "sgd"), ("ddp", "adamw,zero=dp")]:
             run(
                 "dist-opt", self.path("f32.mlir"), f"--dist-apply-schedule=file={self.path(name + '_2.mlir')}",
                 f"--dist-train-step=optimizer={optimizer}", "--dist-spmd", "-o", self.path("placed.mlir"),
@@ -190,6 +275,19 @@ class Subject:
             rest = sum(sent.values()) - 2 * half
             assert rest <= 4 * LENGTH * 64 + 64, f"{name}: {sent}"
 
+        positions_bytes = self.parameter_bytes("[^\"]*wpe.weight")
+        for count in 1, 2, 5:
+            run(
+                "dist-opt", self.path("f32.mlir"), f"--dist-apply-schedule=file={self.path('ddp_2.mlir')}",
+                f"--dist-train-step=optimizer=adamw accumulate={count}", "--dist-spmd", "-o", self.path("placed.mlir"),
+            )  # fmt: skip
+            report = json.loads(run("dist-report", "--json", self.path("placed.mlir")).splitlines()[-1])
+            sent = {op: total["bytes_sent_per_rank"] for op, total in report["functions"][0]["totals"].items()}
+            # Of the positions' table one microbatch sends the rows that are looked up; the sum of several is all of it.
+            due = self.parameter_bytes() - (positions_bytes - 4 * LENGTH * 64 if count == 1 else 0)
+            assert set(sent) == {"all_reduce"}, sent
+            assert due <= sent["all_reduce"] <= due + 64, f"{count} microbatches: {sent}, and {due} are due"
+
     def parameter_bytes(self, name='[^"]*'):
         with open(self.path("f32.mlir")) as file:
             types = re.findall(rf'tensor<([x\d]+)xf32> \{{dist\.parameter = "{name}"', file.read())
@@ -204,6 +302,88 @@ class Subject:
             losses, _ = self.train(20, f"--schedule={schedule}", optimizer=optimizer)
             far = max(abs(a - b) for a, b in zip(self.one, losses))
             assert far <= 1e-9, f"{schedule}: losses are up to {far} from those of one rank"
+
+    def check_accumulate(self, ranks, stored):
+        """Three microbatches of four rows, of which the second has no label that counts, and the third few."""
+        microbatches, rows, steps = 3, 4, 8
+        numbers = [math.sin(0.37 * i) * 1.5 for i in range(steps * microbatches * rows * 6)]
+        labels = [i * i % 5 for i in range(steps * microbatches * rows)]
+        for step in range(steps):
+            first = step * microbatches * rows
+            labels[first + rows : first + 2 * rows] = [-100] * rows
+            labels[first + 2 * rows : first + 3 * rows - 1] = [-100] * (rows - 1)
+        write_npy(self.path("x.npy"), [len(labels), 6], "d", numbers)
+        write_npy(self.path("classes.npy"), [len(labels)], "q", labels)
+        data = [f"--data=x={self.path('x.npy')}", f"--data=labels={self.path('classes.npy')}"]
+        shapes = {"w1": [6, 8], "b1": [8], "w2": [8, 5]}
+        weights = {name: [math.cos(i + len(name)) for i in range(math.prod(shape))] for name, shape in shapes.items()}
+        write_safetensors(self.path("mlp.safetensors"), "F64", "d", shapes, weights)
+        curves, ends = [], []
+        for batch, given, count in [(rows * microbatches, 1, 1), (rows, ranks, microbatches)]:
+            with open(self.path("mlp.mlir"), "w") as file:
+                file.write(make_mlp(batch, given, stored and given > 1))
+            folder = self.folder()
+            run(
+                "dist-run", "--train", self.path("mlp.mlir"), f"--steps={steps}", "--in-order", *data,
+                "--optimizer=adamw,lr=0.05,clip=0.2", f"--accumulate={count}", f"--save={folder}",
+                f"--curve={folder}.csv",
+            )  # fmt: skip
+            curves.append(read_curve(folder + ".csv"))
+            end = read_checkpoint(f"{folder}/step-{steps}")
+            ends.append([value for name in sorted(end) for value in array.array("d", end[name][2])])
+        assert curves[0][-1] < curves[0][0], curves[0]
+        for one, other in zip(curves, ends):
+            assert len(one) > 0 and len(other) > 0
+        for one, other in [curves, ends]:
+            far = max(abs(a - b) for a, b in zip(one, other, strict=True))
+            assert far <= 1e-9, f"{far} from the whole batch"
+
+    def check_masters(self):
+        """Adam on the weight of a sum, whose gradient is known: masters by PyTorch's formulas, parameters rounded."""
+        rate, beta1, beta2, epsilon, steps = 1e-3, 0.9, 0.999, 1e-8, 20
+        slopes = [[1 + i + 2 * j for j in range(8)] for i in range(4)]
+        write_npy(self.path("x.npy"), [4, 8], "B", [value for row in slopes for value in row])
+        gradients = [float(sum(row[j] for row in slopes)) for j in range(8)]
+        wanted = []
+        for gradient in gradients:
+            weight, mean, square = 1.0, 0.0, 0.0
+            for step in range(1, steps + 1):
+                mean = beta1 * mean + (1 - beta1) * gradient
+                square = beta2 * square + (1 - beta2) * gradient**2
+                step_size = rate / (1 - beta1**step)
+                weight -= step_size * mean / (math.sqrt(square) / math.sqrt(1 - beta2**step) + epsilon)
+            wanted.append(weight)
+        made = []
+        write_safetensors(self.path("sum.safetensors"), "BF16", "H", {"w": [8]}, {"w": [0x3F80] * 8})
+        for masters, ranks, count in [("", 1, 1), (",masters", 1, 1), (",masters", 2, 1), (",masters,zero=dp", 2, 2)]:
+            with open(self.path("sum.mlir"), "w") as file:
+                file.write(make_sum(4 // count, ranks))
+            folder = self.folder()
+            run(
+                "dist-run", "--train", self.path("sum.mlir"), f"--steps={steps}", "--loss=result",
+                f"--data=x={self.path('x.npy')}", f"--optimizer=adam,lr={rate}{masters}", f"--accumulate={count}",
+                f"--save={folder}",
+            )  # fmt: skip
+            dtype, _, data = read_checkpoint(f"{folder}/step-{steps}")["w"]
+            assert dtype == "BF16", dtype
+            state = read_checkpoint(f"{folder}/step-{steps}/optimizer")
+            weight = list(array.array("H", data))
+            if not masters:
+                # Each step is less than what bf16 tells apart.
+                assert set(weight) == {0x3F80}, weight
+                assert set(state) == {"w.exp_avg", "w.exp_avg_sq"}, state
+                continue
+            dtype, _, data = state["w.master"]
+            assert dtype == "F32", dtype
+            far = max(abs(a - b) for a, b in zip(array.array("f", data), wanted, strict=True))
+            assert far <= 1e-6, f"masters are {far} from Adam's"
+            # Rounded to the nearest, ties to even.
+            words = array.array("I", data)
+            rounded = [(word + 0x7FFF + (word >> 16 & 1)) >> 16 for word in words]
+            assert weight == rounded, (weight, rounded)
+            made.append(data)
+        # A sum of microbatches is half of each one's mean, and Adam's step the same.
+        assert made[0] == made[1], "ranks differ"
 
     def check_resume(self):
         straight, folder = self.train(12, "--save-every=6", model="f32.mlir")
@@ -279,6 +459,8 @@ class Subject:
             (["--train", f32, "--steps=1", data, mask, "--verify"], "--verify: does not go with --train"),
             (["--train", f32, "--steps=1", data, mask, "--target=step"], "has an argument 'step' already"),
             (["--train", f32, "--steps=1", data, mask, f"--input=labels={labels}"], "'labels' is given already"),
+            (["--train", f32, "--steps=1", data, mask, "--accumulate=0"], "takes one batch at least"),
+            (["--train", f32, "--steps=1", data, mask, "--optimizer=adam,masters"], "masters are of parameters of 16 bits"),
             (["--train", f32, "--steps=1", data, mask, "--input=step=3"], "--train counts the steps itself"),
             (["--train", f32, "--steps=1", mask, *rows], "a label is no class"),
             (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
@@ -299,6 +481,10 @@ def main():
         for mesh in MESHES:
             cases[f"ranks_{mesh[0]}_{mesh[2]}"] = functools.partial(subject.check_ranks, *mesh)
         cases["zero"] = subject.check_zero
+        for ranks, stored in [(1, False), (2, False), (2, True), (3, False)]:
+            name = f"accumulate_{ranks}" + ("_stored" if stored else "")
+            cases[name] = functools.partial(subject.check_accumulate, ranks, stored)
+        cases["masters"] = subject.check_masters
         cases["bytes"] = subject.check_bytes
         cases["resume"] = subject.check_resume
         cases["killed"] = subject.check_killed

@@ -193,6 +193,17 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
                                << attr.getValue() << " of type " << type;
     return success();
   }
+  if (name == kRandomAttr) {
+    auto text = dyn_cast<StringAttr>(attr.getValue());
+    if (!text || (text != kRandomSeed && text != kRandomStep) ||
+        type !=
+            RankedTensorType::get({}, IntegerType::get(type.getContext(), 64)))
+      return op->emitOpError()
+             << "'" << name << "' of " << what << " must be \"" << kRandomSeed
+             << "\" or \"" << kRandomStep << "\" on a tensor<i64>, but is "
+             << attr.getValue() << " of type " << type;
+    return success();
+  }
   if (name == kDimensionsAttr) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     auto names = dyn_cast<ArrayAttr>(attr.getValue());

@@ -28,6 +28,13 @@ inline constexpr llvm::StringLiteral kStateAttr = "dist.state";
 /// from one call to the next, so that nothing made of it may be kept.
 inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";
 
+/// On an argument with `dist.input`, a string: random numbers are keyed by it.
+/// Its value is kRandomSeed or kRandomStep, an i64; the latter is how many
+/// steps were before.
+inline constexpr llvm::StringLiteral kRandomAttr = "dist.random";
+inline constexpr llvm::StringLiteral kRandomSeed = "seed";
+inline constexpr llvm::StringLiteral kRandomStep = "step";
+
 /// On a result, an integer: the number of the argument that it is the new value
 /// of. It is placed as that is.
 inline constexpr llvm::StringLiteral kUpdatesAttr = "dist.updates";

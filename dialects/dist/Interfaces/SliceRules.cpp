@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <numeric>
 
@@ -369,6 +370,16 @@ struct PadModel
       rule.results[0].dims[dim].push_back(factor);
     }
     return rule;
+  }
+  /// Zeros are pending of any number of devices.
+  PartialResult getPartialResult(Operation *op, ArrayRef<bool> partial,
+                                 ReductionKind kind) const {
+    Value number = cast<tensor::PadOp>(op).getConstantPaddingValue();
+    bool isZero = number && (matchPattern(number, m_AnyZeroFloat()) ||
+                             matchPattern(number, m_Zero()));
+    return kind == ReductionKind::Sum && partial[0] && isZero
+               ? PartialResult::Partial
+               : PartialResult::Illegal;
   }
 };
 } // namespace

@@ -24,6 +24,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <array>
 #include <functional>
 
 namespace mlir::dist::frontend {
@@ -70,6 +71,11 @@ public:
   Value constant(const HostTensor &tensor);
   /// Asked first for constants too large to be written into the program.
   std::function<Value(const HostTensor &)> largeConstant;
+  /// The inputs that random numbers are keyed by, an i64 each: the seed, and
+  /// how many steps were before.
+  std::function<std::array<Value, 2>()> randomKey;
+  /// A number for each operator that draws random numbers.
+  int64_t nextRandom() { return randomCount++; }
   Value scalar(const HostTensor &tensor, int64_t index = 0);
   Value scalar(Type type, double value);
   Value scalarInt(Type type, int64_t value);
@@ -179,6 +185,7 @@ private:
   llvm::DenseMap<int, Value> atomValues;
   /// Where a named size is found.
   llvm::DenseMap<int, std::pair<Value, int64_t>> origins;
+  int64_t randomCount = 0;
   Block *sizeBlock = nullptr;
   Operation *lastSize = nullptr;
 };

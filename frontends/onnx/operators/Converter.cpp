@@ -24,6 +24,7 @@ ConverterTable::ConverterTable() {
   addRecurrentConverters(*this);
   addQuantizationConverters(*this);
   addSamplingConverters(*this);
+  addRandomConverters(*this);
   addBranchConverters(*this);
   addSequenceConverters(*this);
   addLossConverters(*this);

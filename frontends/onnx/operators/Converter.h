@@ -65,6 +65,7 @@ void addSpectralConverters(ConverterTable &table);
 void addRecurrentConverters(ConverterTable &table);
 void addQuantizationConverters(ConverterTable &table);
 void addSamplingConverters(ConverterTable &table);
+void addRandomConverters(ConverterTable &table);
 void addBranchConverters(ConverterTable &table);
 void addSequenceConverters(ConverterTable &table);
 void addLossConverters(ConverterTable &table);

@@ -45,7 +45,7 @@ static constexpr Harmless kHarmless[] = {
     {"CastLike", "round_mode", "as Cast's"},
     {"CastLike", "saturate", "as Cast's"},
     {"Dropout", "1", "the ratio: only training reads it"},
-    {"Dropout", "seed", "only training reads it"},
+    {"Dropout", "seed", "the seed is an input of the program"},
     {"GRU", "activation_alpha", "no supported activation has parameters"},
     {"GRU", "activation_beta", "no supported activation has parameters"},
     {"If", "else_branch", "the reader puts its nodes before the If"},

@@ -21,20 +21,6 @@ static LogicalResult identity(NodeContext &c) {
   return success();
 }
 
-static LogicalResult dropout(NodeContext &c) {
-  if (c.has(2) && c.number(2) != 0.0)
-    return c.unsupported("Dropout in training mode");
-  if (c.wants(1)) {
-    HostTensor one(DType::Bool, {});
-    one.setInt(0, 1);
-    Tensor all;
-    all.type = DType::Bool;
-    all.known = one;
-    c.set(1, c.broadcast(all, c.in(0).shape));
-  }
-  return identity(c);
-}
-
 /// 0 copies a dimension (unless allowzero), -1 is what is left.
 static LogicalResult reshape(NodeContext &c) {
   std::optional<SmallVector<int64_t>> target = c.openInts(1);
@@ -219,7 +205,6 @@ static LogicalResult tile(NodeContext &c) {
 
 void mlir::dist::frontend::addShapeConverters(ConverterTable &table) {
   table.add("Identity", 1, identity, /*takesSequences=*/true);
-  table.add("Dropout", 1, dropout);
   table.add("Reshape", 2, reshape);
   table.add("Flatten", 1, flatten);
   table.add("Unsqueeze", 1, unsqueeze);
@@ -229,7 +214,6 @@ void mlir::dist::frontend::addShapeConverters(ConverterTable &table) {
   table.add("Size", 1, size);
   table.add("Expand", 2, expand);
   table.add("Tile", 2, tile);
-  table.takeOpenSizes({"Identity", "Dropout", "Reshape", "Flatten", "Unsqueeze",
-                       "Squeeze", "Transpose", "Shape", "Size", "Expand",
-                       "Tile"});
+  table.takeOpenSizes({"Identity", "Reshape", "Flatten", "Unsqueeze", "Squeeze",
+                       "Transpose", "Shape", "Size", "Expand", "Tile"});
 }

@@ -192,3 +192,17 @@ func.func @fuse_of_no_operand(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = arith.negf %x {dist.fuse = {by = loc("x"), group = 0 : i64, weight = 1 : i64}} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error@below {{'dist.random' of argument 0 must be "seed" or "step" on a tensor<i64>, but is "seed" of type 'tensor<2xi64>'}}
+func.func @main(%a: tensor<2xi64> {dist.input = "seed", dist.random = "seed"}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'dist.random' of argument 0 must be "seed" or "step" on a tensor<i64>, but is "epoch" of type 'tensor<i64>'}}
+func.func @main(%a: tensor<i64> {dist.input = "epoch", dist.random = "epoch"}) {
+  return
+}

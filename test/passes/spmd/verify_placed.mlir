@@ -211,6 +211,28 @@ func.func @loop(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>},
 
 // -----
 
+// C4: a loop may carry a sum pending, in each round in the same way.
+dist.mesh @m ["x" = 2]
+func.func @sum(%a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant {dist.shardings = [#dist.sharding<@m, [{}]>]} dense<0.0> : tensor<8xf32>
+  %p = dist.reshard %z <@m, [{}]> to <@m, [{}], partial = sum {"x"}> cause "test"
+      {dist.shardings = [#dist.sharding<@m, [{}], partial = sum {"x"}>]} : tensor<8xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %p) -> tensor<8xf32> {
+    %1 = linalg.reduce {arith.addf} ins(%a : tensor<8x4xf32>) outs(%s : tensor<8xf32>) dimensions = [1]
+        {dist.shardings = [#dist.sharding<@m, [{}], partial = sum {"x"}>]}
+    scf.yield %1 : tensor<8xf32>
+  } {dist.shardings = [#dist.sharding<@m, [{}], partial = sum {"x"}>]}
+  %2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %p) -> tensor<8xf32> {
+    // expected-error @below {{operand 0 is placed as #dist.sharding<@m, [{}]>, but flows to where #dist.sharding<@m, [{}], partial = sum {"x"}> is}}
+    scf.yield %z : tensor<8xf32>
+  } {dist.shardings = [#dist.sharding<@m, [{}], partial = sum {"x"}>]}
+  return
+}
+
+// -----
+
 // C4: a branch that yields a pending value.
 dist.mesh @m ["x" = 2]
 func.func @branch(%c: i1, %a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"x"}]>}) {

@@ -16,7 +16,7 @@
 
 // ZERO: error: zero=dp: no mesh has such an axis; a schedule brings a mesh
 // KIND: error: optimizer=lion: 'lion' is no optimizer: sgd, adam or adamw
-// SETTING: error: optimizer=adam,momentum=0.9: 'momentum=0.9' is no setting of it: lr, weight_decay, betas=0.9:0.999, eps, clip, zero=AXIS, schedule, warmup, steps, min_lr
+// SETTING: error: optimizer=adam,momentum=0.9: 'momentum=0.9' is no setting of it: lr, weight_decay, betas=0.9:0.999, eps, clip, masters, zero=AXIS, schedule, warmup, steps, min_lr
 // NUMBER: lr=x: expected a number of at least 0
 // BETAS: betas, the second=1: expected a number of at least 0{{.*}} and less than 1
 // TWICE: lr is given twice

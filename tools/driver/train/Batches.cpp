@@ -30,8 +30,9 @@ static int64_t rowElements(const host::Shape &shape) {
 
 Batches::Batches(const std::vector<std::string> &files,
                  const host::Manifest &manifest, const std::string &target,
-                 const host::Inputs &given, uint64_t seed, bool inOrder)
-    : seed(seed), inOrder(inOrder) {
+                 const host::Inputs &given, uint64_t seed, bool inOrder,
+                 int64_t microbatches)
+    : microbatches(microbatches), seed(seed), inOrder(inOrder) {
   std::vector<std::string> names;
   for (const host::TensorDesc &desc : manifest.arguments)
     if (desc.kind == host::TensorDesc::Input)
@@ -108,8 +109,8 @@ void Batches::addTokens(const std::string &file, const host::Manifest &manifest,
     throw host::Error(file + ": has " + std::to_string(tokens.count()) +
                       " tokens; one sample takes " +
                       std::to_string(length + 1));
-  batch = labels->globalShape.size() == 1
-              ? 1
+  batch = labels->globalShape.size() == (microbatches > 1 ? 2 : 1)
+              ? microbatches
               : host::numElements(labels->globalShape) / length;
   int64_t stride = isText ? length : length + 1;
   add({input->name, *input, tokens, 0, stride}, "--data " + file, given);
@@ -133,23 +134,27 @@ void Batches::addRows(const std::string &name, const std::string &file,
   host::noteInput(file);
   host::Tensor rows = host::readNpy(file);
   host::Shape wanted = desc->globalShape;
-  if (rows.shape.size() == wanted.size())
+  int64_t first = wanted[0];
+  if (microbatches > 1) {
+    wanted.erase(wanted.begin());
+    first = wanted.empty() ? microbatches : microbatches * wanted[0];
+  }
+  std::string whole = host::toString(wanted);
+  if (rows.shape.size() == wanted.size() && !wanted.empty())
     wanted[0] = rows.shape[0];
-  if (rows.shape != wanted || rows.shape[0] < 1 ||
+  if (rows.shape != wanted || rows.shape.empty() || rows.shape[0] < 1 ||
       !host::convertsExactly(rows.dtype, desc->dtype))
     throw host::Error(option + ": is " + host::dtypeName(rows.dtype) +
                       host::toString(rows.shape) + "; rows are wanted of " +
-                      host::dtypeName(desc->dtype) +
-                      host::toString(desc->globalShape));
-  if (!sources.empty() &&
-      (rows.shape[0] != samples || desc->globalShape[0] != batch))
-    throw host::Error(
-        option + ": has " + std::to_string(rows.shape[0]) +
-        " rows, of which a step takes " + std::to_string(desc->globalShape[0]) +
-        "; '" + sources.front().name + "' has " + std::to_string(samples) +
-        " and takes " + std::to_string(batch));
+                      host::dtypeName(desc->dtype) + whole);
+  if (!sources.empty() && (rows.shape[0] != samples || first != batch))
+    throw host::Error(option + ": has " + std::to_string(rows.shape[0]) +
+                      " rows, of which a step takes " + std::to_string(first) +
+                      "; '" + sources.front().name + "' has " +
+                      std::to_string(samples) + " and takes " +
+                      std::to_string(batch));
   samples = rows.shape[0];
-  units = batch = desc->globalShape[0];
+  units = batch = first;
   add({name, *desc, rows, 0, rowElements(rows.shape)}, option, given);
 }
 

@@ -18,7 +18,8 @@ public:
   /// and `target`, the tokens that follow, are cut. Throws Error.
   Batches(const std::vector<std::string> &files,
           const ::dist::Manifest &manifest, const std::string &target,
-          const ::dist::Inputs &given, uint64_t seed, bool inOrder);
+          const ::dist::Inputs &given, uint64_t seed, bool inOrder,
+          int64_t microbatches);
 
   /// The inputs of a step.
   void fill(int64_t step, ::dist::Inputs &inputs);
@@ -45,6 +46,7 @@ private:
 
   std::vector<Source> sources;
   int64_t samples = 0, batch = 0, units = 0;
+  int64_t microbatches;
   bool isTokens = false;
   uint64_t seed;
   bool inOrder;

@@ -155,9 +155,10 @@ static void checkTensors(const TrainOptions &options, const Position &start,
 
 void mlir::dist::runTraining(const host::Program &program,
                              const TrainOptions &options,
-                             const std::set<std::string> &states,
-                             host::Inputs given, host::RunOptions run) {
+                             const StepArguments &arguments, host::Inputs given,
+                             host::RunOptions run) {
   const host::Manifest &manifest = program.manifest;
+  const std::set<std::string> &states = arguments.states;
   Position start;
   start.seed = options.seed;
   if (!options.resume.empty()) {
@@ -176,13 +177,21 @@ void mlir::dist::runTraining(const host::Program &program,
   }
   start.optimizer = options.optimizer;
   Batches batches({options.data.begin(), options.data.end()}, manifest,
-                  options.target, given, start.seed, options.inOrder);
+                  options.target, given, start.seed, options.inOrder,
+                  options.accumulate);
   // An optimizer begins with nothing.
   if (options.resume.empty())
     for (const host::TensorDesc &desc : manifest.arguments)
       if (states.count(desc.name))
         given[desc.name] = host::Tensor::zeros(desc.dtype, desc.sourceShape());
   batches.fill(start.step, given);
+  if (!arguments.seed.empty()) {
+    host::Tensor seed = host::Tensor::zeros(DIST_I64, {});
+    *static_cast<int64_t *>(seed.data) = static_cast<int64_t>(start.seed);
+    if (!given.try_emplace(arguments.seed, seed).second)
+      throw host::Error("--input " + arguments.seed +
+                        ": --seed of --train says it");
+  }
   if (!given.try_emplace("step", host::Tensor::zeros(DIST_I64, {})).second)
     throw host::Error("--input step: --train counts the steps itself");
   std::optional<Curve> curve;

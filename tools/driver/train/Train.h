@@ -33,7 +33,7 @@ struct TrainOptions {
   llvm::cl::opt<std::string> optimizer, loss, of, target;
   llvm::cl::list<std::string> parameters;
   llvm::cl::opt<std::string> save, resume, curve;
-  llvm::cl::opt<int64_t> saveEvery, shardSize;
+  llvm::cl::opt<int64_t> accumulate, saveEvery, shardSize;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<bool> inOrder;
 
@@ -41,13 +41,19 @@ private:
   std::string getOptimizer() const;
 };
 
-/// The names of the arguments that an optimizer keeps.
-std::set<std::string> findStates(ModuleOp module);
+/// Names of arguments that a step has besides parameters and data.
+struct StepArguments {
+  /// What the optimizer keeps.
+  std::set<std::string> states;
+  /// What random numbers are keyed by besides the step; empty where there are
+  /// none.
+  std::string seed;
+};
+StepArguments findStepArguments(ModuleOp module);
 
-/// Trains. `states` names the arguments that the optimizer keeps; `given` are
-/// the inputs that are the same in all steps.
+/// Trains. `given` are the inputs that are the same in all steps.
 void runTraining(const ::dist::Program &program, const TrainOptions &options,
-                 const std::set<std::string> &states, ::dist::Inputs given,
+                 const StepArguments &arguments, ::dist::Inputs given,
                  ::dist::RunOptions run);
 
 } // namespace mlir::dist

@@ -51,6 +51,10 @@ TrainOptions::TrainOptions(cl::OptionCategory &category)
             cl::desc("With --train: the loss of each step, and a picture of "
                      "it beside"),
             cl::value_desc("FILE.csv"), cl::cat(category)),
+      accumulate("accumulate",
+                 cl::desc("With --train: how many batches a step takes, one "
+                          "after the other"),
+                 cl::init(1), cl::cat(category)),
       saveEvery("save-every",
                 cl::desc("With --save: how many steps are between two "
                          "(0: only the end is saved)"),
@@ -59,7 +63,8 @@ TrainOptions::TrainOptions(cl::OptionCategory &category)
                 cl::desc("With --save: megabytes that a file holds at most"),
                 cl::init(5000), cl::cat(category)),
       seed("seed",
-           cl::desc("With --train: what the order of samples depends on"),
+           cl::desc("With --train: what the order of samples and random "
+                    "numbers (dropout) depend on"),
            cl::init(0), cl::cat(category)),
       inOrder("in-order",
               cl::desc("With --train: samples as they come, not shuffled"),
@@ -72,7 +77,8 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
                              &save,      &resume,
                              &curve,     &saveEvery,
                              &shardSize, &seed,
-                             &inOrder,   std::addressof(parameters)};
+                             &inOrder,   std::addressof(parameters),
+                             &accumulate};
   if (!train) {
     for (const cl::Option *option : all)
       if (option->getNumOccurrences() > 0)
@@ -86,6 +92,8 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
                         ": does not go with --train, which does many steps");
   if (steps < 1)
     throw host::Error("--train: --steps N says at which step it ends");
+  if (accumulate < 1)
+    throw host::Error("--accumulate: a step takes one batch at least");
   if (saveEvery < 0 || shardSize < 1)
     throw host::Error("--save-every and --save-shard are not negative");
   if (save.empty() &&
@@ -94,16 +102,20 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
                       "without --save FOLDER");
 }
 
-std::set<std::string> mlir::dist::findStates(ModuleOp module) {
-  std::set<std::string> names;
+StepArguments mlir::dist::findStepArguments(ModuleOp module) {
+  StepArguments found;
   FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
   if (failed(entry))
-    return names;
-  for (unsigned i = 0, end = entry->getNumArguments(); i < end; ++i)
+    return found;
+  for (unsigned i = 0, end = entry->getNumArguments(); i < end; ++i) {
     if (entry->getArgAttr(i, kStateAttr))
-      names.insert(
+      found.states.insert(
           entry->getArgAttrOfType<StringAttr>(i, kParameterAttr).str());
-  return names;
+    auto random = entry->getArgAttrOfType<StringAttr>(i, kRandomAttr);
+    if (random && random.getValue() == kRandomSeed)
+      found.seed = entry->getArgAttrOfType<StringAttr>(i, kInputAttr).str();
+  }
+  return found;
 }
 
 /// A schedule of rates ends where the run does, unless it says so itself.
@@ -122,6 +134,7 @@ void TrainOptions::addPasses(OpPassManager &passes) const {
   step.loss = loss;
   step.target = target;
   step.optimizer = getOptimizer();
+  step.accumulate = accumulate;
   step.parameters.assign(parameters.begin(), parameters.end());
   passes.addPass(createDistTrainStepPass(step));
 }

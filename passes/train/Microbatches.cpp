@@ -1,0 +1,198 @@
+//===- Microbatches.cpp - A step over several batches ---------------------===//
+
+#include "passes/train/Microbatches.h"
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Interfaces/Adjoints.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/train/Formulas.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// All devices go through the microbatches together.
+static ShardingAttr addWholeDim(ShardingAttr sharding) {
+  MLIRContext *context = sharding.getContext();
+  SmallVector<DimShardingAttr> dims{
+      DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(), /*isOpen=*/false)};
+  llvm::append_range(dims, sharding.getDims());
+  return ShardingAttr::get(context, sharding.getMesh(), dims,
+                           ReductionKind::Sum, {});
+}
+
+LogicalResult Microbatches::open() {
+  Block &block = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  number = last = arith::ConstantIndexOp::create(builder, function.getLoc(), 0);
+  for (BlockArgument argument : block.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto name = function.getArgAttrOfType<StringAttr>(index, kInputAttr);
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    auto random = function.getArgAttrOfType<StringAttr>(index, kRandomAttr);
+    if (random && random.getValue() == kRandomStep)
+      countSteps(argument);
+    if (!name || !type || random)
+      continue;
+    if (!type.hasStaticShape())
+      return function.emitError("accumulates over microbatches of input '")
+             << name.getValue() << "', which is of type " << type
+             << ": its sizes must be known (--dist-bind-sizes)";
+    SmallVector<int64_t> shape{count};
+    llvm::append_range(shape, type.getShape());
+    argument.setType(type.clone(shape));
+    if (auto sharding =
+            function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr))
+      function.setArgAttr(index, kShardingAttr, addWholeDim(sharding));
+    if (auto names =
+            function.getArgAttrOfType<ArrayAttr>(index, kDimensionsAttr)) {
+      SmallVector<Attribute> dims{builder.getStringAttr("")};
+      llvm::append_range(dims, names);
+      function.setArgAttr(index, kDimensionsAttr, builder.getArrayAttr(dims));
+    }
+    Value slice = takeSlice(argument);
+    argument.replaceAllUsesExcept(slice, slice.getDefiningOp());
+  }
+  function.setType(builder.getFunctionType(block.getArgumentTypes(),
+                                           function.getResultTypes()));
+  return success();
+}
+
+/// Each microbatch has random numbers of its own.
+void Microbatches::countSteps(BlockArgument step) {
+  OpBuilder b(step.getContext());
+  b.setInsertionPointAfter(last);
+  Location loc = step.getLoc();
+  Type element = getElementTypeOrSelf(step);
+  Value index =
+      arith::IndexCastOp::create(b, loc, element, number->getResult(0));
+  Value own = mapElements(b, loc, step, {}, element,
+                          [&](OpBuilder &b, Location loc, ValueRange args) {
+                            Value all = arith::ConstantOp::create(
+                                b, loc, b.getIntegerAttr(element, count));
+                            Value before =
+                                arith::MulIOp::create(b, loc, args[0], all);
+                            return SmallVector<Value>{
+                                arith::AddIOp::create(b, loc, before, index)};
+                          })
+                  .front();
+  last = own.getDefiningOp();
+  step.replaceUsesWithIf(
+      own, [&](OpOperand &use) { return use.getOwner() != last; });
+}
+
+Value Microbatches::takeSlice(BlockArgument input) {
+  OpBuilder builder(input.getContext());
+  builder.setInsertionPointAfter(last);
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(builder.getIndexAttr(size));
+  offsets.front() = number->getResult(0);
+  sizes.front() = builder.getIndexAttr(1);
+  auto slice = tensor::ExtractSliceOp::create(
+      builder, input.getLoc(), type.clone(type.getShape().drop_front()), input,
+      offsets, sizes, strides);
+  last = slice;
+  return slice;
+}
+
+/// What depends on the number of the microbatch; and what only that uses and is
+/// made of constants alone: tensors to be filled and the like, of which each
+/// microbatch has its own.
+llvm::SetVector<Operation *> Microbatches::findBody() {
+  Block &block = function.getBody().front();
+  llvm::DenseSet<Value> varying{number->getResult(0)}, given;
+  given.insert_range(block.getArguments());
+  llvm::DenseSet<Operation *> inside;
+  for (Operation &op : block.without_terminator()) {
+    if (readsAny(&op, [&](Value value) { return varying.contains(value); })) {
+      varying.insert_range(op.getResults());
+      inside.insert(&op);
+    }
+    if (readsAny(&op, [&](Value value) { return given.contains(value); }))
+      given.insert_range(op.getResults());
+  }
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    bool isOwn =
+        !op.use_empty() && isPure(&op) &&
+        !op.hasTrait<OpTrait::ConstantLike>() &&
+        llvm::none_of(op.getResults(),
+                      [&](Value value) { return given.contains(value); }) &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return inside.contains(block.findAncestorOpInBlock(*user));
+        });
+    if (isOwn)
+      inside.insert(&op);
+  }
+  llvm::SetVector<Operation *> body;
+  for (Operation &op : block)
+    if (inside.contains(&op))
+      body.insert(&op);
+  return body;
+}
+
+/// sum + value, in the place of the sum.
+static Value accumulate(OpBuilder &b, Location loc, Value value, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, type, value, sum, ArrayRef<AffineMap>{identity, identity},
+             loops,
+             [&](OpBuilder &b, Location loc, ValueRange args) {
+               Value added = args[0];
+               if (added.getType() != args[1].getType())
+                 added =
+                     arith::ExtFOp::create(b, loc, args[1].getType(), added);
+               Value sum = arith::AddFOp::create(b, loc, args[1], added);
+               linalg::YieldOp::create(b, loc, sum);
+             })
+      .getResult(0);
+}
+
+SmallVector<Value> Microbatches::close(ArrayRef<Summand> summands) {
+  llvm::SetVector<Operation *> body = findBody();
+  Location loc = function.getLoc();
+  OpBuilder b(function.getBody().front().getTerminator());
+  SmallVector<Value> zeros;
+  for (const Summand &summand : summands) {
+    auto type = cast<RankedTensorType>(summand.value.getType());
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(summand.element));
+    Value empty =
+        tensor::EmptyOp::create(b, loc, type.getShape(), summand.element);
+    zeros.push_back(linalg::FillOp::create(b, loc, zero, empty).getResult(0));
+  }
+  Value low = arith::ConstantIndexOp::create(b, loc, 0);
+  Value high = arith::ConstantIndexOp::create(b, loc, count);
+  Value step = arith::ConstantIndexOp::create(b, loc, 1);
+  auto loop = scf::ForOp::create(b, loc, low, high, step, zeros);
+  OpBuilder inner = OpBuilder::atBlockEnd(loop.getBody());
+  for (Operation *op : body) {
+    op->remove();
+    inner.insert(op);
+  }
+  SmallVector<Value> sums, results;
+  for (auto [summand, sum] :
+       llvm::zip_equal(summands, loop.getRegionIterArgs()))
+    sums.push_back(
+        accumulate(inner, summand.value.getLoc(), summand.value, sum));
+  scf::YieldOp::create(inner, loc, sums);
+  number->getResult(0).replaceAllUsesWith(loop.getInductionVar());
+  number->erase();
+  for (auto [summand, result] : llvm::zip_equal(summands, loop.getResults())) {
+    Value sum = result;
+    if (summand.leader)
+      sum = FollowOp::create(b, summand.value.getLoc(), sum.getType(), sum,
+                             summand.leader, /*moved=*/false);
+    results.push_back(sum);
+  }
+  return results;
+}
