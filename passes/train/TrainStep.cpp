@@ -38,10 +38,12 @@ public:
 private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
+  bool hasArgument(StringRef name);
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
   LogicalResult addLoss();
   void placeTarget();
   LogicalResult addGradients();
+  LogicalResult checkNames();
   ShardingAttr placeState(unsigned argument);
   void addOptimizer(Value step);
   Operation *getTerminator() {
@@ -90,16 +92,22 @@ LogicalResult StepBuilder::chooseResult() {
   return diagnostic;
 }
 
-FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
-  unsigned number = function.getNumArguments();
-  for (unsigned i = 0; i < number; ++i)
+bool StepBuilder::hasArgument(StringRef name) {
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
     for (StringRef key : {kParameterAttr, kInputAttr})
       if (auto taken = function.getArgAttrOfType<StringAttr>(i, key);
           taken && taken.getValue() == name)
-        return function.emitError("has an argument '")
-               << name
-               << "' already, which a step of training adds (target=NAME "
-                  "renames that of the loss)";
+        return true;
+  return false;
+}
+
+FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
+  unsigned number = function.getNumArguments();
+  if (hasArgument(name))
+    return function.emitError("has an argument '")
+           << name
+           << "' already, which a step of training adds (target=NAME "
+              "renames that of the loss)";
   NamedAttribute attribute =
       builder.getNamedAttr(kInputAttr, builder.getStringAttr(name));
   if (failed(function.insertArgument(number, type,
@@ -215,6 +223,21 @@ LogicalResult StepBuilder::addGradients() {
   return success();
 }
 
+/// What goes from one step to the next is known by its name.
+LogicalResult StepBuilder::checkNames() {
+  SmallVector<std::string> made{"loss"};
+  for (const Trained &one : trained)
+    for (StringRef kind : optimizer.getStates())
+      made.push_back(one.name + "." + kind.str());
+  for (StringRef name : made)
+    if (hasArgument(name))
+      return function.emitError("has an argument '")
+             << name
+             << "', as a result of a step of training is called; give it "
+                "another name";
+  return success();
+}
+
 /// What is kept of a parameter lies as that does; over the axis
 /// Optimizer::zero, where the parameter does not use it, it is shared out
 /// besides, along the largest dimension that is whole (ZeRO, Rajbhandari et al.
@@ -314,29 +337,38 @@ void StepBuilder::addOptimizer(Value step) {
   });
 }
 
-/// The mesh that Optimizer::zero is an axis of.
+/// The mesh that Optimizer::zero is an axis of: the program's.
 LogicalResult StepBuilder::findZeroMesh() {
   if (optimizer.zero.empty())
     return success();
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
+    return failure();
+  if (!*mesh)
+    return module.emitError("zero=")
+           << optimizer.zero
+           << (module.getOps<MeshOp>().empty()
+                   ? ": no mesh has such an axis; a schedule brings a mesh"
+                   : ": the module has several meshes and uses none, so that "
+                     "the axis is of any");
   std::string known;
-  for (MeshOp mesh : module.getOps<MeshOp>())
-    for (MeshAxisAttr axis : mesh.getAxes()) {
-      known += " " + axis.getName().str();
-      if (axis.getName() == optimizer.zero)
-        zeroMesh = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
-    }
+  for (MeshAxisAttr axis : mesh->getAxes()) {
+    known += " " + axis.getName().str();
+    if (axis.getName() == optimizer.zero)
+      zeroMesh = FlatSymbolRefAttr::get(mesh->getSymNameAttr());
+  }
   if (zeroMesh)
     return success();
   return module.emitError("zero=")
-         << optimizer.zero << ": no mesh has such an axis"
-         << (known.empty() ? "; a schedule brings a mesh"
-                           : "; the axes are:" + known);
+         << optimizer.zero << ": mesh @" << mesh->getSymName()
+         << " has no such axis; its axes are:" << known;
 }
 
 LogicalResult StepBuilder::run() {
   if (failed(findZeroMesh()))
     return failure();
-  if (failed(chooseResult()) || failed(addLoss()) || failed(addGradients()))
+  if (failed(chooseResult()) || failed(addLoss()) || failed(addGradients()) ||
+      failed(checkNames()))
     return failure();
   FailureOr<Value> step =
       addInput("step", RankedTensorType::get({}, builder.getI64Type()));
