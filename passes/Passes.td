@@ -196,7 +196,9 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
     (`step`), and what the optimizer keeps of each parameter, under the names that PyTorch
     has for it (`w.exp_avg`; arguments with `dist.state`, placed as the parameter). Its
     results are the `loss`, and each parameter and state anew, under the name that it came
-    in by. All of it is ordinary IR of the level that it was; run it after
+    in by; `dist.updates` of a result is the number of the argument whose place it takes in
+    the next step, and `dist.updated` on that argument keeps whatever is made of parameters
+    once (packed weights, weights joined when they are loaded) from being made of it. All of it is ordinary IR of the level that it was; run it after
     `--dist-apply-schedule`, so that directives mean the forward.
 
     ```mlir
@@ -209,14 +211,16 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32> {dist.input = "x"},
-                    %w: tensor<8x16xf32> {dist.parameter = "w"},
+                    %w: tensor<8x16xf32> {dist.parameter = "w", dist.updated},
                     %labels: tensor<4xi64> {dist.input = "labels"},
                     %step: tensor<i64> {dist.input = "step"},
-                    %m: tensor<8x16xf32> {dist.parameter = "w.momentum_buffer", dist.state})
+                    %m: tensor<8x16xf32> {dist.parameter = "w.momentum_buffer", dist.state, dist.updated})
         -> (tensor<f32> {dist.output = "loss"},
-            tensor<8x16xf32> {dist.output = "w"},
-            tensor<8x16xf32> {dist.output = "w.momentum_buffer"})
+            tensor<8x16xf32> {dist.output = "w", dist.updates = 1},
+            tensor<8x16xf32> {dist.output = "w.momentum_buffer", dist.updates = 4})
     ```
+
+    A label that is neither a class nor -100 ends the run, with the op `cf.assert`.
 
     Optimizers are `sgd`, `adam` and `adamw`, with PyTorch's formulas and, where nothing
     is said, its numbers: `lr`, `weight_decay`, `momentum` and `nesterov` of `sgd`,
@@ -224,6 +228,9 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
     that they are scaled to; `schedule` is `constant`, `linear` or `cosine` with `steps` and
     `min_lr`, after `warmup` steps; with `masters` parameters of 16 bits are rounded copies
     of others of 32 (`w.master`), which are what changes.
+    `zero=AXIS` shares out the states over an axis of the program's mesh that their
+    parameters are whole on, along the largest dimension that no axis cuts (ZeRO,
+    Rajbhandari et al. 2020).
 
     With `accumulate=K` a step takes K batches, one after the other in a loop: each input
     gets a leading dimension of K, and loss and gradients are those of all K together. The

@@ -94,6 +94,12 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   return isUnknown || !sizes->empty() ? bindSizes(module, *sizes) : success();
 }
 
+static LogicalResult sayError(llvm::Error error) {
+  llvm::errs() << "dist-report: error: " << llvm::toString(std::move(error))
+               << "\n";
+  return failure();
+}
+
 /// Writes to the file `path`, or says why that cannot be.
 static LogicalResult
 writeOutput(StringRef path, function_ref<void(llvm::raw_ostream &)> write) {
@@ -101,11 +107,7 @@ writeOutput(StringRef path, function_ref<void(llvm::raw_ostream &)> write) {
     write(os);
     return llvm::Error::success();
   });
-  if (!error)
-    return success();
-  llvm::errs() << "dist-report: error: " << llvm::toString(std::move(error))
-               << "\n";
-  return failure();
+  return error ? sayError(std::move(error)) : success();
 }
 
 static LogicalResult writePlan(ModuleOp module, Stages &stages) {
@@ -134,6 +136,24 @@ static LogicalResult writePlan(ModuleOp module, Stages &stages) {
   return writeOutput(output, [&](llvm::raw_ostream &os) { os << text; });
 }
 
+/// Whether anything is said of a program.
+static bool hasOthers() {
+  const cl::Option *all[] = {&input,
+                             &schedule,
+                             std::addressof(mesh),
+                             &json,
+                             &::all,
+                             &plan,
+                             &link,
+                             &simulateStep,
+                             &timeline,
+                             &fuseTransposes,
+                             std::addressof(bind)};
+  return llvm::any_of(all, [](const cl::Option *option) {
+    return option->getNumOccurrences() > 0;
+  });
+}
+
 /// Refuses options that would be without effect.
 static LogicalResult checkSimulation() {
   bool wantsMachine = simulateStep || !timeline.empty() || printMachine;
@@ -147,8 +167,9 @@ static LogicalResult checkSimulation() {
   else if (plan && wantsMachine)
     message = "--plan: it is written in place of the report; leave out "
               "--simulate, --timeline and --machine";
-  else if (!timeline.empty() && timeline != "-" && timeline == output)
-    message = "--timeline and -o name the same file";
+  else if (printMachine && hasOthers())
+    message = "--print-machine: it is written in place of all else; give only "
+              "--machine and -o beside it";
   else
     return success();
   llvm::errs() << "dist-report: error: " << message << "\n";
@@ -222,25 +243,36 @@ static LogicalResult run() {
   FailureOr<ProgramReport> report = makeReport(*module);
   if (failed(report))
     return failure();
+  std::unique_ptr<OutputStream> drawing;
   if (!machineName.empty()) {
     FailureOr<Simulation> simulation =
         simulate(*module, machine, !timeline.empty());
     if (failed(simulation))
       return failure();
-    if (!timeline.empty() &&
-        failed(writeOutput(timeline, [&](llvm::raw_ostream &os) {
-          printTimeline(*simulation, os);
-        })))
-      return failure();
+    if (!timeline.empty()) {
+      auto file = OutputStream::open(timeline);
+      if (!file)
+        return sayError(file.takeError());
+      drawing = std::move(*file);
+      printTimeline(*simulation, drawing->os());
+    }
     if (simulateStep)
       report->simulation = std::move(*simulation);
   }
-  return writeOutput(output, [&](llvm::raw_ostream &os) {
-    if (json)
-      printJson(*report, time, os);
-    else
-      printTable(*report, time, all, os);
-  });
+  auto file = OutputStream::open(output);
+  if (!file)
+    return sayError(file.takeError());
+  llvm::raw_ostream &os = (*file)->os();
+  if (json)
+    printJson(*report, time, os);
+  else
+    printTable(*report, time, all, os);
+  // Both or none.
+  SmallVector<OutputStream *> files{file->get()};
+  if (drawing)
+    files.push_back(drawing.get());
+  llvm::Error error = OutputStream::keep(files);
+  return error ? sayError(std::move(error)) : success();
 }
 
 int main(int argc, char **argv) {

@@ -10,6 +10,7 @@
 #include "lowering/buffers/DecomposeIndexed.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -20,6 +21,8 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include <optional>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTDECOMPOSEOPS
@@ -28,6 +31,187 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Ops that write a part of a result
+//===----------------------------------------------------------------------===//
+// The rest is what the destination held. Bufferization and all that follows
+// take a destination that no body reads for memory that is written over; here
+// that becomes true.
+
+namespace {
+
+/// A loop that never turns: the op writes nothing.
+struct FoldEmptyNest : OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() ||
+        !llvm::is_contained(op.getStaticLoopRanges(), 0))
+      return failure();
+    SmallVector<Value> inits(op.getDpsInits());
+    rewriter.replaceOp(op, inits);
+    return success();
+  }
+};
+
+/// Of one dimension, where a nest writes: each place of a slice, once.
+struct Written {
+  int64_t offset, size, stride;
+  /// The place in the slice.
+  AffineExpr expr;
+};
+
+/// A loop that moves a place by a step.
+struct Term {
+  int64_t step, turns;
+  unsigned loop;
+};
+
+} // namespace
+
+/// The places c + s * (d0 + n0 * (d1 + n1 * …)), where n0 is the turns of d0:
+/// each is another. Nothing for others. `used` are loops that make another
+/// dimension's places.
+static std::optional<Written> findWritten(AffineExpr expr,
+                                          ArrayRef<int64_t> loops,
+                                          llvm::SmallBitVector &used) {
+  SmallVector<int64_t> factors;
+  if (failed(getFlattenedAffineExpr(expr, loops.size(), 0, &factors)) ||
+      factors.size() != loops.size() + 1)
+    return std::nullopt;
+  SmallVector<Term> terms;
+  for (auto [loop, turns] : llvm::enumerate(loops))
+    if (factors[loop] != 0 && turns != 1)
+      terms.push_back({factors[loop], turns, static_cast<unsigned>(loop)});
+  llvm::sort(terms,
+             [](const Term &a, const Term &b) { return a.step < b.step; });
+  Written written{factors.back(), 1, 1,
+                  getAffineConstantExpr(0, expr.getContext())};
+  if (!terms.empty())
+    written.stride = terms.front().step;
+  for (const Term &term : terms) {
+    if (written.stride < 1 || term.step != written.stride * written.size ||
+        used.test(term.loop))
+      return std::nullopt;
+    used.set(term.loop);
+    written.expr =
+        written.expr +
+        getAffineDimExpr(term.loop, expr.getContext()) * written.size;
+    written.size *= term.turns;
+  }
+  return written;
+}
+
+/// Where a nest writes a tensor through `map`; nothing where it is not known.
+static std::optional<SmallVector<Written>>
+findWritten(AffineMap map, ArrayRef<int64_t> loops) {
+  llvm::SmallBitVector used(loops.size());
+  SmallVector<Written> all;
+  for (AffineExpr expr : map.getResults()) {
+    std::optional<Written> written = findWritten(expr, loops, used);
+    if (!written)
+      return std::nullopt;
+    all.push_back(*written);
+  }
+  return all;
+}
+
+namespace {
+
+/// What is written of a destination that is not read becomes a slice of it.
+struct WriteThroughSlices : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+LogicalResult
+WriteThroughSlices::matchAndRewrite(linalg::GenericOp op,
+                                    PatternRewriter &rewriter) const {
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  if (!op.hasPureTensorSemantics() ||
+      llvm::any_of(loops, ShapedType::isDynamic))
+    return failure();
+  struct Slice {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
+  SmallVector<std::optional<Slice>> slices(op.getNumDpsInits());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<Value> inits(op.getDpsInits());
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    unsigned number = init.getOperandNumber() - op.getNumDpsInputs();
+    auto type = cast<RankedTensorType>(init.get().getType());
+    AffineMap &map = maps[init.getOperandNumber()];
+    if (op.payloadUsesValueFromOperand(&init))
+      continue;
+    auto written = findWritten(map, loops);
+    if (!written)
+      return rewriter.notifyMatchFailure(op, "writes places not known");
+    SmallVector<AffineExpr> exprs;
+    Slice slice;
+    bool isWhole = true;
+    for (auto [one, size] : llvm::zip_equal(*written, type.getShape())) {
+      isWhole &= one.size == size && one.stride == 1 && one.offset == 0;
+      slice.offsets.push_back(rewriter.getIndexAttr(one.offset));
+      slice.sizes.push_back(rewriter.getIndexAttr(one.size));
+      slice.strides.push_back(rewriter.getIndexAttr(one.stride));
+      exprs.push_back(one.expr);
+    }
+    if (isWhole)
+      continue;
+    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
+    inits[number] = tensor::ExtractSliceOp::create(rewriter, op.getLoc(),
+                                                   init.get(), slice.offsets,
+                                                   slice.sizes, slice.strides);
+    slices[number] = std::move(slice);
+  }
+  if (llvm::none_of(slices, [](auto &slice) { return slice.has_value(); }))
+    return failure();
+  auto made = linalg::GenericOp::create(
+      rewriter, op.getLoc(), ValueRange(inits).getTypes(), op.getInputs(),
+      inits, maps, op.getIteratorTypesArray());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(op.getRegion(), made.getRegion(),
+                              made.getRegion().begin());
+  SmallVector<Value> results(made.getResults());
+  for (auto [result, init, slice] :
+       llvm::zip_equal(results, op.getDpsInits(), slices))
+    if (slice)
+      result = tensor::InsertSliceOp::create(rewriter, op.getLoc(), result,
+                                             init, slice->offsets, slice->sizes,
+                                             slice->strides);
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
+/// An error at what writes a part of a result that is no slice of it.
+static LogicalResult checkWholeResults(Operation *root) {
+  WalkResult result = root->walk([](linalg::LinalgOp op) {
+    SmallVector<int64_t> loops = op.getStaticLoopRanges();
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      if (!isa<RankedTensorType>(init.get().getType()) ||
+          op.payloadUsesValueFromOperand(&init) ||
+          llvm::any_of(loops, ShapedType::isDynamic) ||
+          findWritten(op.getMatchingIndexingMap(&init), loops))
+        continue;
+      op.emitOpError("writes result ")
+          << init.getOperandNumber() - op.getNumDpsInputs()
+          << " at places that are no slice of it, each once, and does not "
+             "read what it held: which elements stay is not known; a selection "
+             "over all elements says so";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that are others
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -194,8 +378,8 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);
     patterns.add<DecomposeAggregate, Generalize, SwitchToBranches, SplatToFill,
-                 BitcastElements, LowerPack, LowerUnPack,
-                 linalg::DecomposePadOpPattern>(context);
+                 BitcastElements, FoldEmptyNest, WriteThroughSlices, LowerPack,
+                 LowerUnPack, linalg::DecomposePadOpPattern>(context);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     linalg::populateDecomposeWinogradOpsPatterns(patterns);
@@ -203,8 +387,9 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(
-            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     config)) ||
+        failed(checkWholeResults(getOperation())))
       return signalPassFailure();
   }
 };

@@ -7,30 +7,21 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether a loop that the map does not depend on runs `size` times.
-static bool hasOtherLoop(AffineMap map, ArrayRef<int64_t> sizes, int64_t size) {
-  for (auto [loop, runs] : llvm::enumerate(sizes))
-    if (runs == size && !map.isFunctionOfDim(loop))
+/// Whether the map does not depend on a loop of unknown size.
+static bool hasOtherLoop(AffineMap map, ArrayRef<int64_t> sizes) {
+  for (auto [loop, size] : llvm::enumerate(sizes))
+    if (ShapedType::isDynamic(size) && !map.isFunctionOfDim(loop))
       return true;
   return false;
 }
 
 static void keepInits(linalg::LinalgOp op) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  auto isOverNothing = [&](OpOperand &init) {
-    return hasOtherLoop(op.getMatchingIndexingMap(&init), sizes, 0);
-  };
-  if (llvm::any_of(op.getDpsInitsMutable(), isOverNothing)) {
-    op->replaceAllUsesWith(op.getDpsInits());
-    op->erase();
-    return;
-  }
   Operation *terminator = op.getBlock()->getTerminator();
   OpBuilder builder(terminator);
   for (OpOperand &init : op.getDpsInitsMutable()) {
     if (op.payloadUsesValueFromOperand(&init) ||
-        !hasOtherLoop(op.getMatchingIndexingMap(&init), sizes,
-                      ShapedType::kDynamic))
+        !hasOtherLoop(op.getMatchingIndexingMap(&init), sizes))
       continue;
     // A use that folds away once there are buffers.
     OpOperand &made = *op.getMatchingYieldValue(&init);
@@ -41,11 +32,8 @@ static void keepInits(linalg::LinalgOp op) {
 }
 
 void mlir::dist::keepInitsOfEmptyLoops(ModuleOp module) {
-  SmallVector<linalg::LinalgOp> ops;
-  module.walk([&](linalg::LinalgOp op) {
+  module.walk([](linalg::LinalgOp op) {
     if (op.hasPureTensorSemantics())
-      ops.push_back(op);
+      keepInits(op);
   });
-  for (linalg::LinalgOp op : ops)
-    keepInits(op);
 }

@@ -9,9 +9,9 @@ namespace mlir::dist {
 
 /// A reduction over nothing leaves what its result began with. Upstream's
 /// bufferization takes a structured op whose body does not read that for one
-/// that overwrites it, whatever its loops; so where a loop that the result is
-/// not indexed by has no iteration the op is replaced by what it began with,
-/// and where that is known at run time only, the body is made to read it.
+/// that overwrites it: where it shows at run time only whether a loop runs, the
+/// body is made to read it. (What writes nothing, or parts, for certain is gone
+/// by then: --dist-decompose-ops.)
 void keepInitsOfEmptyLoops(ModuleOp module);
 
 } // namespace mlir::dist

@@ -49,7 +49,9 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
     Gathers become generics that extract elements, concatenations and pads
     insertions into an empty tensor, packing pads, reshapes and transpositions,
     aggregates such as softmax their parts, and named or elementwise ops generics.
-    Contractions keep their form.
+    Contractions keep their form. An op with a loop of no turns is what its destination
+    held; one that writes a slice of a destination, and does not read it, gets this slice
+    alone, so that what later passes see writes all of what it does not read.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

@@ -43,11 +43,13 @@ public:
 private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
+  bool hasArgument(StringRef name);
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
   FailureOr<Value> addStep();
   LogicalResult addLoss();
   void placeTarget();
   LogicalResult addGradients();
+  LogicalResult checkNames();
   ShardingAttr placeState(unsigned argument);
   LogicalResult addStates();
   void accumulate();
@@ -99,16 +101,22 @@ LogicalResult StepBuilder::chooseResult() {
   return diagnostic;
 }
 
-FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
-  unsigned number = function.getNumArguments();
-  for (unsigned i = 0; i < number; ++i)
+bool StepBuilder::hasArgument(StringRef name) {
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i)
     for (StringRef key : {kParameterAttr, kInputAttr})
       if (auto taken = function.getArgAttrOfType<StringAttr>(i, key);
           taken && taken.getValue() == name)
-        return function.emitError("has an argument '")
-               << name
-               << "' already, which a step of training adds (target=NAME "
-                  "renames that of the loss)";
+        return true;
+  return false;
+}
+
+FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
+  unsigned number = function.getNumArguments();
+  if (hasArgument(name))
+    return function.emitError("has an argument '")
+           << name
+           << "' already, which a step of training adds (target=NAME "
+              "renames that of the loss)";
   NamedAttribute attribute =
       builder.getNamedAttr(kInputAttr, builder.getStringAttr(name));
   if (failed(function.insertArgument(number, type,
@@ -227,8 +235,12 @@ LogicalResult StepBuilder::addGradients() {
              << " that is of no parameter: parameters= names parameters";
     StringRef part = made.getValue().drop_front(name.size());
     part.consume_back(".grad");
-    trained.push_back({argument, getTerminator()->getOperand(known + i),
-                       name.str(), part.str(), 0, {}});
+    trained.push_back({argument,
+                       getTerminator()->getOperand(known + i),
+                       name.str(),
+                       part.str(),
+                       0,
+                       {}});
   }
   // One that nothing depends on stays as it is, as in PyTorch.
   llvm::erase_if(trained, [](const Trained &one) {
@@ -239,6 +251,22 @@ LogicalResult StepBuilder::addGradients() {
   if (trained.empty())
     return function.emitError("has a loss that depends on no parameter that "
                               "is trained");
+  return success();
+}
+
+/// What goes from one step to the next is known by its name.
+LogicalResult StepBuilder::checkNames() {
+  SmallVector<std::string> made{"loss"};
+  for (const Trained &one : trained)
+    for (StringRef kind :
+         optimizer.getStates(getElementTypeOrSelf(one.gradient.getType())))
+      made.push_back(one.name + "." + kind.str());
+  for (StringRef name : made)
+    if (hasArgument(name))
+      return function.emitError("has an argument '")
+             << name
+             << "', as a result of a step of training is called; give it "
+                "another name";
   return success();
 }
 
@@ -370,23 +398,31 @@ void StepBuilder::addOptimizer(Value step) {
   });
 }
 
-/// The mesh that Optimizer::zero is an axis of.
+/// The mesh that Optimizer::zero is an axis of: the program's.
 LogicalResult StepBuilder::findZeroMesh() {
   if (optimizer.zero.empty())
     return success();
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
+    return failure();
+  if (!*mesh)
+    return module.emitError("zero=")
+           << optimizer.zero
+           << (module.getOps<MeshOp>().empty()
+                   ? ": no mesh has such an axis; a schedule brings a mesh"
+                   : ": the module has several meshes and uses none, so that "
+                     "the axis is of any");
   std::string known;
-  for (MeshOp mesh : module.getOps<MeshOp>())
-    for (MeshAxisAttr axis : mesh.getAxes()) {
-      known += " " + axis.getName().str();
-      if (axis.getName() == optimizer.zero)
-        zeroMesh = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
-    }
+  for (MeshAxisAttr axis : mesh->getAxes()) {
+    known += " " + axis.getName().str();
+    if (axis.getName() == optimizer.zero)
+      zeroMesh = FlatSymbolRefAttr::get(mesh->getSymNameAttr());
+  }
   if (zeroMesh)
     return success();
   return module.emitError("zero=")
-         << optimizer.zero << ": no mesh has such an axis"
-         << (known.empty() ? "; a schedule brings a mesh"
-                           : "; the axes are:" + known);
+         << optimizer.zero << ": mesh @" << mesh->getSymName()
+         << " has no such axis; its axes are:" << known;
 }
 
 LogicalResult StepBuilder::run() {
@@ -400,7 +436,7 @@ LogicalResult StepBuilder::run() {
   bool isOne = request.microbatches == 1;
   if (!isOne && failed(microbatches.open()))
     return failure();
-  if (failed(addLoss()) || failed(addGradients()))
+  if (failed(addLoss()) || failed(addGradients()) || failed(checkNames()))
     return failure();
   FailureOr<Value> step = addStep();
   if (failed(step) || failed(addStates()))

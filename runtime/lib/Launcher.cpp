@@ -84,13 +84,14 @@ RunResult dist::launch(const Program &program, const Inputs &inputs,
                 ": must be at least 1");
   Arguments arguments(program, inputs, options.weights);
   RanksResult ranks = launcher.run(program, arguments, options);
-  arguments.checkUnchanged();
   RunResult result;
   result.isRoot = launcher.isRoot();
-  if (!result.isRoot)
-    return result;
-  // The stepper has taken what it wanted.
+  // The stepper has taken what it wanted, of files that were looked at before
+  // the first step.
   if (options.stepper)
+    return result;
+  arguments.checkUnchanged();
+  if (!result.isRoot)
     return result;
   if (options.trace)
     result.trace = formatTrace(ranks.trace, manifest);

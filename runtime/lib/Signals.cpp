@@ -35,13 +35,21 @@ static void lock() {
 }
 
 void dist::withoutSignals(const std::function<void()> &step) {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);
-  lock();
+  // Undone by a destructor: a step may throw.
+  struct Blocked {
+    Blocked() {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, &old);
+      lock();
+    }
+    ~Blocked() {
+      locked.store(false, std::memory_order_release);
+      pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    }
+    sigset_t old;
+  } blocked;
   step();
-  locked.store(false, std::memory_order_release);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 /// Removes a file, or a folder with all in it. While other threads still make

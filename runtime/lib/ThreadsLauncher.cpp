@@ -10,11 +10,18 @@ namespace {
 
 /// The steps of a run: its ranks share what their stepper says.
 struct Steps final : Holdings {
-  Steps(const Program &program, const std::vector<Executor> &executors,
-        Stepper *stepper)
-      : manifest(program.manifest), executors(executors), stepper(stepper) {}
+  Steps(const Program &program, const Arguments &arguments,
+        const std::vector<Executor> &executors, Stepper *stepper)
+      : manifest(program.manifest), arguments(arguments), executors(executors),
+        stepper(stepper) {}
 
-  void next() { goesOn = stepper->next(*this, inputs); }
+  void next() {
+    // Each rank has copied what it takes of the files, and none reads on.
+    if (isFirst)
+      arguments.checkUnchanged();
+    isFirst = false;
+    goesOn = stepper->next(*this, inputs);
+  }
 
   void copyArgument(size_t index, Tensor &whole) const override {
     gather(manifest.arguments[index], whole,
@@ -36,9 +43,10 @@ struct Steps final : Holdings {
   }
 
   const Manifest &manifest;
+  const Arguments &arguments;
   const std::vector<Executor> &executors;
   Stepper *stepper;
-  bool goesOn = true;
+  bool isFirst = true, goesOn = true;
   Inputs inputs;
 };
 
@@ -59,7 +67,7 @@ struct ThreadsLauncher final : BackendLauncher {
     std::vector<Executor> executors(manifest.mesh.size(),
                                     {program, arguments, options.padding});
     ThreadsRun threads(topologyOf(manifest), options.link, options.streams);
-    Steps steps(program, executors, options.stepper);
+    Steps steps(program, arguments, executors, options.stepper);
     if (!threads.run([&](dist_rank &rank) {
           if (options.stepper)
             return executors[rank.index].runSteps(

@@ -8,6 +8,7 @@ looks at what is there afterwards: the earlier files or the new ones, whole, and
 """
 
 import argparse
+import math
 import os
 import pathlib
 import random
@@ -26,7 +27,7 @@ TOOLS = ROOT / "tools"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ]
 # What "at once" may take on a machine that does other things; beyond it the tool hangs. SIGNAL_LIMIT=1 is what users
 # are promised, and holds where the machine does nothing else.
-LIMIT = float(os.environ.get("SIGNAL_LIMIT", "10"))
+LIMIT = float(os.environ.get("SIGNAL_LIMIT", "60"))
 # From the signal to the end, in seconds, of each trial.
 TIMES = []
 
@@ -61,6 +62,12 @@ def write_weights(path):
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(16384))
 
 
+def write_rows(path):
+    """An .npy file of 32 rows of 64 floats."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (32, 64), }".ljust(117) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32 * 64 * 4))
+
+
 def tree(folder):
     """The files below a folder: path and content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -71,6 +78,7 @@ class Tool:
 
     def __init__(self, name, *arguments):
         self.name, self.arguments = name, arguments
+        self.label = name + (" --train" if "--train" in arguments else "")
 
     def start(self, folder, **options):
         environment = dict(os.environ, TMPDIR=str(folder / "tmp"))
@@ -88,6 +96,8 @@ COMMANDS = [
          "2000"),
     Tool("dist-run", "model.mlir", "--schedule", "schedule.mlir", "--input", "x=random", "--verify", "--output",
          "results", "--trace", "trace.json"),
+    Tool("dist-run", "--train", "model.mlir", "--loss", "mse", "--data", "x=x.npy", "--data", "labels=x.npy", "--steps",
+         "200", "--save", "run", "--save-every", "50", "--curve", "loss.csv"),
     Tool("dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx"), "-o", "gpt2.mlir"),
 ]
 
@@ -102,6 +112,11 @@ def is_whole(name, content, before, after):
     """Whether a file is what an earlier or a finished run has written; times of a run are its own."""
     if name.endswith("trace.json"):
         return content.endswith(b"]}\n")
+    # Written at each checkpoint, with more steps each time.
+    if name.endswith(".csv"):
+        return content.startswith(b"step,loss\n") and content.endswith(b"\n")
+    if name.endswith(".svg"):
+        return content.endswith(b"</svg>\n")
     return content in (before.get(name), after.get(name))
 
 
@@ -146,12 +161,13 @@ def prepare(folder):
     (work / "model.mlir").write_text(MODEL)
     (work / "schedule.mlir").write_text(SCHEDULE)
     write_weights(work / "model.safetensors")
+    write_rows(work / "x.npy")
     durations = {}
     for tool in COMMANDS:
         began = time.monotonic()
         process = tool.start(folder)
         errors = process.communicate()[1].decode(errors="replace")
-        durations[tool.name] = time.monotonic() - began
+        durations[tool.label] = time.monotonic() - began
         if process.returncode != 0:
             raise SystemExit(f"{tool.name} failed without a signal: {errors}")
     return durations
@@ -164,13 +180,13 @@ def test_signals(trials, seed, scratch):
     after = tree(good / "work")
     results = []
     for tool in COMMANDS:
-        rng = random.Random(f"{seed} {tool.name}")
+        rng = random.Random(f"{seed} {tool.label}")
         problems, began = [], time.monotonic()
         for _ in range(max(1, trials // len(COMMANDS))):
-            kind, moment = rng.choice(SIGNALS), rng.uniform(0, 1.1 * durations[tool.name])
+            kind, moment = rng.choice(SIGNALS), rng.uniform(0, 1.1 * durations[tool.label])
             if problem := interrupt(tool, good, folder, kind, moment, after):
                 problems.append(problem)
-        results.append((f"signals to {tool.name}", time.monotonic() - began, "\n".join(problems) or None))
+        results.append((f"signals to {tool.label}", time.monotonic() - began, "\n".join(problems) or None))
     return results, good
 
 
@@ -233,6 +249,22 @@ def wait_until_mapped(process, file):
         time.sleep(0.01)
 
 
+def processor_time(process):
+    """Seconds that the process has worked; what it had when it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return math.inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_worked(process, seconds):
+    """Until it has worked so much more, however busy the machine is, or has ended."""
+    until = processor_time(process) + seconds
+    while process.poll() is None and processor_time(process) < until:
+        time.sleep(0.01)
+
+
 def test_cut_short(good, scratch):
     """Weights that are cut short, or written to, while a program reads them: an error that names the file."""
     folder = scratch / "cut"
@@ -258,7 +290,7 @@ def test_cut_short(good, scratch):
                                     "--repeat", repeat], cwd=folder / "work", stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_until_mapped(process, weights)
-        time.sleep(0.2)  # until all ranks have begun
+        wait_until_worked(process, 0.2)  # all ranks have begun, which takes a few milliseconds
         change()
         try:
             errors = process.communicate(timeout=120)[1].decode(errors="replace")

@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,6 +25,15 @@ static bool isText(const llvm::MemoryBuffer &buffer) {
                        });
 }
 
+/// What a location names, if it is a file: a pipe would wait for who writes to
+/// it, and a device may never end.
+static llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>
+openNamed(StringRef path) {
+  if (!llvm::sys::fs::is_regular_file(path))
+    return std::make_error_code(std::errc::invalid_argument);
+  return llvm::MemoryBuffer::getFile(path);
+}
+
 namespace {
 /// The files of the machine, as far as they are text.
 class TextFiles : public llvm::vfs::ProxyFileSystem {
@@ -33,7 +43,7 @@ public:
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
   openFileForRead(const Twine &path) override {
     std::string name = path.str();
-    auto buffer = llvm::MemoryBuffer::getFile(name);
+    auto buffer = openNamed(name);
     if (!buffer)
       return buffer.getError();
     if (!isText(**buffer))
@@ -66,8 +76,7 @@ private:
       return false;
     auto [known, isNew] = binary.try_emplace(file.getFilename(), false);
     if (isNew)
-      if (auto buffer =
-              llvm::MemoryBuffer::getFile(file.getFilename().getValue()))
+      if (auto buffer = openNamed(file.getFilename().getValue()))
         known->second = !isText(**buffer);
     return known->second;
   }

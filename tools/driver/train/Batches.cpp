@@ -60,6 +60,30 @@ void Batches::add(Source source, const std::string &option,
   sources.push_back(std::move(source));
 }
 
+/// Throws Error where a token is no value of what it is to become.
+static void checkTokens(const std::string &file, const host::Tensor &tokens,
+                        const host::TensorDesc &desc) {
+  const char *at = static_cast<const char *>(tokens.data);
+  int64_t bytes = host::dtypeBytes(tokens.dtype);
+  for (int64_t i = 0, e = tokens.count(); i < e; ++i, at += bytes) {
+    int64_t before, after;
+    char value[8] = {};
+    host::convert(tokens.dtype, at, DIST_I64, &before, 1);
+    host::convert(tokens.dtype, at, desc.dtype, value, 1);
+    host::convert(desc.dtype, value, DIST_I64, &after, 1);
+    // The upper half of u64 is negative in i64.
+    bool wasNegative = before < 0 && tokens.dtype != DIST_U64;
+    bool isNegative = after < 0 && desc.dtype != DIST_U64;
+    if (before != after || wasNegative != isNegative)
+      throw host::Error(file + ": token " + std::to_string(i) + " is " +
+                        (before < 0 && !wasNegative
+                             ? std::to_string(static_cast<uint64_t>(before))
+                             : std::to_string(before)) +
+                        ", which is no value of '" + desc.name + "', of type " +
+                        host::dtypeName(desc.dtype));
+  }
+}
+
 void Batches::addTokens(const std::string &file, const host::Manifest &manifest,
                         const std::string &target, const host::Inputs &given) {
   if (!sources.empty())
@@ -112,6 +136,8 @@ void Batches::addTokens(const std::string &file, const host::Manifest &manifest,
   batch = labels->globalShape.size() == (microbatches > 1 ? 2 : 1)
               ? microbatches
               : host::numElements(labels->globalShape) / length;
+  checkTokens(file, tokens, *input);
+  checkTokens(file, tokens, *labels);
   int64_t stride = isText ? length : length + 1;
   add({input->name, *input, tokens, 0, stride}, "--data " + file, given);
   add({target, *labels, tokens, 1, stride}, "--data " + file, given);

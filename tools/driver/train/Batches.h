@@ -24,6 +24,8 @@ public:
   /// The inputs of a step.
   void fill(int64_t step, ::dist::Inputs &inputs);
 
+  /// Samples of a step.
+  int64_t perStep() const { return batch; }
   /// What is counted to say how fast it goes: tokens, or samples.
   int64_t unitsPerStep() const { return units; }
   const char *unit() const { return isTokens ? "tokens" : "samples"; }

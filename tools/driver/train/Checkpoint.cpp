@@ -1,11 +1,13 @@
 //===- Checkpoint.cpp - Parameters and state on disk ----------------------===//
 
 #include "tools/driver/train/Checkpoint.h"
+#include "Json.h"
+#include "MappedFile.h"
 #include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,7 +19,11 @@ using namespace mlir::dist;
 namespace host = ::dist;
 namespace fs = std::filesystem;
 
+using InputJson = nlohmann::ordered_json;
+
 static constexpr char kPosition[] = "training.json";
+static constexpr char kIndex[] = "model.safetensors.index.json";
+static constexpr char kStates[] = "optimizer";
 
 namespace {
 /// A tensor of the checkpoint: whole, of one argument or of several parts.
@@ -124,27 +130,102 @@ static void writeShards(const std::string &folder,
     for (const Entry *entry : shards[i])
       places[entry->what.name] = std::string(name);
   }
-  writeJson(folder + "/model.safetensors.index.json",
+  writeJson(folder + "/" + kIndex,
             llvm::json::Object{
                 {"metadata", llvm::json::Object{{"total_size", total}}},
                 {"weight_map", std::move(places)}});
 }
 
-std::string mlir::dist::saveCheckpoint(const std::string &folder,
-                                       const Position &position,
-                                       const host::Manifest &manifest,
-                                       const std::set<std::string> &states,
-                                       const host::Holdings &held,
-                                       int64_t shardBytes) {
-  std::string path = folder + "/step-" + std::to_string(position.step);
-  fs::create_directories(folder);
-  host::TemporaryPath made(host::TemporaryPath::beside(path));
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
+
+/// Whether a checkpoint has a file of this name, or a folder of states.
+static bool isPart(llvm::StringRef name, bool isFolder, bool isInner) {
+  if (isFolder)
+    return name == kStates && !isInner;
+  return name == kIndex || (name == kPosition && !isInner) ||
+         (name.starts_with("model-") && name.ends_with(".safetensors"));
+}
+
+/// Throws Error where `path`, which a checkpoint is to replace, holds anything
+/// that is no part of one.
+static void checkHoldsParts(const fs::path &path, bool isInner) {
+  for (const fs::directory_entry &entry : fs::directory_iterator(path)) {
+    std::string name = entry.path().filename();
+    bool isFolder = entry.symlink_status().type() == fs::file_type::directory;
+    if (!isPart(name, isFolder, isInner))
+      throw host::Error(path.string() + ": exists and holds '" + name +
+                        "', which is no part of a checkpoint; remove it or "
+                        "choose another --save");
+    if (isFolder)
+      checkHoldsParts(entry.path(), true);
+  }
+}
+
+/// Throws Error where `path` is there and is no checkpoint.
+static void checkReplaceable(const fs::path &path) {
+  if (!fs::exists(path))
+    return;
+  if (!fs::is_directory(path) || !fs::exists(path / kPosition))
+    throw host::Error(path.string() +
+                      ": exists and is no checkpoint; remove it or choose "
+                      "another --save");
+  checkHoldsParts(path, false);
+  host::checkHoldsNoInput(path);
+}
+
+static std::string nameStep(const std::string &folder, int64_t step) {
+  return folder + "/step-" + std::to_string(step);
+}
+
+CheckpointFolder::CheckpointFolder(std::string given)
+    : folder(std::move(given)) {
+  std::error_code error;
+  for (fs::path path = folder;
+       !path.empty() && !fs::exists(fs::symlink_status(path, error));
+       path = path.parent_path())
+    made.push_back(path);
+  try {
+    fs::create_directories(folder);
+    host::TemporaryPath probe(host::TemporaryPath::beside(folder + "/step"));
+    fs::create_directory(probe.path());
+  } catch (const fs::filesystem_error &problem) {
+    removeMade();
+    throw host::Error("--save " + folder +
+                      ": cannot be written: " + problem.code().message());
+  }
+}
+
+CheckpointFolder::~CheckpointFolder() { removeMade(); }
+
+void CheckpointFolder::removeMade() {
+  std::error_code error;
+  for (const fs::path &path : made)
+    fs::remove(path, error); // not if something is in it
+}
+
+void CheckpointFolder::checkStep(int64_t step) const {
+  std::string path = nameStep(folder, step);
+  host::OutputFolder whole(path);
+  checkReplaceable(whole.target());
+}
+
+std::string CheckpointFolder::save(const Position &position,
+                                   const host::Manifest &manifest,
+                                   const std::set<std::string> &states,
+                                   const host::Holdings &held,
+                                   int64_t shardBytes) const {
+  std::string path = nameStep(folder, position.step);
+  host::OutputFolder whole(path);
+  const std::string &target = whole.target();
+  host::TemporaryPath made(host::TemporaryPath::beside(target));
   fs::create_directory(made.path());
   writeShards(made.path(), findEntries(manifest, states, false), held,
               shardBytes);
   std::vector<Entry> kept = findEntries(manifest, states, true);
   if (!kept.empty()) {
-    std::string below = made.path() + "/optimizer";
+    std::string below = made.path() + "/" + kStates;
     fs::create_directory(below);
     writeShards(below, kept, held, shardBytes);
     sync(below);
@@ -154,94 +235,114 @@ std::string mlir::dist::saveCheckpoint(const std::string &folder,
                                {"seed", static_cast<int64_t>(position.seed)},
                                {"optimizer", position.optimizer}});
   sync(made.path());
+  checkReplaceable(target);
   // An earlier one of that name changes places with it, and goes.
-  unsigned flags = fs::exists(path) ? RENAME_EXCHANGE : 0;
+  unsigned flags = fs::exists(target) ? RENAME_EXCHANGE : 0;
   host::withoutSignals([&] {
-    if (renameat2(AT_FDCWD, made.path().c_str(), AT_FDCWD, path.c_str(),
+    if (renameat2(AT_FDCWD, made.path().c_str(), AT_FDCWD, target.c_str(),
                   flags) != 0)
       fail(path);
   });
-  sync(folder);
+  sync(fs::path(target).parent_path());
   return path;
 }
 
-static llvm::json::Object readJson(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    throw host::Error(path + ": " + buffer.getError().message());
-  host::noteInput(path);
-  llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse((*buffer)->getBuffer());
-  if (!value)
-    throw host::Error(path + ": " + llvm::toString(value.takeError()));
-  if (llvm::json::Object *object = value->getAsObject())
-    return std::move(*object);
-  throw host::Error(path + ": is no JSON object");
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// What `take` makes of the JSON file `path`. Throws Error, which names it.
+template <class Take> static void readJson(const std::string &path, Take take) {
+  constexpr int64_t kMostBytes = int64_t(1) << 30;
+  host::MappedFile file = host::mapFile(path, kMostBytes);
+  try {
+    take(host::parseJson<InputJson>(file.text()));
+  } catch (const InputJson::exception &error) {
+    throw host::Error(path + ": " + error.what());
+  } catch (const host::Error &error) {
+    throw host::Error(path + ": " + error.what());
+  }
+  file.checkUnchanged();
 }
+
+/// Files of one folder, by name.
+namespace {
+class Shards {
+public:
+  explicit Shards(std::string folder) : folder(std::move(folder)) {}
+
+  const host::Safetensors &get(const std::string &name) {
+    if (name.empty() || name == "." || name == ".." ||
+        name.find('/') != std::string::npos)
+      throw host::Error("'" + name + "' is no name of a file beside it");
+    auto found = files.find(name);
+    if (found == files.end())
+      found = files.try_emplace(name, folder + "/" + name).first;
+    return found->second;
+  }
+
+private:
+  std::string folder;
+  std::map<std::string, host::Safetensors> files;
+};
+} // namespace
 
 static void loadShards(const std::string &folder, host::Inputs &tensors) {
-  std::string path = folder + "/model.safetensors.index.json";
-  llvm::json::Object index = readJson(path);
-  const llvm::json::Object *places = index.getObject("weight_map");
-  if (!places)
-    throw host::Error(path + ": has no weight_map");
-  std::map<std::string, host::Safetensors> files;
-  for (const auto &[key, value] : *places) {
-    std::string name = key.str();
-    auto file = value.getAsString();
-    if (!file || file->contains('/'))
-      throw host::Error(path + ": '" + name + "' is in no file beside it");
-    std::string shard = folder + "/" + file->str();
-    auto found = files.find(shard);
-    if (found == files.end()) {
-      host::noteInput(shard);
-      found =
-          files
-              .emplace(std::piecewise_construct, std::forward_as_tuple(shard),
-                       std::forward_as_tuple(shard))
-              .first;
+  readJson(folder + "/" + kIndex, [&](const InputJson &index) {
+    Shards shards(folder);
+    for (const auto &[name, file] : index.at("weight_map").items()) {
+      const host::Safetensors &shard = shards.get(file.get<std::string>());
+      const host::Tensor *tensor = shard.find(name);
+      if (!tensor)
+        throw host::Error("'" + name + "' is not in " + shard.path());
+      if (!tensors.try_emplace(name, *tensor).second)
+        throw host::Error("'" + name + "' is a parameter and a state");
     }
-    const host::Tensor *tensor = found->second.find(name);
-    if (!tensor)
-      throw host::Error(path + ": '" + name + "' is not in " + shard);
-    tensors[name] = *tensor;
-  }
+  });
 }
 
-/// The folder itself, or its step of the largest number.
-static std::string findCheckpoint(const std::string &folder) {
-  if (fs::exists(folder + "/" + kPosition))
-    return folder;
-  std::string best;
-  int64_t most = -1;
+std::vector<int64_t> mlir::dist::findSteps(const std::string &folder) {
+  std::vector<int64_t> steps;
   std::error_code error;
   for (const fs::directory_entry &entry :
        fs::directory_iterator(folder, error)) {
     llvm::StringRef name = entry.path().filename().native();
     int64_t step;
     if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
-        step > most && fs::exists(entry.path() / kPosition)) {
-      most = step;
-      best = entry.path();
-    }
+        name == std::to_string(step))
+      steps.push_back(step);
   }
-  if (best.empty())
+  return steps;
+}
+
+/// The folder itself, or its step of the largest number.
+static std::string findCheckpoint(const std::string &folder) {
+  if (fs::exists(folder + "/" + kPosition))
+    return folder;
+  int64_t last = -1;
+  for (int64_t step : findSteps(folder))
+    if (fs::exists(nameStep(folder, step) + "/" + kPosition))
+      last = std::max(last, step);
+  if (last < 0)
     throw host::Error("--resume " + folder +
                       ": no checkpoint, nor a folder with one (step-N with " +
                       kPosition + ")");
-  return best;
+  return nameStep(folder, last);
 }
 
 Position mlir::dist::loadCheckpoint(const std::string &folder,
                                     host::Inputs &tensors) {
   std::string path = findCheckpoint(folder);
-  llvm::json::Object object = readJson(path + "/" + kPosition);
-  auto step = object.getInteger("step"), seed = object.getInteger("seed");
-  if (!step || *step < 0 || !seed)
-    throw host::Error(path + "/" + kPosition + ": says no step or no seed");
+  Position position;
+  readJson(path + "/" + kPosition, [&](const InputJson &json) {
+    position.step = host::integerOf(json.at("step"));
+    position.seed = static_cast<uint64_t>(host::integerOf(json.at("seed")));
+    position.optimizer = json.at("optimizer").get<std::string>();
+    if (position.step < 0)
+      throw host::Error("'step' is " + std::to_string(position.step));
+  });
   loadShards(path, tensors);
-  if (fs::exists(path + "/optimizer"))
-    loadShards(path + "/optimizer", tensors);
-  return {*step, static_cast<uint64_t>(*seed),
-          object.getString("optimizer").value_or("").str()};
+  if (fs::exists(path + "/" + kStates))
+    loadShards(path + "/" + kStates, tensors);
+  return position;
 }

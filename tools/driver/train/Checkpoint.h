@@ -11,8 +11,10 @@
 #define DIST_TOOLS_DRIVER_TRAIN_CHECKPOINT_H
 
 #include "dist/Executor.h"
+#include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace mlir::dist {
 
@@ -23,13 +25,36 @@ struct Position {
   std::string optimizer;
 };
 
-/// Writes FOLDER/step-N: it is there whole, or not at all. `states` names the
-/// arguments that are an optimizer's; `shardBytes` is how much a file holds at
-/// most, unless one tensor is larger. The path of it.
-std::string saveCheckpoint(const std::string &folder, const Position &position,
-                           const ::dist::Manifest &manifest,
-                           const std::set<std::string> &states,
-                           const ::dist::Holdings &held, int64_t shardBytes);
+/// Where checkpoints go.
+class CheckpointFolder {
+public:
+  /// Makes the folder. Throws Error at once where nothing could be written.
+  explicit CheckpointFolder(std::string folder);
+  /// What this has made goes again, unless something is in it.
+  ~CheckpointFolder();
+  CheckpointFolder(const CheckpointFolder &) = delete;
+  CheckpointFolder &operator=(const CheckpointFolder &) = delete;
+
+  /// Throws Error where the checkpoint of this step would replace anything but
+  /// a checkpoint, or one that is read.
+  void checkStep(int64_t step) const;
+
+  /// Writes FOLDER/step-N: it is there whole, or not at all. `states` names the
+  /// arguments that are an optimizer's; `shardBytes` is how much a file holds
+  /// at most, unless one tensor is larger. The path of it. Throws Error.
+  std::string save(const Position &position, const ::dist::Manifest &manifest,
+                   const std::set<std::string> &states,
+                   const ::dist::Holdings &held, int64_t shardBytes) const;
+
+private:
+  void removeMade();
+
+  std::string folder;
+  std::vector<std::filesystem::path> made; // the innermost first
+};
+
+/// The numbers of what is called step-N in a folder.
+std::vector<int64_t> findSteps(const std::string &folder);
 
 /// The tensors of the checkpoint `folder`, or of the last one in it, by name.
 /// Throws Error.

@@ -1,9 +1,10 @@
 //===- Curve.cpp - The loss of each step, as a table and a picture --------===//
 
 #include "tools/driver/train/Curve.h"
-#include "dist/Signals.h"
+#include "dist/OutputFile.h"
 #include "dist/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -17,13 +18,35 @@ namespace host = ::dist;
 
 static constexpr llvm::StringLiteral kHead = "step,loss";
 
-Curve::Curve(std::string given, int64_t step) : path(std::move(given)) {
-  llvm::StringRef name(path);
-  if (!name.ends_with(".csv"))
+/// Where `path` leads, if that can be written to and is nothing that is read.
+static std::string findPlace(const std::string &path) {
+  std::string place = host::OutputFolder(path).target();
+  // As the one that writes it would find: and its name is free again.
+  host::OutputFile probe(path);
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(place, status) &&
+      !llvm::sys::fs::is_regular_file(status))
+    throw host::Error(path + ": cannot be written: is no file");
+  return place;
+}
+
+Curve::Curve(const std::string &path, int64_t step) {
+  llvm::StringRef name = path;
+  if (!name.consume_back(".csv"))
     throw host::Error("--curve " + path + ": its name ends in .csv");
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (step == 0 || !buffer)
+  table = findPlace(path);
+  picture = findPlace(name.str() + ".svg");
+  constexpr uint64_t kMostBytes = uint64_t(1) << 30;
+  uint64_t bytes = 0;
+  if (step == 0 || llvm::sys::fs::file_size(table, bytes))
     return;
+  if (bytes > kMostBytes)
+    throw host::Error("--curve " + path +
+                      ": is longer than 1 GiB, and no curve that the run that "
+                      "goes on would continue; choose another name");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    throw host::Error("--curve " + path + ": " + buffer.getError().message());
   llvm::SmallVector<llvm::StringRef> lines;
   (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
   if (lines.empty() || lines.front() != kHead)
@@ -99,13 +122,13 @@ static void writeWhole(const std::string &path, const std::string &text) {
 }
 
 void Curve::write() const {
-  std::string table = (kHead + "\n").str();
+  std::string text = (kHead + "\n").str();
   for (const Point &point : points) {
     char line[64];
     std::snprintf(line, sizeof line, "%lld,%.17g\n",
                   static_cast<long long>(point.step), point.loss);
-    table += line;
+    text += line;
   }
-  writeWhole(path, table);
-  writeWhole(path.substr(0, path.size() - 4) + ".svg", draw());
+  writeWhole(table, text);
+  writeWhole(picture, draw());
 }

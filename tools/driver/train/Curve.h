@@ -12,8 +12,9 @@ namespace mlir::dist {
 class Curve {
 public:
   /// `path` ends in .csv; beside it comes one in .svg. A run that goes on from
-  /// `step` keeps the rows before it of a file that is there. Throws Error.
-  Curve(std::string path, int64_t step);
+  /// `step` keeps the rows before it of a file that is there. Throws Error,
+  /// also where the two could not be written.
+  Curve(const std::string &path, int64_t step);
 
   void add(int64_t step, double loss) { points.push_back({step, loss}); }
   /// Writes both files.
@@ -26,8 +27,9 @@ private:
   };
   std::string draw() const;
 
-  std::string path;
   std::vector<Point> points;
+  /// Where the table and the picture really are, or will be.
+  std::string table, picture;
 };
 
 } // namespace mlir::dist

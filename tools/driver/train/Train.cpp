@@ -7,6 +7,7 @@
 #include "tools/driver/train/Curve.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -21,9 +22,9 @@ class Loop final : public host::Stepper {
 public:
   Loop(const host::Manifest &manifest, const TrainOptions &options,
        const std::set<std::string> &states, const Position &start,
-       Batches &batches, Curve *curve)
+       Batches &batches, const CheckpointFolder *folder, Curve *curve)
       : manifest(manifest), options(options), states(states), position(start),
-        first(start.step), batches(batches), curve(curve) {
+        first(start.step), batches(batches), folder(folder), curve(curve) {
     while (loss < manifest.results.size() &&
            manifest.results[loss].name != "loss")
       ++loss;
@@ -42,6 +43,7 @@ private:
   Position position;
   int64_t first;
   Batches &batches;
+  const CheckpointFolder *folder;
   Curve *curve;
   size_t loss = 0;
   bool isRunning = false;
@@ -63,7 +65,9 @@ static double numberOf(const host::Tensor &tensor) {
 
 /// "1:02:03", "0:07".
 static std::string clockText(double time) {
-  int64_t all = static_cast<int64_t>(time + 0.5);
+  // Beyond that the time left is not worth its digits.
+  constexpr double kMost = 1e9;
+  int64_t all = static_cast<int64_t>(std::min(time, kMost) + 0.5);
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (all >= 3600)
@@ -96,9 +100,8 @@ void Loop::say(double value, bool isLast) {
 }
 
 void Loop::save(const host::Holdings &held) {
-  std::string path =
-      saveCheckpoint(options.save, position, manifest, states, held,
-                     options.shardSize * int64_t(1'000'000));
+  std::string path = folder->save(position, manifest, states, held,
+                                  options.shardSize * int64_t(1'000'000));
   if (curve)
     curve->write();
   llvm::outs() << "saved " << path << "\n";
@@ -113,8 +116,7 @@ void Loop::finish(const host::Holdings &held) {
   ++position.step;
   bool isLast = position.step >= options.steps;
   say(value, isLast);
-  bool isDue = options.saveEvery > 0 && position.step % options.saveEvery == 0;
-  if (!options.save.empty() && (isLast || isDue))
+  if (folder && options.isSaved(position.step))
     save(held);
 }
 
@@ -151,6 +153,19 @@ static void checkTensors(const TrainOptions &options, const Position &start,
   for (const std::string &name : wanted)
     if (!tensors.count(name))
       fail("lacks '" + name + "', which a step takes");
+}
+
+/// Where checkpoints go; what they would replace is looked at before the first
+/// step.
+static void openFolder(const TrainOptions &options, int64_t first,
+                       std::optional<CheckpointFolder> &folder) {
+  if (options.save.empty())
+    return;
+  folder.emplace(options.save);
+  for (int64_t step : findSteps(options.save))
+    if (step > first && step <= options.steps && options.isSaved(step))
+      folder->checkStep(step);
+  folder->checkStep(options.steps);
 }
 
 void mlir::dist::runTraining(const host::Program &program,
@@ -194,11 +209,16 @@ void mlir::dist::runTraining(const host::Program &program,
   }
   if (!given.try_emplace("step", host::Tensor::zeros(DIST_I64, {})).second)
     throw host::Error("--input step: --train counts the steps itself");
+  if (options.steps > INT64_MAX / std::max<int64_t>(batches.perStep(), 1))
+    throw host::Error("--steps " + std::to_string(options.steps) +
+                      ": more samples than can be counted");
+  std::optional<CheckpointFolder> folder;
+  openFolder(options, start.step, folder);
   std::optional<Curve> curve;
   if (!options.curve.empty())
     curve.emplace(options.curve, start.step);
   Loop loop(manifest, options, states, start, batches,
-            curve ? &*curve : nullptr);
+            folder ? &*folder : nullptr, curve ? &*curve : nullptr);
   run.stepper = &loop;
   host::launch(program, given, run);
   if (curve)

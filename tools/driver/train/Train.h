@@ -26,6 +26,8 @@ struct TrainOptions {
   void check(ArrayRef<const llvm::cl::Option *> others) const;
   /// Adds the pass that makes of a program of level 1 one step.
   void addPasses(OpPassManager &passes) const;
+  /// Whether there is to be a checkpoint of this step.
+  bool isSaved(int64_t step) const;
 
   llvm::cl::opt<bool> train;
   llvm::cl::opt<int64_t> steps;

@@ -94,12 +94,19 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
     throw host::Error("--train: --steps N says at which step it ends");
   if (accumulate < 1)
     throw host::Error("--accumulate: a step takes one batch at least");
-  if (saveEvery < 0 || shardSize < 1)
-    throw host::Error("--save-every and --save-shard are not negative");
+  // In bytes it is less than 2^63.
+  constexpr int64_t kMostMegabytes = int64_t(1) << 40;
+  if (saveEvery < 0 || shardSize < 1 || shardSize > kMostMegabytes)
+    throw host::Error("--save-every is not negative, and --save-shard is from "
+                      "1 to 2^40");
   if (save.empty() &&
       (saveEvery.getNumOccurrences() > 0 || shardSize.getNumOccurrences() > 0))
     throw host::Error("--save-every and --save-shard: nothing is saved "
                       "without --save FOLDER");
+}
+
+bool TrainOptions::isSaved(int64_t step) const {
+  return step >= steps || (saveEvery > 0 && step % saveEvery == 0);
 }
 
 StepArguments mlir::dist::findStepArguments(ModuleOp module) {

@@ -127,3 +127,39 @@ func.func @main(%x: tensor<6x5xf64>, %u: tensor<4xf64>, %y: tensor<6x5xf64>) -> 
   %a = arith.addf %x, %y : tensor<6x5xf64>
   return %a, %a, %x, %x : tensor<6x5xf64>, tensor<6x5xf64>, tensor<6x5xf64>, tensor<6x5xf64>
 }
+// -----
+// a row of a tensor is written, and nobody reads what it held
+func.func @main(%a: tensor<4xi64>, %i: tensor<3x4xi64>) -> tensor<3x4xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (1, d0)>], iterator_types = ["parallel"]} ins(%a : tensor<4xi64>) outs(%i : tensor<3x4xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<3x4xi64>
+  return %y : tensor<3x4xi64>
+}
+// -----
+// every second element is written
+func.func @main(%a: tensor<4xi64>, %i: tensor<9xi64>) -> tensor<9xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (2 * d0 + 1)>], iterator_types = ["parallel"]} ins(%a : tensor<4xi64>) outs(%i : tensor<9xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<9xi64>
+  return %y : tensor<9xi64>
+}
+// -----
+// a loop of no turns: what the destination held is the result
+func.func @main(%a: tensor<0x3xi64>, %i: tensor<3xi64>) -> tensor<3xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>], iterator_types = ["reduction", "parallel"]} ins(%a : tensor<0x3xi64>) outs(%i : tensor<3xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<3xi64>
+  return %y : tensor<3xi64>
+}
+// -----
+// two loops make each place once
+func.func @main(%a: tensor<4x2xi64>, %i: tensor<8xi64>) -> tensor<8xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (2 * d0 + d1)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<4x2xi64>) outs(%i : tensor<8xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<8xi64>
+  return %y : tensor<8xi64>
+}
