@@ -137,8 +137,8 @@ void ReshardInserter::placeAccumulators(Operation *op) {
   }
 }
 
-/// Whether all that becomes of the op's result is that a loop's sum grows by it:
-/// to complete it is a collective a round, where the sum is one in all.
+/// Whether a loop's sum grows by the op's result, and nothing else reads it: to
+/// complete it would be a collective a round, where the sum is one in all.
 bool ReshardInserter::isAccumulated(Operation *op) const {
   return op->getNumResults() == 1 && op->hasOneUse() &&
          llvm::any_of(
