@@ -2,6 +2,7 @@
 
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
+#include "dist/Timeline.h"
 #include "lowering/files/OutputStream.h"
 #include "passes/cost/Machine.h"
 #include "passes/report/Report.h"
@@ -59,9 +60,9 @@ static cl::opt<std::string>
                 cl::value_desc("NAME|FILE.json"), cl::cat(category));
 static cl::opt<std::string>
     timeline("timeline",
-             cl::desc("Where to write the simulated step as a trace, which "
-                      "Perfetto shows"),
-             cl::value_desc("FILE.json"), cl::cat(category));
+             cl::desc("Where to write the simulated step: as a trace, which "
+                      "Perfetto shows, or as a page for a browser (*.html)"),
+             cl::value_desc("FILE.json|FILE.html"), cl::cat(category));
 static cl::opt<bool> printMachine("print-machine",
                                   cl::desc("Write the file of --machine and "
                                            "end: to start one's own from"),
@@ -229,7 +230,10 @@ static LogicalResult run() {
       return failure();
     if (!timeline.empty() &&
         failed(writeOutput(timeline, [&](llvm::raw_ostream &os) {
-          printTimeline(*simulation, os);
+          std::string text;
+          llvm::raw_string_ostream stream(text);
+          printTimeline(*simulation, stream);
+          os << ::dist::formatTimeline(text, timeline);
         })))
       return failure();
     if (simulateStep)
