@@ -124,9 +124,10 @@ int main(int argc, char **argv) {
                              "than 2^63";
       })
       ->capture_default_str();
-  app.add_option("--trace", options.trace,
-                 "Chrome trace of the last run, for chrome://tracing or "
-                 "Perfetto");
+  app.add_option(
+      "--trace", options.trace,
+      "The last run as a trace, for chrome://tracing or Perfetto, or "
+      "as a page for a browser (*.html)");
   app.add_option("--link", options.link,
                  "Pretend that ranks are joined by such a link: "
                  "latency=20us,bandwidth=1GB/s");

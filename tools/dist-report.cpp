@@ -2,6 +2,7 @@
 
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
+#include "dist/Timeline.h"
 #include "lowering/files/OutputStream.h"
 #include "passes/cost/Machine.h"
 #include "passes/report/Report.h"
@@ -59,9 +60,9 @@ static cl::opt<std::string>
                 cl::value_desc("NAME|FILE.json"), cl::cat(category));
 static cl::opt<std::string>
     timeline("timeline",
-             cl::desc("Where to write the simulated step as a trace, which "
-                      "Perfetto shows"),
-             cl::value_desc("FILE.json"), cl::cat(category));
+             cl::desc("Where to write the simulated step: as a trace, which "
+                      "Perfetto shows, or as a page for a browser (*.html)"),
+             cl::value_desc("FILE.json|FILE.html"), cl::cat(category));
 static cl::opt<bool> printMachine("print-machine",
                                   cl::desc("Write the file of --machine and "
                                            "end: to start one's own from"),
@@ -254,7 +255,10 @@ static LogicalResult run() {
       if (!file)
         return sayError(file.takeError());
       drawing = std::move(*file);
-      printTimeline(*simulation, drawing->os());
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      printTimeline(*simulation, stream);
+      drawing->os() << ::dist::formatTimeline(text, timeline);
     }
     if (simulateStep)
       report->simulation = std::move(*simulation);

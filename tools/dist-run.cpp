@@ -11,15 +11,15 @@
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
+#include "dist/Timeline.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/cost/Machine.h"
-#include "passes/report/Simulation.h"
 #include "tools/driver/Checks.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/InputRanges.h"
 #include "tools/driver/Options.h"
+#include "tools/driver/Predict.h"
 #include "tools/driver/RunCompiler.h"
 #include "tools/driver/TimeLimit.h"
 #include "tools/driver/train/Train.h"
@@ -101,8 +101,11 @@ static cl::opt<int64_t> repeat("repeat",
                                cl::desc("How often to run, on the same inputs"),
                                cl::init(1), cl::cat(category));
 static cl::opt<std::string> trace("trace",
-                                  cl::desc("Chrome trace of the last run"),
-                                  cl::value_desc("FILE.json"),
+                                  cl::desc("The last run as a trace, which "
+                                           "Perfetto shows, or as a page for "
+                                           "a browser (*.html); with --machine "
+                                           "beside what was foreseen"),
+                                  cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
     link("link", cl::desc("Pretend that ranks are joined by such a link"),
@@ -213,26 +216,10 @@ static IndexRanges findRanges(ModuleOp module, ArrayRef<SizeBinding> sizes) {
   return findIndexRanges(*copy);
 }
 
-/// What the model of --machine foresees for a step, in seconds.
-static double predict(ModuleOp module) {
-  FailureOr<Machine> machine =
-      Machine::load(common.machine, module->getContext());
-  if (failed(machine))
-    throw host::Error("--machine " + common.machine + " cannot be used");
-  if (!link.empty()) {
-    host::EmulatedLink given = host::parseLink(link);
-    machine->setLink(given.latencySeconds, given.bytesPerSecond);
-  }
-  FailureOr<Simulation> simulation = simulate(module, *machine, false);
-  if (failed(simulation))
-    throw host::Error(input + " cannot be simulated");
-  return simulation->time.getTotal();
-}
-
 /// The module that is run, of which each rank has its part.
-static OwningOpRef<ModuleOp> loadDistributed(RunCompiler &compiler,
-                                             RandomValues &values,
-                                             std::optional<double> &predicted) {
+static OwningOpRef<ModuleOp>
+loadDistributed(RunCompiler &compiler, RandomValues &values,
+                std::optional<Simulation> &predicted) {
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
     throw host::Error(input + " could not be read");
@@ -251,18 +238,26 @@ static OwningOpRef<ModuleOp> loadDistributed(RunCompiler &compiler,
                                    ? " could not be made a step of training"
                                    : " could not be partitioned"));
   if (!common.machine.empty())
-    predicted = predict(*module);
+    predicted = predict(*module, common.machine, link, !trace.empty());
   return module;
 }
 
-static void sayPredicted(std::optional<double> predicted) {
+static void sayPredicted(const std::optional<Simulation> &predicted) {
   if (predicted)
     llvm::outs() << "predicted for " << common.machine << ": "
-                 << llvm::format("%.3f", 1e3 * *predicted) << " ms a step\n";
+                 << llvm::format("%.3f", 1e3 * predicted->time.getTotal())
+                 << " ms a step\n";
+}
+
+static std::string formatTimeline(const Simulation &simulation) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printTimeline(simulation, stream);
+  return text;
 }
 
 static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
-                                    std::optional<double> &predicted) {
+                                    std::optional<Simulation> &predicted) {
   if (isBundle(input)) {
     if (!common.schedule.empty() || !common.plan.empty() ||
         !common.mesh.empty() || !common.scheduleName.empty() ||
@@ -357,7 +352,7 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
                                                   host::RunOptions options) {
   RunCompiler compiler(stages, Precision::F64, common, backend);
   RandomValues random = given;
-  std::optional<double> predicted;
+  std::optional<Simulation> predicted;
   host::Program program = prepareProgram(compiler, random, predicted);
   host::Inputs values = readValues(compiler, program, random, /*isQuiet=*/true);
   Reference single = compileReference(compiler, program.manifest.mesh.size());
@@ -403,7 +398,7 @@ static void train(const host::RunOptions &options) {
   Stages stages("dist-run", common.verbose);
   RunCompiler compiler(stages, Precision::Own, common, backend);
   RandomValues unused;
-  std::optional<double> predicted;
+  std::optional<Simulation> predicted;
   OwningOpRef<ModuleOp> module = loadDistributed(compiler, unused, predicted);
   sayPredicted(predicted);
   StepArguments arguments = findStepArguments(*module);
@@ -474,7 +469,7 @@ static bool run() {
   RandomValues random;
   if (randomInputs != "off")
     random.random.rest = host::parseSeed(randomInputs);
-  std::optional<double> predicted;
+  std::optional<Simulation> predicted;
   host::Program program = prepareProgram(compiler, random, predicted);
   host::Inputs values = readValues(compiler, program, random);
   // What results are compared with is read before any file is written, so that
@@ -488,6 +483,8 @@ static bool run() {
   host::RunResult result = host::launch(program, values, options);
   if (!result.isRoot)
     return true;
+  if (predicted && options.trace)
+    result.trace = host::joinTraces(result.trace, formatTimeline(*predicted));
   host::writeOutputs(output, trace, result);
 
   Checks checks(result.outputs.size());
@@ -499,7 +496,10 @@ static bool run() {
   bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
-    reportJson(program, result, checks, ok, leftOut, predicted);
+    std::optional<double> foreseen;
+    if (predicted)
+      foreseen = predicted->time.getTotal();
+    reportJson(program, result, checks, ok, leftOut, foreseen);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)

@@ -34,11 +34,13 @@ static SimulatedEvent describe(const StepTimes::Event &event) {
   bool isCommunication = isTransfer(op);
   return {name,
           scope ? scope.str() : "",
+          isCommunication ? describeAxes(getCommAxes(op)) : "",
           isCommunication,
           isCommunication && getStream(op) != 0,
           event.start,
           event.seconds,
-          sent};
+          sent,
+          double(countFlops(op))};
 }
 
 FailureOr<Simulation>
@@ -76,39 +78,63 @@ mlir::dist::simulate(ModuleOp module, const Machine &machine, bool wantEvents) {
   return simulation;
 }
 
+/// What a process or a thread of a trace is called.
+static void printName(llvm::json::OStream &json, StringRef what, int64_t thread,
+                      StringRef name) {
+  json.object([&] {
+    json.attribute("name", what);
+    json.attribute("ph", "M");
+    json.attribute("pid", 0);
+    json.attribute("tid", thread);
+    json.attributeObject("args", [&] { json.attribute("name", name); });
+  });
+}
+
+static void printEvent(llvm::json::OStream &json, const SimulatedEvent &event,
+                       int64_t thread) {
+  // Text of a model may be no UTF-8, which JSON must be.
+  std::string scope = llvm::json::fixUTF8(event.scope);
+  bool isNamed = !event.isCommunication && !scope.empty();
+  json.object([&] {
+    json.attribute("name", isNamed ? event.name + " " + scope : event.name);
+    json.attribute("cat", event.isCommunication ? "transfer"
+                          : event.flops > 0     ? "product"
+                                                : "other");
+    json.attribute("ph", "X");
+    json.attribute("pid", 0);
+    json.attribute("tid", thread);
+    json.attribute("ts", event.start * 1e6);
+    json.attribute("dur", event.seconds * 1e6);
+    json.attributeObject("args", [&] {
+      json.attribute("scope", scope);
+      if (event.isStarted)
+        json.attribute("beside_computation", true);
+      if (event.bytesSent)
+        json.attribute("bytes_sent", event.bytesSent);
+      if (event.flops > 0)
+        json.attribute("GFLOP/s", event.flops / event.seconds * 1e-9);
+    });
+  });
+}
+
 void mlir::dist::printTimeline(const Simulation &simulation,
                                llvm::raw_ostream &stream) {
+  // Computation has number 0.
+  llvm::MapVector<StringRef, int64_t> links;
+  for (const SimulatedEvent &event : simulation.events)
+    if (event.isCommunication)
+      links.insert({event.links, links.size() + 1});
   llvm::json::OStream json(stream);
-  auto nameTrack = [&](int64_t track, StringRef name) {
-    json.object([&] {
-      json.attribute("name", "thread_name");
-      json.attribute("ph", "M");
-      json.attribute("pid", 0);
-      json.attribute("tid", track);
-      json.attributeObject("args", [&] { json.attribute("name", name); });
-    });
-  };
   json.object([&] {
     json.attributeArray("traceEvents", [&] {
-      nameTrack(0, "compute");
-      nameTrack(1, "link");
+      printName(json, "process_name", 0,
+                "each rank, simulated on " + simulation.machine);
+      printName(json, "thread_name", 0, "compute");
+      for (auto &[axes, number] : links)
+        printName(json, "thread_name", number, ("link " + axes).str());
       for (const SimulatedEvent &event : simulation.events)
-        json.object([&] {
-          json.attribute("name", event.name);
-          json.attribute("ph", "X");
-          json.attribute("pid", 0);
-          json.attribute("tid", event.isCommunication ? 1 : 0);
-          json.attribute("ts", event.start * 1e6);
-          json.attribute("dur", event.seconds * 1e6);
-          json.attributeObject("args", [&] {
-            // Text of a model may be no UTF-8, which JSON must be.
-            json.attribute("scope", llvm::json::fixUTF8(event.scope));
-            if (event.isStarted)
-              json.attribute("beside_computation", true);
-            if (event.bytesSent)
-              json.attribute("bytes_sent", event.bytesSent);
-          });
-        });
+        printEvent(json, event,
+                   event.isCommunication ? links.lookup(event.links) : 0);
     });
   });
   stream << "\n";

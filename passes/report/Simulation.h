@@ -22,11 +22,15 @@ namespace mlir::dist {
 /// One op, or one collective, on the rank's time line.
 struct SimulatedEvent {
   std::string name, scope;
+  /// Of a transfer: the axes whose links it takes; else "".
+  std::string links;
   bool isCommunication;
   /// Of a transfer: whether it goes on beside computation.
   bool isStarted;
   double start, seconds;
   int64_t bytesSent;
+  /// Of products.
+  double flops;
 };
 
 struct Simulation {
@@ -50,8 +54,8 @@ struct Simulation {
 FailureOr<Simulation> simulate(ModuleOp module, const Machine &machine,
                                bool wantEvents);
 
-/// Writes `events` as a Chrome trace, which Perfetto shows: a track for
-/// computation and one for links.
+/// Writes `events` as a trace (dist/Timeline.h): a track for computation, and
+/// one for the links of each group of axes.
 void printTimeline(const Simulation &simulation, llvm::raw_ostream &stream);
 
 } // namespace mlir::dist

@@ -3,6 +3,7 @@
 #include "dist/Outputs.h"
 #include "dist/Npy.h"
 #include "dist/OutputFile.h"
+#include "dist/Timeline.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -78,7 +79,8 @@ void dist::writeOutputs(const std::string &folder, const std::string &trace,
   }
   if (!trace.empty()) {
     OutputFile &file = files.emplace_back(trace);
-    file.write(result.trace.data(), result.trace.size());
+    std::string text = formatTimeline(result.trace, trace);
+    file.write(text.data(), text.size());
   }
   std::vector<OutputFile *> all;
   for (OutputFile &file : files)

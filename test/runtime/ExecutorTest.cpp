@@ -29,16 +29,19 @@ TEST(Executor, RunsABundle) {
   EXPECT_EQ(result.outputs[0].tensor.shape, (Shape{rows, width}));
   EXPECT_EQ(valuesOf(result.outputs[0].tensor), expectedOutput(makeInput()));
 
-  // Two contractions and a collective on each of four ranks.
+  // Two contractions and a collective on each of four ranks, on tracks that
+  // have names. The manifest does not say which communicator it is.
   nlohmann::json trace = nlohmann::json::parse(result.trace);
-  int contractions = 0, reductions = 0;
+  int contractions = 0, reductions = 0, names = 0;
   for (const nlohmann::json &event : trace.at("traceEvents")) {
     contractions += event.at("name") == "contract";
-    reductions += event.at("name") == "all_reduce" && event.at("tid") == 1 &&
+    reductions += event.at("name") == "all_reduce" && event.at("tid") == 2 &&
                   event.at("args").at("scope") == "mlp.proj";
+    names += event.at("ph") == "M";
   }
   EXPECT_EQ(contractions, 8);
   EXPECT_EQ(reductions, 4);
+  EXPECT_EQ(names, 4 * 3);
 }
 
 // Also the parts that no whole result is made of.

@@ -47,14 +47,9 @@ OwningOpRef<ModuleOp> RunCompiler::load(StringRef path) {
   return module;
 }
 
-host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
-                                   int64_t ranks) {
-  std::string weightsFile = weightsPath(module, file, common.weights);
-  if (!weightsFile.empty())
-    weightsFile = std::filesystem::absolute(weightsFile).string();
-  host::noteInput(weightsFile);
-  // Their path may be no UTF-8, as what stands in a manifest must be.
-  module->removeAttr(kWeightsAttr);
+host::Program mlir::dist::compileAndLoad(ModuleOp module,
+                                         const BundleOptions &options,
+                                         StringRef what) {
   SmallString<128> name;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
   llvm::sys::path::append(name, "dist-run");
@@ -64,6 +59,21 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
     throw host::Error(
         folder.path() +
         ": no temporary folder to compile into: " + error.message());
+  std::string bundle = folder.path() + "/program.dist";
+  if (failed(writeBundle(module, bundle, options)))
+    throw host::Error(what.str() + " could not be compiled");
+  // The code stays mapped when the folder goes.
+  return host::loadBundle(bundle);
+}
+
+host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
+                                   int64_t ranks) {
+  std::string weightsFile = weightsPath(module, file, common.weights);
+  if (!weightsFile.empty())
+    weightsFile = std::filesystem::absolute(weightsFile).string();
+  host::noteInput(weightsFile);
+  // Their path may be no UTF-8, as what stands in a manifest must be.
+  module->removeAttr(kWeightsAttr);
   BundleOptions options;
   options.target = findTarget(host::targetOf(backend));
   if (!options.target)
@@ -80,11 +90,7 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
                                    StringRef what) -> TimingScope & {
     return stages.begin(name, what);
   };
-  std::string bundle = folder.path() + "/program.dist";
-  if (failed(writeBundle(module, bundle, options)))
-    throw host::Error(file.str() + " could not be compiled");
-  // The code stays mapped when the folder goes.
-  host::Program program = host::loadBundle(bundle);
+  host::Program program = compileAndLoad(module, options, file);
   program.manifest.weights = weightsFile;
   return program;
 }

@@ -9,6 +9,11 @@
 
 namespace mlir::dist {
 
+/// Compiles `module`, which is consumed, into a temporary bundle that goes when
+/// it is loaded; `what` names it in messages. Throws host::Error.
+::dist::Program compileAndLoad(ModuleOp module, const BundleOptions &options,
+                               StringRef what);
+
 /// What a program is compiled for: to be run; to be compared with; to be run
 /// with random rounding errors, which is slow enough for vectors to pay.
 enum class Form { Fast, Plain, Perturbed };

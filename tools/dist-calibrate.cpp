@@ -1,0 +1,197 @@
+//===- dist-calibrate.cpp - Measures this computer ------------------------===//
+//
+// Writes a machine file (docs/machines.md) of the computer that it runs on,
+// with ranks that are threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dist/Tensor.h"
+#include "lowering/files/OutputStream.h"
+#include "tools/calibrate/MachineFile.h"
+#include "tools/calibrate/Programs.h"
+#include "tools/calibrate/Ranks.h"
+#include "tools/driver/CommandLine.h"
+#include "tools/driver/Diagnostics.h"
+#include "tools/driver/Register.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <cstdlib>
+#include <thread>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace cl = llvm::cl;
+namespace host = ::dist;
+
+static cl::OptionCategory category("dist-calibrate options");
+static cl::opt<std::string> output("o", cl::desc("Where to write"),
+                                   cl::value_desc("FILE.json"), cl::init("-"),
+                                   cl::cat(category));
+static cl::opt<unsigned>
+    ranksOption("ranks",
+                cl::desc("How many ranks work at once while it is measured "
+                         "(default: one a core, 2 to 8)"),
+                cl::value_desc("N"), cl::cat(category));
+static cl::opt<std::string>
+    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
+               cl::value_desc("latency=20us,bandwidth=1GB/s"),
+               cl::cat(category));
+
+static void say(const Twine &what, double value, StringRef unit) {
+  llvm::errs() << "dist-calibrate: " << what << ": "
+               << llvm::format("%.3g ", value) << unit << "\n";
+}
+
+static unsigned countCores() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+static int64_t getRanks() {
+  if (ranksOption.getNumOccurrences() == 0)
+    return std::clamp(countCores(), 2u, 8u);
+  constexpr unsigned kMost = 256;
+  if (ranksOption < 2 || ranksOption > kMost)
+    throw host::Error("--ranks " + std::to_string(ranksOption) +
+                      ": must be 2 to " + std::to_string(kMost));
+  return ranksOption;
+}
+
+/// What else the computer did: figures of a busy one are worth less.
+static std::string describeLoad() {
+  double load;
+  if (getloadavg(&load, 1) != 1)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "; load average before: " << llvm::format("%.1f", load);
+  return text;
+}
+
+static void measureDevice(int64_t ranks, Machine &machine) {
+  DialectRegistry registry;
+  registerAll(registry);
+  MLIRContext context(registry);
+  DiagnosticPrinter printer(&context);
+  Stages stages("dist-calibrate", /*verbose=*/false);
+  ProgramTimer timer(ranks, &context, stages);
+  for (const char *type : {"f64", "f32", "bf16", "f16"}) {
+    int64_t size = 0;
+    double rate = timer.getFlopsPerSecond(type, size);
+    machine.flopsPerSecond[type] = rate;
+    say(Twine(type) + " products of " + Twine(size) + " x " + Twine(size),
+        rate / 1e9, "GFLOP/s");
+  }
+  machine.scalarOpsPerSecond = timer.getScalarOpsPerSecond();
+  say("scalar operations", machine.scalarOpsPerSecond / 1e9, "G/s");
+  machine.bytesPerSecond = timer.getBytesPerSecond();
+  say("memory", machine.bytesPerSecond / 1e9, "GB/s");
+  machine.opSeconds = timer.getOpSeconds();
+  say("a kernel", machine.opSeconds * 1e6, "us");
+  machine.memoryBytes =
+      int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / ranks;
+}
+
+static void measureRanks(int64_t ranks, const host::EmulatedLink &emulated,
+                         Machine &machine) {
+  host::LinkFigures figures = host::measureLink(ranks, emulated);
+  machine.callSeconds = figures.callSeconds;
+  say("a collective", figures.callSeconds * 1e6, "us");
+  MachineLink joins{linkOption.empty() ? "memory" : "emulated",
+                    std::max<int64_t>(ranks, countCores()),
+                    figures.bytesPerSecond, figures.stepSeconds};
+  say("a link", joins.bytesPerSecond / 1e9, "GB/s");
+  machine.links = {joins};
+  host::OverlapFigures overlap = host::measureOverlap(ranks, emulated, figures);
+  machine.startSeconds = overlap.startSeconds;
+  machine.slowdown = overlap.slowdown;
+  say("starting a collective beside computation", overlap.startSeconds * 1e6,
+      "us");
+  say("computation beside a transfer is slower by", overlap.slowdown * 100,
+      "%");
+}
+
+static MachineSources describeSources(int64_t ranks, const std::string &load) {
+  std::string how = "measured by dist-calibrate on " + std::to_string(ranks) +
+                    " ranks at once, threads on " +
+                    std::to_string(countCores()) + " cores of " +
+                    llvm::sys::getHostCPUName().str() + load;
+  std::string joined =
+      linkOption.empty() ? "" : ", with --link " + linkOption.getValue();
+  MachineSources sources;
+  sources.device =
+      how + ". flops_per_second: compiled products of square matrices; "
+            "scalar_ops_per_second: GELU four times in one loop nest on 512 "
+            "KiB; bytes_per_second: a sum that reads and writes 64 MiB; "
+            "op_seconds: products of 16 x 16 and loop nests in turn; "
+            "memory_bytes: the computer's memory, shared by the ranks";
+  sources.calls = how + joined +
+                  ". call_seconds: all_gather and all_reduce of 4 bytes a "
+                  "rank, the mean of both";
+  sources.overlap =
+      how + joined +
+      ". start_seconds: a small all_reduce on a stream beside products of 192 "
+      "x 192, less the products alone; slowdown: what an all_reduce of about 2 "
+      "ms costs these beyond that, by the time that it takes alone";
+  sources.link =
+      how + joined +
+      ". bytes_per_second: of large all_gathers and all_reduces, beyond what "
+      "small ones take; step_seconds: " +
+      (ranks > 2 ? "what each rank beyond two adds to small ones"
+                 : "two ranks cannot tell it from call_seconds, where it is");
+  return sources;
+}
+
+static LogicalResult run() {
+  int64_t ranks = getRanks();
+  host::EmulatedLink emulated;
+  if (!linkOption.empty())
+    emulated = host::parseLink(linkOption);
+  // Before all the work, so that a file that cannot be written costs none.
+  auto stream = OutputStream::open(output);
+  if (!stream) {
+    llvm::errs() << "dist-calibrate: error: "
+                 << llvm::toString(stream.takeError()) << "\n";
+    return failure();
+  }
+  std::string load = describeLoad();
+  Machine machine;
+  machine.name = llvm::sys::getHostCPUName().str() + ", " +
+                 std::to_string(ranks) + " ranks";
+  measureDevice(ranks, machine);
+  measureRanks(ranks, emulated, machine);
+  std::string text = printMachine(machine, describeSources(ranks, load));
+  // What is written can be read.
+  MLIRContext context;
+  DiagnosticPrinter printer(&context);
+  if (failed(Machine::parse(text, output, &context)))
+    return failure();
+  (*stream)->os() << text;
+  if (llvm::Error error = (*stream)->keep()) {
+    llvm::errs() << "dist-calibrate: error: "
+                 << llvm::toString(std::move(error)) << "\n";
+    return failure();
+  }
+  return success();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  host::handleSignals("dist-calibrate");
+  cl::HideUnrelatedOptions(category);
+  registerStageOptions();
+  parseOptions("dist-calibrate", argc, argv,
+               "Measures this computer, in a few seconds, and writes a machine "
+               "file of it, which\n--machine of dist-report, dist-run and "
+               "dist-compile take: ranks that are threads.\n\n"
+               "What else runs meanwhile makes it slower in the file.\n");
+  try {
+    return finishOutput("dist-calibrate", failed(run()));
+  } catch (const std::exception &error) {
+    llvm::errs() << "dist-calibrate: error: " << error.what() << "\n";
+    return finishOutput("dist-calibrate", 1);
+  }
+}
