@@ -94,6 +94,13 @@ private:
     auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
     if (!sum || sum.getKind() != AffineExprKind::Add)
       return failure();
+    int64_t offset = 0;
+    if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+      offset = constant.getValue();
+      sum = dyn_cast<AffineBinaryOpExpr>(sum.getLHS());
+      if (offset < 0 || !sum || sum.getKind() != AffineExprKind::Add)
+        return failure();
+    }
     FailureOr<Term> place = matchTerm(sum.getLHS()),
                     tap = matchTerm(sum.getRHS());
     if (failed(place) || failed(tap))
@@ -106,7 +113,7 @@ private:
         !std::exchange(pending[place->loop], false) ||
         !std::exchange(pending[tap->loop], false))
       return failure();
-    found.windows.push_back({dim, *k, *o, place->factor, tap->factor});
+    found.windows.push_back({dim, *k, *o, place->factor, tap->factor, offset});
     return success();
   }
 

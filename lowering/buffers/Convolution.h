@@ -18,6 +18,8 @@ struct Convolution {
   /// A dimension over which the window moves.
   struct Window {
     int64_t image, kernel, out, stride, dilation;
+    /// Where the first tap of the first place is in the image.
+    int64_t offset;
   };
   /// Numbers of the operands.
   unsigned image = 0, kernel = 1;
@@ -26,9 +28,9 @@ struct Convolution {
 };
 
 /// out += image * kernel where the image is read at sums of a loop of the
-/// result and a loop of the kernel, each times a constant: one to three such
-/// dimensions, and of batch, group, channel and feature at most one each. Fails
-/// for every other op.
+/// result and a loop of the kernel, each times a constant, and of a constant
+/// that is not negative: one to three such dimensions, and of batch, group,
+/// channel and feature at most one each. Fails for every other op.
 FailureOr<Convolution> matchConvolution(linalg::LinalgOp op);
 
 } // namespace mlir::dist

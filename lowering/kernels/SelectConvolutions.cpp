@@ -10,7 +10,6 @@
 #include "dialects/dist/IR/Dist.h"
 #include "lowering/buffers/Convolution.h"
 #include "lowering/kernels/KernelTarget.h"
-#include "lowering/kernels/SpreadConvolutions.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -88,6 +87,43 @@ static std::optional<Unpadded> removePadding(OpBuilder &builder, Value image,
   return Unpadded{image2, low};
 }
 
+/// Whether windows begin in front of the image's end.
+static bool beginsInside(const Unpadded &unpadded,
+                         const Convolution &convolution) {
+  auto type = cast<RankedTensorType>(unpadded.image.getType());
+  return llvm::all_of(
+      convolution.windows, [&](const Convolution::Window &window) {
+        return window.offset <
+               unpadded.low[window.image] + type.getDimSize(window.image);
+      });
+}
+
+/// The image from where windows begin, if that is none of the zeros in front of
+/// it; else `low` becomes the zeros that they read.
+static Value takeOffsets(OpBuilder &builder, Location loc, Value image,
+                         const Convolution &convolution,
+                         SmallVector<int64_t> &low) {
+  auto type = cast<RankedTensorType>(image.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(builder, loc, image);
+  bool isCut = false;
+  for (const Convolution::Window &window : convolution.windows) {
+    int64_t cut = std::max<int64_t>(window.offset - low[window.image], 0);
+    low[window.image] = std::max<int64_t>(low[window.image] - window.offset, 0);
+    if (cut == 0)
+      continue;
+    isCut = true;
+    offsets[window.image] = builder.getIndexAttr(cut);
+    sizes[window.image] =
+        builder.getIndexAttr(type.getDimSize(window.image) - cut);
+  }
+  if (!isCut)
+    return image;
+  return tensor::ExtractSliceOp::create(builder, loc, image, offsets, sizes,
+                                        strides);
+}
+
 //===----------------------------------------------------------------------===//
 // The call
 //===----------------------------------------------------------------------===//
@@ -113,10 +149,12 @@ static rt::ConvolveOp select(linalg::LinalgOp op, const KernelTarget &target) {
     return {};
   OpBuilder builder(op);
   SmallVector<int64_t> low(cast<ShapedType>(image.getType()).getRank(), 0);
-  if (auto unpadded = removePadding(builder, image, *found)) {
+  if (auto unpadded = removePadding(builder, image, *found);
+      unpadded && beginsInside(*unpadded, *found)) {
     image = unpadded->image;
     low = unpadded->low;
   }
+  image = takeOffsets(builder, op.getLoc(), image, *found, low);
   SmallVector<Attribute> windows;
   for (const Convolution::Window &window : found->windows)
     windows.push_back(rt::WindowAttr::get(
@@ -275,7 +313,6 @@ static bool fuseSum(rt::ConvolveOp call) {
 
 void mlir::dist::selectConvolutions(func::FuncOp function,
                                     const KernelTarget &target) {
-  splitSpreadConvolutions(function, target);
   SmallVector<linalg::LinalgOp> ops;
   function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   SmallVector<rt::ConvolveOp> calls;

@@ -28,17 +28,12 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a value was before it became local.
-struct Whole {
-  RankedTensorType type;
-  ShardingAttr sharding;
-};
-
 class Partitioner {
 public:
   explicit Partitioner(const MeshLayout &layout)
       : layout(layout), planner(layout), builder(layout.getContext()),
-        shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)) {}
+        shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)),
+        windows(layout, planner, builder, wholes) {}
 
   LogicalResult visitFunction(FunctionOpInterface function);
 
@@ -49,11 +44,6 @@ private:
   LogicalResult visitManual(ManualReshardOp manual);
   LogicalResult visitConstant(Operation *op, ShardingAttr sharding);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
-  ShardingRule getWholeRule(Operation *op);
-  LogicalResult bringWindows(Operation *op, const LocalView &view,
-                             const ShardingRule &rule);
-  FailureOr<bool> visitPad(tensor::PadOp pad, const LocalView &view,
-                           const ShardingRule &rule);
   void setWhole(Value value, ShardingAttr sharding) {
     wholes[value] = {cast<RankedTensorType>(value.getType()), sharding};
   }
@@ -62,19 +52,8 @@ private:
   ReshardPlanner planner;
   OpBuilder builder;
   StringAttr shardingsName;
-  llvm::DenseMap<Value, Whole> wholes;
-  /// Pads of sharded dimensions whose users fill in what they add, not local
-  /// yet: what they pad.
-  llvm::DenseMap<Operation *, Whole> openPads;
-  /// What windows of a value have been brought before: to which block, with
-  /// what filled in, and where it is. Ops that read alike share it.
-  struct Brought {
-    Block *block;
-    Attribute fill;
-    SmallVector<WindowRead> reads;
-    Value ready;
-  };
-  llvm::DenseMap<Value, SmallVector<Brought, 1>> brought;
+  WholeValues wholes;
+  LocalWindows windows;
   /// Ways of which it was said that there may be cheaper ones.
   llvm::SmallPtrSet<const ReshardRoute *, 4> reported;
 };
@@ -189,156 +168,6 @@ LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
   return success();
 }
 
-/// The rule of an op some of whose operands are local already.
-ShardingRule Partitioner::getWholeRule(Operation *op) {
-  SmallVector<std::pair<Value, Type>> local;
-  for (Value operand : op->getOperands())
-    if (auto known = wholes.find(operand); known != wholes.end()) {
-      local.push_back({operand, operand.getType()});
-      operand.setType(known->second.type);
-    }
-  ShardingRule rule = getShardingRule(op);
-  for (auto [operand, type] : llvm::reverse(local))
-    operand.setType(type);
-  return rule;
-}
-
-/// The value of what a pad adds, where it is no part of its body.
-static Value getFill(OpBuilder &builder, tensor::PadOp pad) {
-  Value fill = pad.getConstantPaddingValue();
-  if (Operation *made = fill.getDefiningOp(); made && pad->isAncestor(made))
-    return builder.clone(*made)->getResult(0);
-  return fill;
-}
-
-/// Who asked for what an op's windows take, and which windows.
-static std::string describeWindows(Operation *op, unsigned operand) {
-  auto cause = op->getAttrOfType<StringAttr>(kCauseAttr);
-  return (cause ? cause.str() + ": " : std::string()) +
-         (isa<tensor::PadOp>(op) ? "moves rows on for " + describeOp(op)
-                                 : "brings neighbours' rows of operand " +
-                                       std::to_string(operand) + ", which " +
-                                       describeOp(op) + " reads in windows");
-}
-
-/// Brings what the op reads in windows of sharded operands.
-LogicalResult Partitioner::bringWindows(Operation *op, const LocalView &view,
-                                        const ShardingRule &rule) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    unsigned number = operand.getOperandNumber();
-    const TensorRule &tensor = rule.operands[number];
-    auto pad = operand.get().getDefiningOp<tensor::PadOp>();
-    auto open = pad ? openPads.find(pad) : openPads.end();
-    bool isOpen = open != openPads.end();
-    auto isRead = [&](const Window &window) {
-      return view.operands[number].getDims()[window.dim] != layout.none();
-    };
-    if (!isOpen && llvm::none_of(tensor.windows, isRead))
-      continue;
-    WindowSource source{operand.get(),
-                        cast<RankedTensorType>(view.operandTypes[number]),
-                        view.operands[number]};
-    Value fill;
-    if (isOpen) {
-      source = {pad.getSource(), open->second.type, open->second.sharding};
-      fill = getFill(builder, pad);
-    }
-    SmallVector<WindowRead> reads;
-    for (int64_t dim = 0; dim < source.whole.getRank(); ++dim) {
-      const Window *window = tensor.getWindow(dim);
-      WindowRead read{{static_cast<unsigned>(dim)}, 0};
-      if (isOpen) {
-        read.low = pad.getStaticLow()[dim];
-        read.high = pad.getStaticHigh()[dim];
-      }
-      if (window && isRead(*window)) {
-        read.window = *window;
-        read.window.offset -= read.low;
-        read.iterations = rule.factors[tensor.dims[dim][0]].size;
-        reads.push_back(read);
-      } else if (read.low != 0 || read.high != 0) {
-        reads.push_back(read);
-      }
-    }
-    Attribute filler;
-    FailureOr<Value> ready = failure();
-    bool isComparable = !fill || matchPattern(fill, m_Constant(&filler));
-    SmallVector<Brought, 1> &before = brought[source.local];
-    for (const Brought &other : before)
-      if (isComparable && other.block == op->getBlock() &&
-          other.fill == filler && other.reads == reads)
-        ready = other.ready;
-    if (failed(ready)) {
-      Value local = source.local;
-      ready = readWindows(builder, op->getLoc(), layout, planner, source, reads,
-                          fill, describeWindows(op, number),
-                          op->getAttr(kScopeAttr));
-      if (failed(ready))
-        return op->emitOpError() << "reads windows of operand " << number
-                                 << ", which has no sequence of collectives";
-      // Of what is as it was the next one makes no more either.
-      if (isComparable && *ready != local)
-        before.push_back({op->getBlock(), filler, std::move(reads), *ready});
-    }
-    operand.set(*ready);
-    if (isOpen && pad->use_empty()) {
-      openPads.erase(pad);
-      pad->erase();
-    }
-  }
-  return success();
-}
-
-/// Ops that read in windows fill in what a pad adds; for all others its rows
-/// move on. Whether it was seen to.
-FailureOr<bool> Partitioner::visitPad(tensor::PadOp pad, const LocalView &view,
-                                      const ShardingRule &rule) {
-  auto isRead = [&](const Window &window) {
-    return view.operands[0].getDims()[window.dim] != layout.none();
-  };
-  if (llvm::none_of(rule.operands[0].windows, isRead))
-    return false;
-  Whole whole = wholes[pad.getResult()];
-  SmallVector<OpOperand *> others;
-  bool isFilled = false;
-  for (OpOperand &use : pad.getResult().getUses())
-    if (mayReadWindows(use.getOwner()) &&
-        fillsPad(use, getWholeRule(use.getOwner()), pad, whole.sharding))
-      isFilled = true;
-    else
-      others.push_back(&use);
-  if (!others.empty()) {
-    SmallVector<WindowRead> reads;
-    for (int64_t dim = 0; dim < whole.type.getRank(); ++dim) {
-      WindowRead read{{static_cast<unsigned>(dim)},
-                      whole.type.getDimSize(dim),
-                      pad.getStaticLow()[dim],
-                      pad.getStaticHigh()[dim]};
-      if (const Window *window = rule.operands[0].getWindow(dim))
-        read.window = *window;
-      if (read.low != 0 || read.high != 0)
-        reads.push_back(read);
-    }
-    FailureOr<Value> padded = readWindows(
-        builder, pad.getLoc(), layout, planner,
-        {pad.getSource(), cast<RankedTensorType>(view.operandTypes[0]),
-         view.operands[0]},
-        reads, getFill(builder, pad), describeWindows(pad, 0),
-        pad->getAttr(kScopeAttr));
-    if (failed(padded))
-      return pad->emitOpError() << "has no sequence of collectives";
-    wholes[*padded] = whole;
-    for (OpOperand *use : others)
-      use->set(*padded);
-  }
-  if (isFilled)
-    openPads[pad] = {cast<RankedTensorType>(view.operandTypes[0]),
-                     view.operands[0]};
-  else
-    pad->erase();
-  return true;
-}
-
 LogicalResult Partitioner::visitOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
@@ -398,12 +227,12 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   LocalView view{layout, operands, results, operandTypes};
   builder.setInsertionPoint(op);
   if (mayReadWindows(op)) {
-    ShardingRule rule = getWholeRule(op);
+    ShardingRule rule = windows.getWholeRule(op);
     if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-      FailureOr<bool> isDone = visitPad(pad, view, rule);
+      FailureOr<bool> isDone = windows.visitPad(pad, view, rule);
       if (failed(isDone) || *isDone)
         return isDone;
-    } else if (failed(bringWindows(op, view, rule))) {
+    } else if (failed(windows.bring(op, view, rule))) {
       return failure();
     }
     op->removeDiscardableAttr(kCauseAttr);

@@ -12,6 +12,7 @@
 #define DIST_PASSES_SPMD_WINDOWLOWERING_H
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/ReshardPlan.h"
 
 namespace mlir::dist {
@@ -50,6 +51,61 @@ FailureOr<Value> readWindows(OpBuilder &builder, Location loc,
                              const MeshLayout &layout, ReshardPlanner &planner,
                              WindowSource source, ArrayRef<WindowRead> reads,
                              Value fill, const Twine &why, Attribute scope);
+
+/// What a value was before it became local.
+struct Whole {
+  RankedTensorType type;
+  ShardingAttr sharding;
+};
+
+using WholeValues = llvm::DenseMap<Value, Whole>;
+
+/// The windows of ops that become local one after the other. What several of
+/// them read of a value alike, or from the same element on, is brought once.
+class LocalWindows {
+public:
+  LocalWindows(const MeshLayout &layout, ReshardPlanner &planner,
+               OpBuilder &builder, WholeValues &wholes)
+      : layout(layout), planner(planner), builder(builder), wholes(wholes) {}
+
+  /// The rule of an op some of whose operands are local already.
+  ShardingRule getWholeRule(Operation *op);
+  /// Brings what the op reads in windows of sharded operands.
+  LogicalResult bring(Operation *op, const LocalView &view,
+                      const ShardingRule &rule);
+  /// Ops that read in windows fill in what a pad adds; for all others its rows
+  /// move on. Whether it was seen to.
+  FailureOr<bool> visitPad(tensor::PadOp pad, const LocalView &view,
+                           const ShardingRule &rule);
+
+private:
+  Window getWidest(OpOperand &operand, const Window &window,
+                   const ShardingRule &rule);
+
+  const MeshLayout &layout;
+  ReshardPlanner &planner;
+  OpBuilder &builder;
+  WholeValues &wholes;
+  /// Pads of sharded dimensions whose users fill in what they add, not local
+  /// yet: what they pad.
+  llvm::DenseMap<Operation *, Whole> openPads;
+  /// What windows of a value have been brought before: to which block, with
+  /// what filled in, and where it is. Ops that read alike share it.
+  struct Brought {
+    Block *block;
+    Attribute fill;
+    SmallVector<WindowRead> reads;
+    Value ready;
+  };
+  llvm::DenseMap<Value, SmallVector<Brought, 1>> brought;
+  /// The windows that ops of a block read of a value, with the iterations of
+  /// each, before the first of them was made local.
+  struct Reads {
+    Block *block;
+    SmallVector<std::pair<Window, int64_t>> windows;
+  };
+  llvm::DenseMap<Value, Reads> allReads;
+};
 
 } // namespace mlir::dist
 

@@ -40,7 +40,7 @@ bool mlir::dist::fillsPad(OpOperand &use, const ShardingRule &rule,
 
 /// Whether all that use a pad read it in windows, so that it moves nothing.
 static bool isFilledByUsers(tensor::PadOp pad) {
-  constexpr unsigned kMostUsers = 8;
+  constexpr unsigned kMostUsers = 64;
   unsigned seen = 0;
   for (Operation *user : pad.getResult().getUsers())
     if (++seen > kMostUsers || user->getBlock() != pad->getBlock() ||

@@ -17,6 +17,7 @@ ConverterTable::ConverterTable() {
   addIndexingConverters(*this);
   addMaskConverters(*this);
   addConvolutionConverters(*this);
+  addTransposedConvolutionConverters(*this);
   addPoolConverters(*this);
   addResizeConverters(*this);
   addAttentionConverters(*this);

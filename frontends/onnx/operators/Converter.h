@@ -58,6 +58,7 @@ void addNormalizationConverters(ConverterTable &table);
 void addIndexingConverters(ConverterTable &table);
 void addMaskConverters(ConverterTable &table);
 void addConvolutionConverters(ConverterTable &table);
+void addTransposedConvolutionConverters(ConverterTable &table);
 void addPoolConverters(ConverterTable &table);
 void addResizeConverters(ConverterTable &table);
 void addAttentionConverters(ConverterTable &table);

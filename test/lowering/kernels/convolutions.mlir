@@ -131,3 +131,45 @@ func.func @stays(%x: tensor<1x8x30xf32>, %w: tensor<8x8x3xf32>, %x64: tensor<1x8
       ins(%tiny, %one : tensor<1x1x4xf32>, tensor<1x1x2xf32>) outs(%small : tensor<1x1x3xf32>) -> tensor<1x1x3xf32>
   return %y, %y64, %t : tensor<1x8x30xf32>, tensor<1x8x30xf64>, tensor<1x1x3xf32>
 }
+
+// -----
+
+#image = affine_map<(n, f, x, c, t) -> (n, c, x + t + 1)>
+#far = affine_map<(n, f, x, c, t) -> (n, c, x * 2 + t + 3)>
+#kernel = affine_map<(n, f, x, c, t) -> (c, f, t)>
+#out = affine_map<(n, f, x, c, t) -> (n, f, x)>
+
+// Windows that begin behind the first element, as those of a phase of a transposed convolution: fewer of the zeros in front are read, or less of the image.
+// CHECK-LABEL: func.func @offsets
+// CHECK-SAME: (%[[X:[^:]*]]: {{.*}}, %[[W:[^:]*]]: {{.*}})
+// CHECK: rt.convolve ins(%[[X]], %[[W]] {{.*}}) outs({{.*}} : tensor<1x8x16xf32>)
+// CHECK-SAME: windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>]
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[X]][0, 0, 1] [1, 32, 15] [1, 1, 1]
+// CHECK: rt.convolve ins(%[[PART]], %[[W]] {{.*}}) outs({{.*}} : tensor<1x8x6xf32>)
+// CHECK-SAME: windows [#rt.window<image 2 kernel 2 out 2 stride 2 dilation 1 low 0>]
+func.func @offsets(%x: tensor<1x32x16xf32>, %w: tensor<32x8x4xf32>) -> (tensor<1x8x16xf32>, tensor<1x8x6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %padded = tensor.pad %x low[0, 0, 2] high[0, 0, 2] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<1x32x16xf32> to tensor<1x32x20xf32>
+  %empty = tensor.empty() : tensor<1x8x16xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x8x16xf32>) -> tensor<1x8x16xf32>
+  %y = linalg.generic {indexing_maps = [#image, #kernel, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%padded, %w : tensor<1x32x20xf32>, tensor<32x8x4xf32>) outs(%zeros : tensor<1x8x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x16xf32>
+  %empty2 = tensor.empty() : tensor<1x8x6xf32>
+  %zeros2 = linalg.fill ins(%zero : f32) outs(%empty2 : tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
+  %z = linalg.generic {indexing_maps = [#far, #kernel, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%padded, %w : tensor<1x32x20xf32>, tensor<32x8x4xf32>) outs(%zeros2 : tensor<1x8x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x6xf32>
+  return %y, %z : tensor<1x8x16xf32>, tensor<1x8x6xf32>
+}

@@ -267,3 +267,42 @@ func.func @main(%q: tensor<2x0x8xf32> {dist.sharding = #dist.sharding<@m, [{}, {
   } -> tensor<2x0x8xf32>
   return %r : tensor<2x0x8xf32>
 }
+
+// -----
+
+// Windows that begin with the same row, as those of a transposed convolution's
+// phases do: what the widest reads is brought once, for all.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 0 low 1 high 1 over "sp"
+// CHECK-SAME: tensor<4x2xf32> -> tensor<6x2xf32>
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %arg1 : tensor<6x2xf32>, tensor<2xf32>)
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %arg1 : tensor<6x2xf32>, tensor<2xf32>)
+#first = affine_map<(o, k, c) -> (o + k, c)>
+#second = affine_map<(o, k, c) -> (o + k + 1, c)>
+#taps = affine_map<(o, k, c) -> (k)>
+#out = affine_map<(o, k, c) -> (o, c)>
+dist.mesh @m ["sp" = 4]
+func.func @main(%x: tensor<16x2xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}, {}]>}, %w: tensor<2xf32>) -> (tensor<16x2xf32>, tensor<16x2xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1, 0] high[1, 0] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %zero : f32
+  } : tensor<16x2xf32> to tensor<18x2xf32>
+  %f = arith.constant dense<0.0> : tensor<16x2xf32>
+  %r = linalg.generic {indexing_maps = [#first, #taps, #out], iterator_types = ["parallel", "reduction", "parallel"]} ins(%p, %w : tensor<18x2xf32>, tensor<2xf32>) outs(%f : tensor<16x2xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<16x2xf32>
+  %q = linalg.generic {indexing_maps = [#second, #taps, #out], iterator_types = ["parallel", "reduction", "parallel"]} ins(%p, %w : tensor<18x2xf32>, tensor<2xf32>) outs(%f : tensor<16x2xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<16x2xf32>
+  return %r, %q : tensor<16x2xf32>, tensor<16x2xf32>
+}

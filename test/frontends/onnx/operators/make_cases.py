@@ -428,6 +428,14 @@ def windows():
                      padding_mode=padding, align_corners=align)
         case("GridSample", [f(1, 2, 3, 4), grid], old + "_opset16", opset=16, mode=old)
     case("GridSample", [f(1, 1, 2, 3, 2), f(1, 2, 1, 2, 3, low=-1, high=1)], "3d", opset=20)
+    # What is not finite reaches the results whose window has it, and no other.
+    t, v = f(1, 2, 4, 3), f(2, 3, 4, 3)
+    t[0, 0, 1, 1], t[0, 1, 2, 0], t[0, 1, 3, 2] = np.inf, np.nan, -np.inf
+    case("ConvTranspose", [t, v, f(3)], "infinite", strides=[2, 2], pads=[1, 1, 1, 1])
+    case("ConvTranspose", [t, v], "infinite_dilated", strides=[2, 3], dilations=[2, 2], pads=[1, 0, 0, 2])
+    case("ConvTranspose", [t, f(2, 2, 2, 2)], "infinite_apart", strides=[3, 4], group=2, output_padding=[2, 1])
+    case("ConvTranspose", [t, f(2, 3, 3, 3)], "infinite_cut", strides=[2, 2], pads=[2, 2, 3, 1])
+    case("ConvTranspose", [t, f(2, 1, 2, 4)], "infinite_patches", strides=[2, 4])
 
 
 def sequences():
