@@ -7,9 +7,9 @@
 #include "passes/cost/Machine.h"
 #include "passes/report/Report.h"
 #include "passes/report/Simulation.h"
-#include "passes/schedule/PlanWriter.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Driver.h"
+#include "tools/driver/WrittenPlan.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -111,7 +111,7 @@ writeOutput(StringRef path, function_ref<void(llvm::raw_ostream &)> write) {
   return error ? sayError(std::move(error)) : success();
 }
 
-static LogicalResult writePlan(ModuleOp module, Stages &stages) {
+static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
   if (int level = getLevel(module); level > 1)
     return module.emitError("is at level ")
            << level << "; a plan speaks of the model's modules: give the model "
@@ -119,22 +119,13 @@ static LogicalResult writePlan(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
   if (failed(sizes))
     return failure();
-  PlanWriter writer(module);
-  ScheduleOptions options{schedule, "", mesh, *sizes};
-  options.stopPlaced = true;
-  if (failed(distribute(module, options, stages)))
+  FailureOr<WrittenPlan> plan =
+      writePlan(module, ScheduleOptions{schedule, "", mesh, *sizes}, stages);
+  if (failed(plan))
     return failure();
-  stages.begin("report", "writing the plan");
-  std::string text, notes;
-  llvm::raw_string_ostream textStream(text), notesStream(notes);
-  if (failed(writer.write(module, textStream, notesStream)))
-    return failure();
-  for (StringRef rest = notes; !rest.empty();) {
-    auto [line, after] = rest.split('\n');
-    llvm::errs() << "dist-report: note: " << line << "\n";
-    rest = after;
-  }
-  return writeOutput(output, [&](llvm::raw_ostream &os) { os << text; });
+  for (const std::string &note : plan->notes)
+    llvm::errs() << "dist-report: note: " << note << "\n";
+  return writeOutput(output, [&](llvm::raw_ostream &os) { os << plan->text; });
 }
 
 /// Whether anything is said of a program.
@@ -237,7 +228,7 @@ static LogicalResult run() {
     return failure();
   ::dist::noteInput(weightsPath(*module, input, ""));
   if (plan)
-    return writePlan(*module, stages);
+    return writePlanOf(*module, stages);
   if (failed(prepare(*module, stages)))
     return failure();
   stages.begin("report", "adding up");

@@ -4,13 +4,15 @@
 // state the round began with and proposes; then the proposals are applied. So
 // the result depends on the distance from the annotations and on nothing else:
 // not on the order of ops, nor on the number of devices. Cheap nodes (that move
-// data or work elementwise) go first, then contractions, then the rest; then,
-// in the same way, what is backward, which follows what is settled by then.
+// data or work elementwise) go first, then contractions, then the rest, then
+// what cheap nodes only add to a larger tensor (masks, biases); then, in the
+// same way, what is backward, which follows what is settled by then.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/Propagation.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -46,7 +48,8 @@ public:
   Propagation(const PlacementGraph &graph, const MeshLayout &layout,
               Placements &placements, LostProposals *lost)
       : graph(graph), layout(layout), placements(placements), lost(lost),
-        isPending(graph.getNodes().size(), false) {}
+        isPending(graph.getNodes().size(), false),
+        isDeferred(graph.getNodes().size(), false) {}
 
   void run();
 
@@ -59,7 +62,20 @@ private:
   bool mayPlace(const Node &node, unsigned value) const {
     return node.level < PlacementGraph::kFollows || graph.isBackward(value);
   }
-  void visit(unsigned node, SmallVectorImpl<Proposal> &proposals);
+  /// Nodes wait in two lists a level, the second for what they defer.
+  static constexpr unsigned kLists = 2 * PlacementGraph::kLevels;
+  static unsigned getList(const Node &node) { return 2 * node.level; }
+  /// What cheap nodes defer comes after the contractions and the rest.
+  static unsigned getDeferredList(const Node &node) {
+    return 2 * (node.level + 2) + 1;
+  }
+  static bool isCheap(const Node &node) {
+    return node.level == 0 || node.level == PlacementGraph::kBackward;
+  }
+  bool isMinor(const Node &node, size_t operand) const;
+  void defer(unsigned node);
+  /// `isWhole`: what minor operands say counts, too.
+  void visit(unsigned node, bool isWhole, SmallVectorImpl<Proposal> &proposals);
   void visitSync(unsigned node, SmallVectorImpl<Proposal> &proposals);
   void apply(SmallVectorImpl<Proposal> &proposals, unsigned round);
   void enqueueUsers(unsigned value);
@@ -68,13 +84,52 @@ private:
   const MeshLayout &layout;
   Placements &placements;
   LostProposals *lost;
-  /// Nodes to visit next, by level.
-  std::vector<unsigned> pending[PlacementGraph::kLevels];
-  std::vector<bool> isPending;
+  /// Nodes to visit next, by list.
+  std::vector<unsigned> pending[kLists];
+  std::vector<bool> isPending, isDeferred;
 };
 } // namespace
 
-void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
+/// Whether another operand of the node has all its loops and more, so that it
+/// is repeated along these: where a mask is cut says little of the scores that
+/// it is added to, and moving it costs less. What the user fixed is not minor.
+bool Propagation::isMinor(const Node &node, size_t operand) const {
+  ArrayRef<TensorRule> operands = node.rule->operands;
+  ArrayRef<unsigned> tensors = graph.getLinks(node);
+  if (operand >= operands.size() || operands.size() < 2 ||
+      placements.isPinned(tensors[operand]) ||
+      placements.isSplitParameter(tensors[operand]) ||
+      llvm::any_of(placements.getDims(tensors[operand]),
+                   [&](const DimState &state) {
+                     return state.sharding != layout.none() && state.round == 0;
+                   }))
+    return false;
+  auto getLoops = [&](size_t number) {
+    llvm::SmallBitVector loops(node.rule->factors.size());
+    for (const auto &dim : operands[number].dims)
+      for (unsigned factor : dim)
+        loops.set(factor);
+    return loops;
+  };
+  llvm::SmallBitVector own = getLoops(operand);
+  for (size_t other = 0; other < operands.size(); ++other)
+    if (other != operand && tensors[other] != kNone) {
+      llvm::SmallBitVector loops = getLoops(other);
+      if (loops.count() > own.count() && !own.test(loops))
+        return true;
+    }
+  return false;
+}
+
+void Propagation::defer(unsigned node) {
+  if (isDeferred[node])
+    return;
+  isDeferred[node] = true;
+  pending[getDeferredList(graph.getNodes()[node])].push_back(node);
+}
+
+void Propagation::visit(unsigned index, bool isWhole,
+                        SmallVectorImpl<Proposal> &proposals) {
   const Node &node = graph.getNodes()[index];
   const ShardingRule &rule = *node.rule;
   ArrayRef<unsigned> tensors = graph.getLinks(node);
@@ -93,6 +148,14 @@ void Propagation::visit(unsigned index, SmallVectorImpl<Proposal> &proposals) {
       continue;
     const TensorRule &tensor = tensorRule(i);
     ArrayRef<DimState> states = placements.getDims(value);
+    if (!isWhole && isCheap(node) &&
+        llvm::any_of(
+            states,
+            [&](const DimState &state) { return state.sharding != none; }) &&
+        isMinor(node, i)) {
+      defer(index);
+      continue;
+    }
     for (auto [dim, list] : llvm::enumerate(tensor.dims)) {
       const DimState &state = states[dim];
       if (state.sharding == none || list.empty())
@@ -321,7 +384,7 @@ void Propagation::enqueueUsers(unsigned value) {
     if (isPending[node])
       continue;
     isPending[node] = true;
-    pending[graph.getNodes()[node].level].push_back(node);
+    pending[getList(graph.getNodes()[node])].push_back(node);
   }
 }
 
@@ -383,14 +446,15 @@ void Propagation::run() {
       break;
     frontier.clear();
     frontier.swap(*next);
+    bool isWhole = (next - std::begin(pending)) % 2 == 1;
     ++round;
     for (unsigned node : frontier)
-      isPending[node] = false;
+      (isWhole ? isDeferred : isPending)[node] = false;
     for (unsigned node : frontier) {
       if (isa<SyncOp>(graph.getNodes()[node].op))
         visitSync(node, proposals);
       else
-        visit(node, proposals);
+        visit(node, isWhole, proposals);
     }
     apply(proposals, round);
   }

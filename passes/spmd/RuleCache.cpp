@@ -3,6 +3,7 @@
 #include "passes/spmd/RuleCache.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -79,6 +80,13 @@ private:
 };
 } // namespace
 
+/// Whether a rule may see through what the op reads what the indices are.
+static bool readsIndices(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), [](Type type) {
+    return getElementTypeOrSelf(type).isIndex();
+  });
+}
+
 /// Of all that lookAlike compares, lest programs whose ops all differ in one of
 /// it share one bucket.
 static llvm::hash_code getHash(Operation *op) {
@@ -96,15 +104,14 @@ static llvm::hash_code getHash(Operation *op) {
       body.add(region);
     hash = llvm::hash_combine(hash, body.get());
   }
-  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<IndexType>))
+  if (readsIndices(op))
     hash = llvm::hash_combine(hash, op);
   return hash;
 }
 
 /// Whether two ops have the same rule because all that rules read is the same.
 static bool lookAlike(Operation *a, Operation *b) {
-  if (a->getName() != b->getName() ||
-      llvm::any_of(a->getOperandTypes(), llvm::IsaPred<IndexType>) ||
+  if (a->getName() != b->getName() || readsIndices(a) ||
       a->getOperandTypes() != b->getOperandTypes() ||
       a->getResultTypes() != b->getResultTypes() ||
       a->getNumRegions() != b->getNumRegions())

@@ -10,9 +10,8 @@ so that the others still say something. Then
 
 - dist-run says that the ranks agree with one device within 1e-10, in f64, on random inputs; for every third seed with
   --fuse-transposes;
-- for every second seed the plan that dist-report writes of it does so as well, or is rejected because a sum that was
-  pending is not: a plan does not say what is within a module. (A layer taken apart has modules that the model has not:
-  no plan names these.)
+- for every second seed the plan that dist-report writes of it does so as well. (A layer taken apart has modules that
+  the model has not: no plan names these.)
 
 DIST_RANDOM_SCHEDULES seeds are tried, 4 unless it is set. Programs come from tools/, below the current folder.
 """
@@ -194,7 +193,7 @@ class Trial:
     def __init__(self, exported, scratch):
         self.exported, self.scratch = exported, scratch
         self.module = os.path.join(scratch, "imported.mlir")
-        self.counts = {"directives": 0, "rejected": 0, "schedules": 0, "plans": 0, "plans rejected": 0}
+        self.counts = {"directives": 0, "rejected": 0, "schedules": 0, "plans": 0}
 
     def import_model(self):
         status, _, error = call("dist-import", self.exported, "-o", self.module)
@@ -264,9 +263,9 @@ class Trial:
         with open(plan, encoding="utf-8") as file:
             text = schedule.text() + file.read()
         error = self.verify(text, "--plan", plan)
-        if error and " pending, but here the value is " not in error:
+        if error:
             raise Failure(f"{error}\n{text}")
-        self.counts["plans rejected" if error else "plans"] += 1
+        self.counts["plans"] += 1
 
 
 def main():

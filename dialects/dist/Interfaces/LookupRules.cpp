@@ -1,10 +1,9 @@
-//===- LookupRules.cpp - Elements and rows by their indices ---------------===//
+//===- LookupRules.cpp - Rows by their indices ----------------------------===//
 //
 // A sharded table makes partial sums of what is looked up, zero where the row
-// is elsewhere; what rows are written to must be whole along the dimensions
-// that indices name. A single element is written by the device that has its
-// place; one that is read is needed everywhere, as a number, which cannot be
-// pending.
+// is elsewhere. Lookups of single elements (ONNX's GatherElements) name them by
+// tuples, of which all components but one only say where in the result they
+// are: along those the table may be cut as the result is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +17,130 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Tuples of indices
+//===----------------------------------------------------------------------===//
+
+/// The value as the program has it: where it is on devices changes nothing.
+static Value skipPlacement(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ReshardOp, ShardingConstraintOp, SyncOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The only one of `dims` whose size is not 1, if there is just one.
+static std::optional<int64_t> getOnlyLong(ArrayRef<int64_t> dims,
+                                          ArrayRef<int64_t> shape) {
+  std::optional<int64_t> found;
+  for (int64_t dim : dims) {
+    if (shape[dim] == 1)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+/// The dimension of a loop's result that its body yields the index along.
+static std::optional<int64_t> getNumberedDim(linalg::GenericOp generic) {
+  if (generic.getNumResults() != 1 || !generic.getInputs().empty())
+    return std::nullopt;
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  Value number = yield.getOperand(0);
+  while (auto cast = number.getDefiningOp<arith::IndexCastOp>())
+    number = cast.getIn();
+  auto index = number.getDefiningOp<linalg::IndexOp>();
+  if (!index)
+    return std::nullopt;
+  auto loop = getAffineDimExpr(index.getDim(), generic.getContext());
+  AffineMap map = generic.getIndexingMapsArray().back();
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    if (expr == loop)
+      return dim;
+  return std::nullopt;
+}
+
+/// The dimension of `value` whose index it is everywhere.
+static std::optional<int64_t> getIndexedDim(Value value) {
+  value = skipPlacement(value);
+  if (auto generic = value.getDefiningOp<linalg::GenericOp>())
+    return getNumberedDim(generic);
+  if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>()) {
+    std::optional<int64_t> dim = getIndexedDim(expand.getSrc());
+    if (!dim)
+      return std::nullopt;
+    return getOnlyLong(expand.getReassociationIndices()[*dim],
+                       expand.getResultType().getShape());
+  }
+  if (auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>()) {
+    std::optional<int64_t> dim = getIndexedDim(collapse.getSrc());
+    if (!dim)
+      return std::nullopt;
+    for (auto [number, group] :
+         llvm::enumerate(collapse.getReassociationIndices()))
+      if (llvm::is_contained(group, *dim))
+        return getOnlyLong(group, collapse.getSrcType().getShape()) == *dim
+                   ? std::optional<int64_t>(number)
+                   : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// For each component of the tuples that the last dimension of `tuples` holds
+/// the other dimension, if any, whose index it is at every place. As the
+/// program says it: through concatenations, reshapes by dimensions of size 1
+/// and reshards. Empty where the number of components is not known.
+static SmallVector<std::optional<int64_t>> getTupleDims(Value tuples) {
+  int64_t last = cast<RankedTensorType>(tuples.getType()).getRank() - 1;
+  SmallVector<std::optional<int64_t>> dims;
+  // One of them, whose components are `value`.
+  auto add = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.isDynamicDim(last))
+      return false;
+    std::optional<int64_t> dim;
+    if (type.getDimSize(last) == 1)
+      dim = getIndexedDim(value);
+    if (dim == last)
+      dim = std::nullopt;
+    dims.append(type.getDimSize(last), dim);
+    return true;
+  };
+  tuples = skipPlacement(tuples);
+  auto concat = tuples.getDefiningOp<tensor::ConcatOp>();
+  if (concat && static_cast<int64_t>(concat.getDim()) == last) {
+    if (!llvm::all_of(concat.getInputs(), add))
+      dims.clear();
+  } else if (!add(tuples)) {
+    dims.clear();
+  }
+  return dims;
+}
+
+/// For each of the table's dimensions that tuples of `indices` name (`named`)
+/// the dimension of the indices, if any, whose index the tuples have there: the
+/// same part of both is enough, then, of what is looked up and of where.
+static llvm::SmallDenseMap<int64_t, int64_t, 4>
+getTies(TypedValue<RankedTensorType> indices, RankedTensorType table,
+        ArrayRef<int64_t> named) {
+  llvm::SmallDenseMap<int64_t, int64_t, 4> ties;
+  llvm::SmallDenseSet<int64_t, 4> tied;
+  for (auto [dim, batch] : llvm::zip(named, getTupleDims(indices)))
+    if (batch && !table.isDynamicDim(dim) &&
+        table.getDimSize(dim) == indices.getType().getDimSize(*batch) &&
+        tied.insert(*batch).second)
+      ties[dim] = *batch;
+  return ties;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of a device
+//===----------------------------------------------------------------------===//
 
 /// The first `count` of `loops` loops.
 static AffineMap getMajorDims(Builder &b, int64_t loops, int64_t count) {
@@ -185,9 +308,17 @@ struct GatherModel
     bool keepsDims = result.getRank() == batch + source.getRank();
     bool isBool = source.getElementType().isInteger(1);
     bool isNumber = source.getElementType().isIntOrIndexOrFloat();
+    llvm::SmallDenseMap<int64_t, int64_t, 4> ties;
+    if (isNumber)
+      ties = getTies(gather.getIndices(), source, gatherDims);
     int64_t resultDim = batch;
     for (int64_t dim = 0; dim < source.getRank(); ++dim) {
       int64_t size = source.getDimSize(dim);
+      if (auto tie = ties.find(dim); tie != ties.end()) {
+        rule.operands[0].dims[dim] = rule.operands[1].dims[tie->second];
+        resultDim += keepsDims;
+        continue;
+      }
       if (llvm::is_contained(gatherDims, dim)) {
         // Rows of other elements (complex numbers) have no sum.
         rule.operands[0].dims[dim].push_back(rule.addFactor(
@@ -268,16 +399,24 @@ struct ScatterAddModel
     rule.operands[0].dims.resize(source.getRank());
     rule.operands[1].dims.resize(dest.getRank());
     rule.operands[2].dims.resize(indices.getRank());
+    auto ties = getTies(scatter.getIndices(), dest, scatter.getDims());
+    llvm::SmallDenseSet<int64_t, 4> tied;
+    for (auto [dim, batchDim] : ties)
+      tied.insert(batchDim);
     for (int64_t dim = 0; dim < batch; ++dim) {
-      unsigned factor =
-          rule.addFactor(indices.getDimSize(dim), FactorKind::Reduction);
+      unsigned factor = rule.addFactor(
+          indices.getDimSize(dim),
+          tied.contains(dim) ? FactorKind::Parallel : FactorKind::Reduction);
       rule.operands[0].dims[dim].push_back(factor);
       rule.operands[2].dims[dim].push_back(factor);
     }
     int64_t sourceDim = batch;
     for (int64_t dim = 0; dim < dest.getRank(); ++dim) {
       bool isNamed = llvm::is_contained(scatter.getDims(), dim);
-      unsigned factor = rule.addFactor(dest.getDimSize(dim));
+      auto tie = ties.find(dim);
+      unsigned factor = tie != ties.end()
+                            ? rule.operands[2].dims[tie->second][0]
+                            : rule.addFactor(dest.getDimSize(dim));
       rule.operands[1].dims[dim].push_back(factor);
       if (!isNamed)
         rule.operands[0].dims[sourceDim].push_back(factor);
@@ -327,115 +466,6 @@ struct ScatterAddModel
     return success();
   }
 };
-
-/// Every update is needed everywhere, as is every place it may go to; what
-/// updates are made of is sharded like what they are written to.
-struct ScatterModel
-    : ShardingRuleOpInterface::ExternalModel<ScatterModel, tensor::ScatterOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    auto scatter = cast<tensor::ScatterOp>(op);
-    RankedTensorType source = scatter.getSourceType();
-    RankedTensorType dest = scatter.getDestType();
-    int64_t updates = scatter.getIndicesType().getRank() - 1;
-    bool keepsDims = source.getRank() == updates + dest.getRank();
-    ShardingRule rule;
-    rule.operands.resize(3);
-    rule.operands[0].dims.resize(source.getRank());
-    rule.operands[1].dims.resize(dest.getRank());
-    rule.operands[2].dims.resize(updates + 1);
-    for (int64_t dim = 0; dim < updates; ++dim) {
-      unsigned factor = rule.addFactor(scatter.getIndicesType().getDimSize(dim),
-                                       FactorKind::Replicated);
-      rule.operands[0].dims[dim].push_back(factor);
-      rule.operands[2].dims[dim].push_back(factor);
-    }
-    int64_t sourceDim = updates;
-    for (int64_t dim = 0; dim < dest.getRank(); ++dim) {
-      int64_t size = dest.getDimSize(dim);
-      bool isNamed = llvm::is_contained(scatter.getScatterDims(), dim);
-      unsigned factor = rule.addFactor(size, isNamed ? FactorKind::Replicated
-                                                     : FactorKind::Parallel);
-      rule.operands[1].dims[dim].push_back(factor);
-      if (!isNamed)
-        rule.operands[0].dims[sourceDim].push_back(factor);
-      sourceDim += !isNamed || keepsDims;
-    }
-    rule.results.push_back(rule.operands[1]);
-    return rule;
-  }
-  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
-                                 ReductionKind) const {
-    return partial[0] && partial[1] && !partial[2] ? PartialResult::Partial
-                                                   : PartialResult::Illegal;
-  }
-};
-
-/// Only a whole tensor has the element on every device.
-struct ExtractModel
-    : ShardingRuleOpInterface::ExternalModel<ExtractModel, tensor::ExtractOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule;
-    rule.operands.resize(op->getNumOperands());
-    rule.results.resize(1);
-    for (int64_t size :
-         cast<tensor::ExtractOp>(op).getTensor().getType().getShape())
-      rule.operands[0].dims.push_back(
-          {rule.addFactor(size, FactorKind::Replicated)});
-    return rule;
-  }
-};
-
-/// All devices write, those that have not the place what is there already.
-struct InsertModel
-    : ShardingRuleOpInterface::ExternalModel<InsertModel, tensor::InsertOp> {
-  ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule;
-    rule.operands.resize(op->getNumOperands());
-    for (int64_t size :
-         cast<tensor::InsertOp>(op).getDest().getType().getShape())
-      rule.operands[1].dims.push_back({rule.addFactor(size)});
-    rule.results.push_back(rule.operands[1]);
-    return rule;
-  }
-  LogicalResult makeLocal(Operation *op, OpBuilder &b,
-                          const LocalView &view) const {
-    auto insert = cast<tensor::InsertOp>(op);
-    auto whole = cast<RankedTensorType>(view.operandTypes[1]);
-    ArrayRef<DimShardingAttr> dims = view.operands[1].getDims();
-    if (llvm::all_equal(dims) &&
-        (dims.empty() || dims.front() == view.layout.none()))
-      return setLocalResultTypes(op, view);
-    Location loc = op->getLoc();
-    b.setInsertionPoint(op);
-    Value isHere;
-    SmallVector<Value> indices(insert.getIndices());
-    for (auto [dim, index, sharding, size] :
-         llvm::enumerate(indices, dims, whole.getShape())) {
-      Value localSize;
-      if (ShapedType::isDynamic(size))
-        localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
-      // A place that nobody has is an error, as it is on one device.
-      Value end = getWholeSize(b, loc, view.layout, sharding, size, localSize);
-      Value isInRange =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, end);
-      cf::AssertOp::create(
-          b, loc, isInRange,
-          describeOutOfRange("tensor.insert", whole.getShape()));
-      if (sharding == view.layout.none())
-        continue;
-      auto [mine, here] =
-          getLocalIndex(b, loc, view.layout, sharding, size, index, localSize);
-      index = mine;
-      isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
-                      : here;
-    }
-    Value there = tensor::ExtractOp::create(b, loc, insert.getDest(), indices);
-    insert.getScalarMutable().assign(
-        arith::SelectOp::create(b, loc, isHere, insert.getScalar(), there));
-    insert.getIndicesMutable().assign(indices);
-    return setLocalResultTypes(op, view);
-  }
-};
 } // namespace
 
 void mlir::dist::attachGradientModels(MLIRContext *context) {
@@ -444,7 +474,4 @@ void mlir::dist::attachGradientModels(MLIRContext *context) {
 
 void mlir::dist::attachLookupModels(MLIRContext *context) {
   tensor::GatherOp::attachInterface<GatherModel>(*context);
-  tensor::ScatterOp::attachInterface<ScatterModel>(*context);
-  tensor::ExtractOp::attachInterface<ExtractModel>(*context);
-  tensor::InsertOp::attachInterface<InsertModel>(*context);
 }

@@ -1,7 +1,15 @@
-//===- TensorRules.cpp - Reshapes, and values made from nothing -----------===//
+//===- TensorRules.cpp - Reshapes, values from nothing, single elements ---===//
+//
+// What elements or rows are written to must be whole along the dimensions that
+// indices name. A single element is written by the device that has its place;
+// one that is read is needed everywhere, as a number, which cannot be pending.
+//
+//===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -238,6 +246,121 @@ struct DimModel
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Elements by their indices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Every update is needed everywhere, as is every place it may go to; what
+/// updates are made of is sharded like what they are written to.
+struct ScatterModel
+    : ShardingRuleOpInterface::ExternalModel<ScatterModel, tensor::ScatterOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto scatter = cast<tensor::ScatterOp>(op);
+    RankedTensorType source = scatter.getSourceType();
+    RankedTensorType dest = scatter.getDestType();
+    int64_t updates = scatter.getIndicesType().getRank() - 1;
+    bool keepsDims = source.getRank() == updates + dest.getRank();
+    ShardingRule rule;
+    rule.operands.resize(3);
+    rule.operands[0].dims.resize(source.getRank());
+    rule.operands[1].dims.resize(dest.getRank());
+    rule.operands[2].dims.resize(updates + 1);
+    for (int64_t dim = 0; dim < updates; ++dim) {
+      unsigned factor = rule.addFactor(scatter.getIndicesType().getDimSize(dim),
+                                       FactorKind::Replicated);
+      rule.operands[0].dims[dim].push_back(factor);
+      rule.operands[2].dims[dim].push_back(factor);
+    }
+    int64_t sourceDim = updates;
+    for (int64_t dim = 0; dim < dest.getRank(); ++dim) {
+      int64_t size = dest.getDimSize(dim);
+      bool isNamed = llvm::is_contained(scatter.getScatterDims(), dim);
+      unsigned factor = rule.addFactor(size, isNamed ? FactorKind::Replicated
+                                                     : FactorKind::Parallel);
+      rule.operands[1].dims[dim].push_back(factor);
+      if (!isNamed)
+        rule.operands[0].dims[sourceDim].push_back(factor);
+      sourceDim += !isNamed || keepsDims;
+    }
+    rule.results.push_back(rule.operands[1]);
+    return rule;
+  }
+  PartialResult getPartialResult(Operation *, ArrayRef<bool> partial,
+                                 ReductionKind) const {
+    return partial[0] && partial[1] && !partial[2] ? PartialResult::Partial
+                                                   : PartialResult::Illegal;
+  }
+};
+
+/// Only a whole tensor has the element on every device.
+struct ExtractModel
+    : ShardingRuleOpInterface::ExternalModel<ExtractModel, tensor::ExtractOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    rule.results.resize(1);
+    for (int64_t size :
+         cast<tensor::ExtractOp>(op).getTensor().getType().getShape())
+      rule.operands[0].dims.push_back(
+          {rule.addFactor(size, FactorKind::Replicated)});
+    return rule;
+  }
+};
+
+/// All devices write, those that have not the place what is there already.
+struct InsertModel
+    : ShardingRuleOpInterface::ExternalModel<InsertModel, tensor::InsertOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule;
+    rule.operands.resize(op->getNumOperands());
+    for (int64_t size :
+         cast<tensor::InsertOp>(op).getDest().getType().getShape())
+      rule.operands[1].dims.push_back({rule.addFactor(size)});
+    rule.results.push_back(rule.operands[1]);
+    return rule;
+  }
+  LogicalResult makeLocal(Operation *op, OpBuilder &b,
+                          const LocalView &view) const {
+    auto insert = cast<tensor::InsertOp>(op);
+    auto whole = cast<RankedTensorType>(view.operandTypes[1]);
+    ArrayRef<DimShardingAttr> dims = view.operands[1].getDims();
+    if (llvm::all_equal(dims) &&
+        (dims.empty() || dims.front() == view.layout.none()))
+      return setLocalResultTypes(op, view);
+    Location loc = op->getLoc();
+    b.setInsertionPoint(op);
+    Value isHere;
+    SmallVector<Value> indices(insert.getIndices());
+    for (auto [dim, index, sharding, size] :
+         llvm::enumerate(indices, dims, whole.getShape())) {
+      Value localSize;
+      if (ShapedType::isDynamic(size))
+        localSize = tensor::DimOp::create(b, loc, insert.getDest(), dim);
+      // A place that nobody has is an error, as it is on one device.
+      Value end = getWholeSize(b, loc, view.layout, sharding, size, localSize);
+      Value isInRange =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, end);
+      cf::AssertOp::create(
+          b, loc, isInRange,
+          describeOutOfRange("tensor.insert", whole.getShape()));
+      if (sharding == view.layout.none())
+        continue;
+      auto [mine, here] =
+          getLocalIndex(b, loc, view.layout, sharding, size, index, localSize);
+      index = mine;
+      isHere = isHere ? arith::AndIOp::create(b, loc, isHere, here).getResult()
+                      : here;
+    }
+    Value there = tensor::ExtractOp::create(b, loc, insert.getDest(), indices);
+    insert.getScalarMutable().assign(
+        arith::SelectOp::create(b, loc, isHere, insert.getScalar(), there));
+    insert.getIndicesMutable().assign(indices);
+    return setLocalResultTypes(op, view);
+  }
+};
+} // namespace
+
 void mlir::dist::registerTensorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::ExpandShapeOp::attachInterface<ExpandModel>(*context);
@@ -248,6 +371,9 @@ void mlir::dist::registerTensorRules(DialectRegistry &registry) {
     tensor::SplatOp::attachInterface<MadeModel<tensor::SplatOp>>(*context);
     tensor::GenerateOp::attachInterface<GenerateModel>(*context);
     tensor::FromElementsOp::attachInterface<FromElementsModel>(*context);
+    tensor::ScatterOp::attachInterface<ScatterModel>(*context);
+    tensor::ExtractOp::attachInterface<ExtractModel>(*context);
+    tensor::InsertOp::attachInterface<InsertModel>(*context);
     attachSliceModels(context);
     attachLookupModels(context);
   });
