@@ -2,8 +2,8 @@
 //
 // Waits dropped, put before their start or behind what they are for, streams
 // changed, lives shortened by memory planning, starts swapped on one rank:
-// every one must be refused. Of random programs with random schedules, and of
-// the examples' as they are overlapped.
+// every one must be refused. Of random programs with random schedules, half of
+// which --dist-schedule-overlap made.
 //
 // DIST_SCHEDULE_PROGRAMS says how many random programs, DIST_SCHEDULE_SEED
 // where they begin.
