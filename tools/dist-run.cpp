@@ -23,6 +23,7 @@
 #include "tools/driver/RunCompiler.h"
 #include "tools/driver/TimeLimit.h"
 #include "tools/driver/train/Train.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -74,13 +75,13 @@ static cl::opt<std::string>
 static cl::list<std::string>
     expect("expect", cl::desc("Compare a result with a recorded one"),
            cl::value_desc("NAME=FILE.npy"), cl::cat(category));
-static cl::opt<double> relativeTolerance(
+static cl::opt<std::string> relativeTolerance(
     "rtol",
     cl::desc("Relative tolerance, in place of what rounding is found to change "
              "(with --atol alone, and for --expect: 1e-4; with --verify=f64 "
              "1e-10)"),
     cl::cat(category));
-static cl::opt<double> absoluteTolerance(
+static cl::opt<std::string> absoluteTolerance(
     "atol",
     cl::desc("Absolute tolerance, likewise (with --rtol alone, and for "
              "--expect: 1e-5; with --verify=f64 1e-10)"),
@@ -119,15 +120,22 @@ static cl::opt<std::string>
 static bool verifying() { return verify != "off" || !reference.empty(); }
 static bool inF64() { return verify == "f64"; }
 
+/// As text, so that what LLVM takes for a number is none: "" would be 0.
+static std::optional<double>
+parseTolerance(const cl::opt<std::string> &option) {
+  if (option.empty())
+    return std::nullopt;
+  double number;
+  if (!llvm::to_float(option, number))
+    throw host::Error("--" + option.ArgStr.str() + " " + option +
+                      ": a tolerance is a finite number of at least 0");
+  return number;
+}
+
 static CheckOptions getCheckOptions() {
-  auto given = [](const cl::opt<double> &option) {
-    return option.getNumOccurrences() > 0
-               ? std::optional<double>(option.getValue())
-               : std::nullopt;
-  };
   CheckOptions options;
-  options.relative = given(relativeTolerance);
-  options.absolute = given(absoluteTolerance);
+  options.relative = parseTolerance(relativeTolerance);
+  options.absolute = parseTolerance(absoluteTolerance);
   options.allowNonfinite = allowNonfinite;
   options.json = json;
   options.precision = inF64() ? Precision::F64 : Precision::Own;

@@ -68,11 +68,13 @@ FailureOr<double> Reader::readNumber(const LocatedJson &value, StringRef key,
   else if (value.kind == LocatedJson::Integer ||
            value.kind == LocatedJson::Float)
     (void)StringRef(value.text).getAsDouble(number);
-  if (std::isfinite(number) && number >= least)
+  // So that no sum or quotient of them is infinite.
+  constexpr double kMost = 1e30;
+  if (number >= least && number <= kMost)
     return number;
   return error(value) << "\"" << key << "\" must be a number"
-                      << (least > 0 ? " of 1 or more"
-                                    : " that is not negative");
+                      << (least > 0 ? " of 1 or more" : " that is not negative")
+                      << ", and at most 1e30";
 }
 
 FailureOr<int64_t> Reader::readCount(const LocatedJson &value,
