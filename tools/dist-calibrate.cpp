@@ -60,11 +60,17 @@ static int64_t getRanks() {
   return ranksOption;
 }
 
-/// What else the computer did: figures of a busy one are worth less.
+/// What else the computer did: figures of a busy one are worth less, which is
+/// said.
 static std::string describeLoad() {
   double load;
   if (getloadavg(&load, 1) != 1)
     return "";
+  if (load > countCores())
+    llvm::errs() << "dist-calibrate: warning: the load average is "
+                 << llvm::format("%.1f", load) << " on " << countCores()
+                 << " cores: other programs run, so that figures will be too "
+                    "slow; measure again when they do not\n";
   std::string text;
   llvm::raw_string_ostream(text)
       << "; load average before: " << llvm::format("%.1f", load);
@@ -184,7 +190,7 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
   parseOptions("dist-calibrate", argc, argv,
-               "Measures this computer, in a few seconds, and writes a machine "
+               "Measures this computer, in some ten seconds, and writes a machine "
                "file of it, which\n--machine of dist-report, dist-run and "
                "dist-compile take: ranks that are threads.\n\n"
                "What else runs meanwhile makes it slower in the file.\n");

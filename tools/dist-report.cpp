@@ -55,7 +55,7 @@ static cl::opt<bool>
                  cl::cat(category));
 static cl::opt<std::string>
     machineName("machine",
-                cl::desc("For --simulate and --timeline: 8xA100, 8xH100, "
+                cl::desc("For --simulate and --timeline: cpu, 8xA100, 8xH100, "
                          "64x8xH100, or a machine file (*.json)"),
                 cl::value_desc("NAME|FILE.json"), cl::cat(category));
 static cl::opt<std::string>

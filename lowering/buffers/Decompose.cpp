@@ -21,7 +21,9 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/Support/MathExtras.h"
 #include <optional>
 
 namespace mlir::dist {
@@ -62,17 +64,18 @@ struct Written {
   AffineExpr expr;
 };
 
-/// A loop that moves a place by a step.
+/// A loop that moves a place by a step, forwards or backwards.
 struct Term {
   int64_t step, turns;
   unsigned loop;
+  bool isBackwards;
 };
 
 } // namespace
 
-/// The places c + s * (d0 + n0 * (d1 + n1 * …)), where n0 is the turns of d0:
-/// each is another. Nothing for others. `used` are loops that make another
-/// dimension's places.
+/// The places c + s * (d0 + n0 * (d1 + n1 * …)), where n0 is the turns of d0,
+/// which may also count down: each is another. Nothing for others. `used` are
+/// loops that make another dimension's places.
 static std::optional<Written> findWritten(AffineExpr expr,
                                           ArrayRef<int64_t> loops,
                                           llvm::SmallBitVector &used) {
@@ -81,23 +84,29 @@ static std::optional<Written> findWritten(AffineExpr expr,
       factors.size() != loops.size() + 1)
     return std::nullopt;
   SmallVector<Term> terms;
-  for (auto [loop, turns] : llvm::enumerate(loops))
-    if (factors[loop] != 0 && turns != 1)
-      terms.push_back({factors[loop], turns, static_cast<unsigned>(loop)});
+  int64_t offset = factors.back();
+  for (auto [loop, turns] : llvm::enumerate(loops)) {
+    int64_t step = factors[loop];
+    if (step == 0 || turns == 1)
+      continue;
+    if (step < 0)
+      offset += step * (turns - 1);
+    terms.push_back(
+        {std::abs(step), turns, static_cast<unsigned>(loop), step < 0});
+  }
   llvm::sort(terms,
              [](const Term &a, const Term &b) { return a.step < b.step; });
-  Written written{factors.back(), 1, 1,
-                  getAffineConstantExpr(0, expr.getContext())};
+  Written written{offset, 1, 1, getAffineConstantExpr(0, expr.getContext())};
   if (!terms.empty())
     written.stride = terms.front().step;
   for (const Term &term : terms) {
-    if (written.stride < 1 || term.step != written.stride * written.size ||
-        used.test(term.loop))
+    if (term.step != written.stride * written.size || used.test(term.loop))
       return std::nullopt;
     used.set(term.loop);
-    written.expr =
-        written.expr +
-        getAffineDimExpr(term.loop, expr.getContext()) * written.size;
+    AffineExpr turn = getAffineDimExpr(term.loop, expr.getContext());
+    if (term.isBackwards)
+      turn = term.turns - 1 - turn;
+    written.expr = written.expr + turn * written.size;
     written.size *= term.turns;
   }
   return written;
@@ -115,6 +124,66 @@ findWritten(AffineMap map, ArrayRef<int64_t> loops) {
     all.push_back(*written);
   }
   return all;
+}
+
+/// The value of an expression of dimensions and constants; -1, which is no
+/// place, where something is divided by what is not positive.
+static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t a = evaluate(binary.getLHS(), dims),
+          b = evaluate(binary.getRHS(), dims);
+  bool divides = expr.getKind() != AffineExprKind::Add &&
+                 expr.getKind() != AffineExprKind::Mul;
+  if (divides && b <= 0)
+    return -1;
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  case AffineExprKind::Mod:
+    return llvm::mod(a, b);
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(a, b);
+  default:
+    return llvm::divideCeilSigned(a, b);
+  }
+}
+
+/// Whether a nest writes every element of a tensor of this shape, by trying all
+/// places. False if those are too many.
+static bool writesAll(AffineMap map, ArrayRef<int64_t> loops,
+                      ArrayRef<int64_t> shape) {
+  constexpr int64_t kMostPlaces = 1 << 20;
+  int64_t places = 1, elements = 1;
+  for (int64_t turns : loops)
+    if (llvm::MulOverflow(places, turns, places) || places > kMostPlaces)
+      return false;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(elements, size, elements) || elements > places)
+      return false;
+  llvm::BitVector seen(elements);
+  SmallVector<int64_t> dims(loops.size(), 0);
+  for (int64_t place = 0; place < places; ++place) {
+    int64_t element = 0;
+    for (auto [expr, size] : llvm::zip_equal(map.getResults(), shape)) {
+      int64_t index = evaluate(expr, dims);
+      if (index < 0 || index >= size)
+        return false;
+      element = element * size + index;
+    }
+    seen.set(element);
+    for (unsigned loop = loops.size(); loop-- > 0;) {
+      if (++dims[loop] < loops[loop])
+        break;
+      dims[loop] = 0;
+    }
+  }
+  return seen.all();
 }
 
 namespace {
@@ -148,6 +217,8 @@ WriteThroughSlices::matchAndRewrite(linalg::GenericOp op,
     if (op.payloadUsesValueFromOperand(&init))
       continue;
     auto written = findWritten(map, loops);
+    if (!written && writesAll(map, loops, type.getShape()))
+      continue;
     if (!written)
       return rewriter.notifyMatchFailure(op, "writes places not known");
     SmallVector<AffineExpr> exprs;
@@ -192,10 +263,11 @@ static LogicalResult checkWholeResults(Operation *root) {
   WalkResult result = root->walk([](linalg::LinalgOp op) {
     SmallVector<int64_t> loops = op.getStaticLoopRanges();
     for (OpOperand &init : op.getDpsInitsMutable()) {
-      if (!isa<RankedTensorType>(init.get().getType()) ||
-          op.payloadUsesValueFromOperand(&init) ||
+      auto type = dyn_cast<RankedTensorType>(init.get().getType());
+      AffineMap map = op.getMatchingIndexingMap(&init);
+      if (!type || op.payloadUsesValueFromOperand(&init) ||
           llvm::any_of(loops, ShapedType::isDynamic) ||
-          findWritten(op.getMatchingIndexingMap(&init), loops))
+          findWritten(map, loops) || writesAll(map, loops, type.getShape()))
         continue;
       op.emitOpError("writes result ")
           << init.getOperandNumber() - op.getNumDpsInputs()

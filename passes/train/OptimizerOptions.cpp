@@ -54,12 +54,13 @@ bool Reader::readKind(StringRef name) {
 
 bool Reader::read(StringRef key, StringRef text, double low, double high,
                   double &number) {
-  if (!llvm::to_float(text, number) || !std::isfinite(number) || number < low ||
-      number >= high)
+  // Of no text llvm::to_float makes 0.
+  if (text.empty() || !llvm::to_float(text, number) || !std::isfinite(number) ||
+      number < low || number >= high)
     return fail(key + "=" + text + ": expected a number of at least " +
-                llvm::formatv("{0}", low).str() +
+                llvm::formatv("{0:f0}", low).str() +
                 (std::isfinite(high)
-                     ? " and less than " + llvm::formatv("{0}", high).str()
+                     ? " and less than " + llvm::formatv("{0:f0}", high).str()
                      : ""));
   return true;
 }

@@ -428,9 +428,11 @@ LogicalResult StepBuilder::findZeroMesh() {
 LogicalResult StepBuilder::run() {
   if (failed(findZeroMesh()))
     return failure();
-  if (request.microbatches < 1)
+  constexpr int64_t kMostMicrobatches = 1 << 20;
+  if (request.microbatches < 1 || request.microbatches > kMostMicrobatches)
     return module.emitError("accumulate=")
-           << request.microbatches << ": a step is of 1 microbatch at least";
+           << request.microbatches << ": a step is of 1 to "
+           << kMostMicrobatches << " microbatches";
   if (failed(chooseResult()))
     return failure();
   bool isOne = request.microbatches == 1;

@@ -59,6 +59,9 @@ static std::optional<int64_t> getNumberedDim(linalg::GenericOp generic) {
     return std::nullopt;
   auto loop = getAffineDimExpr(index.getDim(), generic.getContext());
   AffineMap map = generic.getIndexingMapsArray().back();
+  // Of one that is written in places only, the rest is something else.
+  if (!map.isProjectedPermutation())
+    return std::nullopt;
   for (auto [dim, expr] : llvm::enumerate(map.getResults()))
     if (expr == loop)
       return dim;

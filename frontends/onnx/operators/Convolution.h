@@ -1,4 +1,4 @@
-//===- Convolution.h - What convolutions share -----------------*- C++ -*-===//
+//===- Convolution.h - What convolutions share ------------------*- C++ -*-===//
 
 #ifndef DIST_FRONTENDS_ONNX_OPERATORS_CONVOLUTION_H
 #define DIST_FRONTENDS_ONNX_OPERATORS_CONVOLUTION_H

@@ -15,7 +15,12 @@
 // CHECK-NEXT: return %arg1
 // CHECK-LABEL: func.func @whole
 // CHECK-NOT: slice
-// CHECK: return
+// CHECK-LABEL: func.func @backwards
+// CHECK-NOT: slice
+// CHECK-LABEL: func.func @split
+// CHECK-NOT: slice
+// CHECK-LABEL: func.func @end_backwards
+// CHECK: tensor.extract_slice %arg1[2] [2] [2]
 // DIAGONAL: diagonal.mlir:2:8: error: 'linalg.generic' op writes result 0 at places that are no slice of it, each once, and does not read what it held
 
 // ROW: 5 5
@@ -49,6 +54,30 @@ func.func @whole(%a: tensor<4x2xi64>, %i: tensor<8xi64>) -> tensor<8xi64> {
     linalg.yield %in : i64
   } -> tensor<8xi64>
   return %y : tensor<8xi64>
+}
+func.func @backwards(%a: tensor<4xi64>, %i: tensor<4xi64>) -> tensor<4xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (3 - i)>], iterator_types = ["parallel"]}
+      ins(%a : tensor<4xi64>) outs(%i : tensor<4xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<4xi64>
+  return %y : tensor<4xi64>
+}
+func.func @split(%a: tensor<4xi64>, %i: tensor<2x2xi64>) -> tensor<2x2xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i floordiv 2, i mod 2)>], iterator_types = ["parallel"]}
+      ins(%a : tensor<4xi64>) outs(%i : tensor<2x2xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<2x2xi64>
+  return %y : tensor<2x2xi64>
+}
+func.func @end_backwards(%a: tensor<2xi64>, %i: tensor<5xi64>) -> tensor<5xi64> {
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (4 - 2 * i)>], iterator_types = ["parallel"]}
+      ins(%a : tensor<2xi64>) outs(%i : tensor<5xi64>) {
+  ^bb0(%in: i64, %out: i64):
+    linalg.yield %in : i64
+  } -> tensor<5xi64>
+  return %y : tensor<5xi64>
 }
 //--- diagonal.mlir
 func.func @diagonal(%a: tensor<4xi64>, %i: tensor<4x4xi64>) -> tensor<4x4xi64> {

@@ -35,7 +35,7 @@
 // SGD-COUNT-2: dist.all_reduce
 // SGD-NOT: dist.all_
 
-// NONE: error: accumulate=0: a step is of 1 microbatch at least
+// NONE: error: accumulate=0: a step is of 1 to 1048576 microbatches
 
 dist.mesh @m ["dp" = 2]
 

@@ -1,6 +1,8 @@
 // RUN: not dist-opt %s "--dist-train-step=optimizer=lion" 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adam,momentum=0.9" 2>&1 | FileCheck %s --check-prefix=SETTING
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,lr=x" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,lr=" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,masters,clip" 2>&1 | FileCheck %s --check-prefix=BARE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,betas=0.9:1" 2>&1 | FileCheck %s --check-prefix=BETAS
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,lr=1,lr=2" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,schedule=cosine,warmup=5,steps=5" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
@@ -17,6 +19,8 @@
 // ZERO: error: zero=dp: no mesh has such an axis; a schedule brings a mesh
 // KIND: error: optimizer=lion: 'lion' is no optimizer: sgd, adam or adamw
 // SETTING: error: optimizer=adam,momentum=0.9: 'momentum=0.9' is no setting of it: lr, weight_decay, betas=0.9:0.999, eps, clip, masters, zero=AXIS, schedule, warmup, steps, min_lr
+// EMPTY: lr=: expected a number of at least 0{{$}}
+// BARE: clip=: expected a number of at least 0{{$}}
 // NUMBER: lr=x: expected a number of at least 0
 // BETAS: betas, the second=1: expected a number of at least 0{{.*}} and less than 1
 // TWICE: lr is given twice

@@ -233,7 +233,9 @@ std::string CheckpointFolder::save(const Position &position,
   writeJson(made.path() + "/" + kPosition,
             llvm::json::Object{{"step", position.step},
                                {"seed", static_cast<int64_t>(position.seed)},
-                               {"optimizer", position.optimizer}});
+                               {"optimizer", position.optimizer},
+                               {"accumulate", position.accumulate},
+                               {"in_order", position.inOrder}});
   sync(made.path());
   checkReplaceable(target);
   // An earlier one of that name changes places with it, and goes.
@@ -338,6 +340,11 @@ Position mlir::dist::loadCheckpoint(const std::string &folder,
     position.step = host::integerOf(json.at("step"));
     position.seed = static_cast<uint64_t>(host::integerOf(json.at("seed")));
     position.optimizer = json.at("optimizer").get<std::string>();
+    // What is older does not say these.
+    if (json.contains("accumulate"))
+      position.accumulate = host::integerOf(json.at("accumulate"));
+    if (json.contains("in_order"))
+      position.inOrder = json.at("in_order").get<bool>();
     if (position.step < 0)
       throw host::Error("'step' is " + std::to_string(position.step));
   });

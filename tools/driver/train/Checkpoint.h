@@ -23,6 +23,9 @@ struct Position {
   int64_t step = 0;
   uint64_t seed = 0;
   std::string optimizer;
+  /// Batches a step, and whether they come in the order of the data.
+  int64_t accumulate = 1;
+  bool inOrder = false;
 };
 
 /// Where checkpoints go.

@@ -56,7 +56,8 @@ Curve::Curve(const std::string &path, int64_t step) {
   for (llvm::StringRef line : llvm::drop_begin(lines)) {
     auto [left, right] = line.split(',');
     Point point;
-    if (left.getAsInteger(10, point.step) || !llvm::to_float(right, point.loss))
+    if (left.getAsInteger(10, point.step) || right.empty() ||
+        !llvm::to_float(right, point.loss))
       throw host::Error("--curve " + path + ": '" + line.str() +
                         "' is no step and loss");
     if (point.step < step)

@@ -176,6 +176,8 @@ void mlir::dist::runTraining(const host::Program &program,
   const std::set<std::string> &states = arguments.states;
   Position start;
   start.seed = options.seed;
+  start.accumulate = options.accumulate;
+  start.inOrder = options.inOrder;
   if (!options.resume.empty()) {
     host::Inputs tensors;
     start = loadCheckpoint(options.resume, tensors);
@@ -185,6 +187,16 @@ void mlir::dist::runTraining(const host::Program &program,
       throw host::Error("--seed " + std::to_string(options.seed) + ": " +
                         options.resume + " was trained with " +
                         std::to_string(start.seed) + ", and goes on so");
+    if (options.accumulate != start.accumulate)
+      throw host::Error("--accumulate " + std::to_string(options.accumulate) +
+                        ": " + options.resume + " was trained with " +
+                        std::to_string(start.accumulate) +
+                        ", and goes on so; say it again");
+    if (options.inOrder != start.inOrder)
+      throw host::Error(std::string("--in-order: ") + options.resume +
+                        (start.inOrder
+                             ? " was trained with it; say it again"
+                             : " was trained without it, and goes on so"));
     if (start.step >= options.steps)
       throw host::Error("--steps " + std::to_string(options.steps) + ": " +
                         options.resume + " is at step " +

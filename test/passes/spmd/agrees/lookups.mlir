@@ -83,3 +83,18 @@ func.func @main(%data: tensor<4x5xf64> {dist.sharding = #dist.sharding<@m, [{"x"
   %0 = tensor.gather %data[%pairs] gather_dims([0, 1]) : (tensor<4x5xf64>, tensor<3x4x2xindex>) -> tensor<3x4xf64>
   return %0 : tensor<3x4xf64>
 }
+
+// -----
+// Row numbers that are written in places only: elsewhere they are what was there.
+dist.mesh @m ["x" = 2]
+func.func @main(%data: tensor<4x2xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) -> tensor<4x3x2xf32> {
+  %zero = arith.constant dense<0> : tensor<4x3x1xindex>
+  %row = linalg.generic {indexing_maps = [affine_map<(i) -> (i, 0, 0)>], iterator_types = ["parallel"]}
+      outs(%zero : tensor<4x3x1xindex>) {
+  ^bb0(%out: index):
+    %i = linalg.index 0 : index
+    linalg.yield %i : index
+  } -> tensor<4x3x1xindex>
+  %0 = tensor.gather %data[%row] gather_dims([0]) : (tensor<4x2xf32>, tensor<4x3x1xindex>) -> tensor<4x3x2xf32>
+  return %0 : tensor<4x3x2xf32>
+}
