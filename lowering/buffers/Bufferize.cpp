@@ -8,7 +8,6 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "lowering/buffers/CarriedValues.h"
-#include "lowering/buffers/EmptyLoops.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -420,7 +419,6 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
 
   LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
-    keepInitsOfEmptyLoops(module);
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

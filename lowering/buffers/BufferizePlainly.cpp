@@ -9,7 +9,6 @@
 
 #include "dialects/dist/IR/Overlap.h"
 #include "lowering/buffers/CarriedValues.h"
-#include "lowering/buffers/EmptyLoops.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -77,7 +76,6 @@ struct BufferizePlainly
     : dist::impl::DistBufferizePlainlyBase<BufferizePlainly> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    keepInitsOfEmptyLoops(module);
     copySlices(module);
     fixCarriedTypes(module);
     // Each op is a kernel of its own.

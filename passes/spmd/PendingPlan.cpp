@@ -3,6 +3,7 @@
 #include "passes/spmd/PendingPlan.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "passes/spmd/PendingOperands.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -50,7 +51,7 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const PlacedValues &values,
                                     const ExclusiveSums &exclusive,
                                     ExclusiveSums::GetRule getRule,
-                                    bool isKept, bool mayGrow) {
+                                    bool isKept, int64_t completions) {
   PendingPlan plan;
   // What each result is left to be reduced by: each in its own way.
   std::optional<ReductionKind> reducedKind;
@@ -79,8 +80,9 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     bool mayPass = iface && op->getNumResults() && isOfOneKind &&
                    !anyOverlap(plan.passed, choice.getAxes()) &&
                    llvm::is_contained(plan.isPassed, true) &&
-                   (mayGrow ||
-                    getBytes(op->getResultTypes()) <= pending.bytes);
+                   llvm::divideCeil(getBytes(op->getResultTypes()),
+                                    completions) <=
+                       static_cast<uint64_t>(pending.bytes);
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
     if (mayPass && !passes && isKept) {

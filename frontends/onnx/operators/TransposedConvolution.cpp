@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mlir::dist::frontend;
 
 /// Convolutions beyond which a program of them is no use.
-static constexpr int64_t kMostConvolutions = 4096;
+static constexpr int64_t kMostConvolutions = 512;
 
 namespace {
 /// A transposed convolution: windows of the result, moved over its space.
