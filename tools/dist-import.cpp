@@ -114,6 +114,23 @@ static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
   return OutputStream::keep({weightsStream->get(), programStream->get()});
 }
 
+/// What a schedule cannot place, and training does not change.
+static void noteFolded(ArrayRef<std::string> names) {
+  constexpr size_t kMost = 8;
+  if (names.empty())
+    return;
+  raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+  os << names.size()
+     << (names.size() == 1 ? " parameter is" : " parameters are")
+     << " no argument, as the exporter computed constants from "
+     << (names.size() == 1 ? "it" : "them") << ", or nothing reads "
+     << (names.size() == 1 ? "it" : "them") << ": ";
+  llvm::interleaveComma(names.take_front(kMost), os);
+  if (names.size() > kMost)
+    os << " and " << names.size() - kMost << " more";
+  os << "; not trained\n";
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
@@ -186,5 +203,6 @@ int main(int argc, char **argv) {
   if (llvm::Error failure = writeOutputs(
           *imported, output, writesWeights ? StringRef(weightsPath) : ""))
     return fail(llvm::toString(std::move(failure)));
+  noteFolded(imported->foldedParameters);
   return 0;
 }

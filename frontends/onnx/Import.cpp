@@ -188,11 +188,13 @@ llvm::Expected<Tensor *> Importer::read(const std::string &name,
     auto tensor = std::make_unique<Tensor>();
     Value argument = argumentOf(use->parameter);
     tensor->type = parameters.list()[use->parameter].getType();
+    const Parameter &entry = parameters.list()[use->parameter];
+    if (entry.padding > 0)
+      argument = emitter.reshape(argument, entry.data.getShape());
     tensor->value =
         use->transposed ? emitter.transpose(argument, {1, 0}) : argument;
     tensor->shape = emitter.shapeOf(tensor->value);
     // In the layout that the node reads; nobody asks for a matrix.
-    const Parameter &entry = parameters.list()[use->parameter];
     if (tensor->shape.size() < 2 && !entry.transposed)
       tensor->recorded = std::make_shared<HostTensor>(entry.data);
     std::string key =
@@ -540,6 +542,7 @@ ImportedModel Importer::finish() {
   if (!options.weights.empty() && !result.parameters.empty())
     (*module)->setAttr(dist::kWeightsAttr,
                        builder.getStringAttr(options.weights));
+  result.foldedParameters = parameters.findFolded(model, scopes);
   result.module = std::move(module);
   return result;
 }

@@ -28,6 +28,9 @@ struct ImportedModel {
   OwningOpRef<ModuleOp> module;
   /// Those that the module reads, in the order of its arguments.
   std::vector<Parameter> parameters;
+  /// Those of the model that it has no arguments for, as the exporter made
+  /// constants of them (Parameters::findFolded).
+  std::vector<std::string> foldedParameters;
 };
 
 /// Loads the dialects that it needs. Fails with all unsupported operators at

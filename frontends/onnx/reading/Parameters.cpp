@@ -37,6 +37,8 @@ struct Signature {
         continue;
       targetOf[placeholder] = target;
       // What is not saved is no part of the state_dict.
+      if (kind == "PARAMETER")
+        parameters.push_back(target);
       if (kind == "PARAMETER" || !tail.contains("persistent=False"))
         if (targets.insert(target).second)
           modules.insert(modulePath(target).str());
@@ -75,6 +77,7 @@ struct Signature {
 
   StringMap<std::string> targetOf;
   StringSet<> targets;
+  std::vector<std::string> parameters;
   /// Those that own a target.
   std::set<std::string> modules;
   bool present = false;
@@ -151,12 +154,77 @@ Parameters::Parameters(const Model &model, const Scopes &scopes) {
     }
   }
   name(model, scopes);
+  nameGroupNorms(model, scopes);
   merge(model, scopes);
 }
 
 bool Parameters::isAlias(const Node &node) const {
   return node.op == "Identity" && node.inputs.size() == 1 &&
          entryOf.contains(node.inputs[0]);
+}
+
+size_t Parameters::makeOwn(StringRef value, const Node &user) {
+  HostTensor data = entries[entryOf.lookup(value)].data;
+  size_t index = entries.size();
+  entryOfUse[value.str() + std::string(1, '\0') + utostr(user.ordinal)] = index;
+  Entry &entry = entries.emplace_back();
+  entry.data = data;
+  entry.firstUser = &user;
+  return index;
+}
+
+void Parameters::nameGroupNorms(const Model &model, const Scopes &scopes) {
+  Signature signature(model);
+  StringMap<const Node *> makers;
+  StringSet<> taken;
+  for (const Entry &entry : entries)
+    taken.insert(entry.name);
+  // Group norms, and what they have made so far; whether that is scaled.
+  DenseMap<const Node *, bool> norms;
+  auto getMaker = [&](StringRef value) { return makers.lookup(value); };
+  for (const Node &node : model.nodes) {
+    for (const std::string &output : node.outputs)
+      makers[output] = &node;
+    if (node.inputs.empty())
+      continue;
+    const Node *first = getMaker(node.inputs[0]);
+    if (node.op == "Reshape" && first && first->op == "InstanceNormalization" &&
+        scopes[*first] == scopes[node])
+      norms[&node] = false;
+    bool scales = node.op == "Mul";
+    if ((!scales && node.op != "Add") || node.inputs.size() != 2)
+      continue;
+    for (size_t index : {0, 1}) {
+      const Node *norm = getMaker(node.inputs[1 - index]);
+      auto it = entryOf.find(node.inputs[index]);
+      if (!norm || !norms.count(norm) || (scales && norms[norm]) ||
+          it == entryOf.end() || scopes[*norm] != scopes[node])
+        continue;
+      norms[&node] = true;
+      const Entry &entry = entries[it->second];
+      ArrayRef<int64_t> shape = entry.data.getShape();
+      if (!isFloat(entry.data.getType()) || shape.size() < 2 ||
+          any_of(shape.drop_front(), [](int64_t size) { return size != 1; }) ||
+          !isMadeUp(node.inputs[index]))
+        continue;
+      std::string name = joinPath(scopes[node], scales ? "weight" : "bias");
+      if (!signature.empty()) {
+        name.clear();
+        // Its weight, then its bias, whatever they are called.
+        for (StringRef reference : signature.references(node))
+          if (!entryOf.contains(reference) && !taken.contains(reference) &&
+              (name.empty() || !scales))
+            name = reference.str();
+      }
+      if (name.empty() || !taken.insert(name).second)
+        continue;
+      Entry &own = entries[makeOwn(node.inputs[index], node)];
+      own.name = name;
+      own.firstInput = index;
+      own.padding = shape.size() - 1;
+      break;
+    }
+  }
 }
 
 void Parameters::name(const Model &model, const Scopes &scopes) {
@@ -201,13 +269,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
           if (leafName(reference) != leafName(entries[it->second].name) ||
               entryOf.contains(reference))
             continue;
-          HostTensor data = entries[it->second].data;
-          entryOfUse[input + std::string(1, '\0') + utostr(node.ordinal)] =
-              entries.size();
-          Entry &entry = entries.emplace_back();
-          entry.data = data;
-          entry.name = reference.str();
-          entry.firstUser = &node;
+          entries[makeOwn(input, node)].name = reference.str();
           taken.insert(reference);
           break;
         }
@@ -361,6 +423,7 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     Parameter &parameter = parameters.emplace_back();
     parameter.data = entry.data;
     parameter.transposed = entry.transposed;
+    parameter.padding = entry.padding;
     parameter.name = entry.name;
 
     // A table that is looked up first and multiplied with last goes by either
@@ -385,6 +448,37 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     while (!parameterNames.insert(parameter.name).second)
       parameter.name += "_" + utostr(user.ordinal);
   }
+}
+
+std::vector<std::string> Parameters::findFolded(const Model &model,
+                                                const Scopes &scopes) const {
+  Signature signature(model);
+  std::set<std::string> folded;
+  if (!signature.empty()) {
+    StringSet<> known;
+    for (const auto &it : entryOf)
+      known.insert(it.first());
+    for (const Parameter &parameter : parameters)
+      known.insert(parameter.name);
+    for (const Entry &entry : entries)
+      known.insert(entry.name);
+    for (const std::string &name : signature.parameters)
+      if (!known.contains(name))
+        folded.insert(name);
+    return {folded.begin(), folded.end()};
+  }
+  for (const auto &it : entryOf) {
+    const Entry &entry = entries[it.second];
+    if (entry.parameter || !entry.firstUser || !isFloat(entry.data.getType()) ||
+        entry.data.size() < 2 || !it.first().starts_with("onnx::") ||
+        entryOfUse.contains(it.first().str() + std::string(1, '\0') +
+                            utostr(entry.firstUser->ordinal)))
+      continue;
+    StringRef scope = scopes[*entry.firstUser];
+    folded.insert(it.first().str() + (scope.empty() ? "" : " of ") +
+                  scope.str());
+  }
+  return {folded.begin(), folded.end()};
 }
 
 size_t Parameters::addConstant(StringRef name, const HostTensor &data) {

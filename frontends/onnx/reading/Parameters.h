@@ -23,11 +23,13 @@ struct Parameter {
   HostTensor data;
   /// The model has it with the two dimensions swapped.
   bool transposed = false;
+  /// How many dimensions of 1 at the end the model's does not have.
+  unsigned padding = 0;
 
   DType getType() const { return data.getType(); }
   /// In the model's layout.
   Shape getShape() const {
-    Shape shape(data.getShape());
+    Shape shape(data.getShape().drop_back(padding));
     if (transposed)
       std::swap(shape[0], shape[1]);
     return shape;
@@ -51,11 +53,19 @@ public:
   bool isAlias(const Node &node) const;
 
   const std::vector<Parameter> &list() const { return parameters; }
+  /// Parameters of the model that are none here, sorted: the exporter computed
+  /// something from them, or nothing reads them. Where the file does not list
+  /// the model's, what was computed, by its name in the file.
+  std::vector<std::string> findFolded(const Model &model,
+                                      const Scopes &scopes) const;
   /// Adds a large constant that no module owns; returns its index.
   size_t addConstant(llvm::StringRef name, const HostTensor &data);
 
 private:
   void name(const Model &model, const Scopes &scopes);
+  void nameGroupNorms(const Model &model, const Scopes &scopes);
+  /// The entry of a value that only this reader sees.
+  size_t makeOwn(llvm::StringRef value, const Node &user);
   void merge(const Model &model, const Scopes &scopes);
 
   /// An initialiser and what is known of it.
@@ -63,6 +73,7 @@ private:
     HostTensor data;
     std::string name; ///< empty: a constant
     bool transposed = false;
+    unsigned padding = 0;
     /// The reader that decided, in order of execution.
     const Node *firstUser = nullptr;
     size_t firstInput = 0;
