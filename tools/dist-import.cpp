@@ -119,16 +119,18 @@ static void noteFolded(ArrayRef<std::string> names) {
   constexpr size_t kMost = 8;
   if (names.empty())
     return;
+  bool isOne = names.size() == 1;
+  const char *them = isOne ? "it" : "them";
   raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
-  os << names.size()
-     << (names.size() == 1 ? " parameter is" : " parameters are")
-     << " no argument, as the exporter computed constants from "
-     << (names.size() == 1 ? "it" : "them") << ", or nothing reads "
-     << (names.size() == 1 ? "it" : "them") << ": ";
+  os << names.size() << " parameter" << (isOne ? "" : "s") << " of the model "
+     << (isOne ? "is no argument" : "are no arguments")
+     << ", as the exporter made constants of what is computed from " << them
+     << ", or nothing reads " << them << " by this name: ";
   llvm::interleaveComma(names.take_front(kMost), os);
   if (names.size() > kMost)
     os << " and " << names.size() - kMost << " more";
-  os << "; not trained\n";
+  os << "; training leaves " << them << " as " << (isOne ? "it is" : "they are")
+     << "\n";
 }
 
 int main(int argc, char **argv) {

@@ -2,6 +2,9 @@
 
 #include "Parameters.h"
 
+#include "Signature.h"
+
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -18,71 +21,6 @@ using namespace llvm;
 static constexpr int64_t kConstantElements = 8192;
 /// Integers are mostly positions and masks, and worth computing with.
 static constexpr int64_t kConstantIntegers = 65536;
-
-namespace {
-/// The dynamo exporter's list of parameters and buffers:
-/// `p_fc_weight: PARAMETER target='fc.weight'`.
-struct Signature {
-  explicit Signature(const Model &model) {
-    auto it =
-        model.metadata.find("pkg.torch.export.ExportedProgram.graph_signature");
-    if (it == model.metadata.end())
-      return;
-    present = true;
-    for (StringRef line : split(it->second, '\n')) {
-      auto [placeholder, rest] = line.split(": ");
-      auto [kind, tail] = rest.split(" target='");
-      std::string target = tail.split('\'').first.str();
-      if (target.empty())
-        continue;
-      targetOf[placeholder] = target;
-      // What is not saved is no part of the state_dict.
-      if (kind == "PARAMETER")
-        parameters.push_back(target);
-      if (kind == "PARAMETER" || !tail.contains("persistent=False"))
-        if (targets.insert(target).second)
-          modules.insert(modulePath(target).str());
-    }
-  }
-  /// No such list: the script exporter's, or another program's file.
-  bool empty() const { return !present; }
-
-  /// The targets that a node's fx_node names, in order.
-  SmallVector<StringRef> references(const Node &node) const {
-    SmallVector<StringRef> found;
-    auto it = node.metadata.find("pkg.torch.onnx.fx_node");
-    if (it == node.metadata.end())
-      return found;
-    StringRef text = it->second;
-    while (!text.empty()) {
-      text = text.drop_front(std::min(text.find('%'), text.size()));
-      text.consume_front("%");
-      StringRef name =
-          text.take_while([](char c) { return isAlnum(c) || c == '_'; });
-      if (auto target = targetOf.find(name); target != targetOf.end())
-        found.push_back(target->second);
-      text = text.drop_front(name.size());
-    }
-    return found;
-  }
-
-  /// Whether a module of this path, or inside it, has parameters.
-  bool hasModule(StringRef path) const {
-    if (path.empty())
-      return !targets.empty();
-    auto inside = modules.lower_bound(path.str() + ".");
-    return modules.count(path.str()) ||
-           (inside != modules.end() && isWithin(*inside, path));
-  }
-
-  StringMap<std::string> targetOf;
-  StringSet<> targets;
-  std::vector<std::string> parameters;
-  /// Those that own a target.
-  std::set<std::string> modules;
-  bool present = false;
-};
-} // namespace
 
 /// Names that an exporter makes up: onnx::MatMul_550, /layer/Constant_output_0,
 /// val_113, 42.
@@ -211,7 +149,7 @@ void Parameters::nameGroupNorms(const Model &model, const Scopes &scopes) {
       if (!signature.empty()) {
         name.clear();
         // Its weight, then its bias, whatever they are called.
-        for (StringRef reference : signature.references(node))
+        for (StringRef reference : signature.getReferences(node))
           if (!entryOf.contains(reference) && !taken.contains(reference) &&
               (name.empty() || !scales))
             name = reference.str();
@@ -234,8 +172,8 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
     if (signature.empty())
       return !isMadeUp(name);
     StringRef fused = name;
-    return signature.targets.contains(name) ||
-           (fused.consume_back("_bias") && signature.targets.contains(fused));
+    return signature.hasTarget(name) ||
+           (fused.consume_back("_bias") && signature.hasTarget(fused));
   };
 
   // Names that the file still has.
@@ -258,7 +196,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
   // The reader of a parameter that was merged with another names it.
   if (!signature.empty()) {
     for (const Node &node : model.nodes) {
-      SmallVector<StringRef> references = signature.references(node);
+      SmallVector<StringRef> references = signature.getReferences(node);
       for (const std::string &input : node.inputs) {
         auto it = entryOf.find(input);
         if (it == entryOf.end() || entries[it->second].name.empty() ||
@@ -296,7 +234,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       StringRef scope = scopes[node];
       std::string name;
       if (!signature.empty()) {
-        for (StringRef reference : signature.references(node))
+        for (StringRef reference : signature.getReferences(node))
           if (!entryOf.contains(reference) &&
               (role == "*" || leafName(reference).contains(role))) {
             name = reference.str();
@@ -440,7 +378,7 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
                         [&](const Entry &other) {
                           return isWithin(modulePath(other.name), scope);
                         })
-              : signature.targets.contains(place) && !entryOf.contains(place);
+              : signature.hasTarget(place) && !entryOf.contains(place);
       if (free)
         parameter.name = place;
     }
@@ -462,7 +400,7 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
       known.insert(parameter.name);
     for (const Entry &entry : entries)
       known.insert(entry.name);
-    for (const std::string &name : signature.parameters)
+    for (const std::string &name : signature.getParameters())
       if (!known.contains(name))
         folded.insert(name);
     return {folded.begin(), folded.end()};

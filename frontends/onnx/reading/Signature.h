@@ -1,0 +1,51 @@
+//===- Signature.h - The dynamo exporter's parameters -----------*- C++ -*-===//
+//
+// What torch.export says of a model's parameters and buffers, and which of them
+// a node of the file was made from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_FRONTENDS_ONNX_READING_SIGNATURE_H
+#define DIST_FRONTENDS_ONNX_READING_SIGNATURE_H
+
+#include "Model.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mlir::dist::frontend {
+
+/// The list in the file's metadata: `p_fc_weight: PARAMETER
+/// target='fc.weight'`.
+class Signature {
+public:
+  explicit Signature(const Model &model);
+
+  /// No such list: the script exporter's, or another program's file.
+  bool empty() const { return !present; }
+  bool hasTarget(llvm::StringRef name) const { return targets.contains(name); }
+  /// Parameters alone, no buffers, in order.
+  const std::vector<std::string> &getParameters() const { return parameters; }
+  /// The targets that a node's fx_node names, in order.
+  llvm::SmallVector<llvm::StringRef> getReferences(const Node &node) const;
+  /// Whether a module of this path, or inside it, has parameters.
+  bool hasModule(llvm::StringRef path) const;
+
+private:
+  llvm::StringMap<std::string> targetOf;
+  /// Of the state_dict.
+  llvm::StringSet<> targets;
+  std::vector<std::string> parameters;
+  /// Those that own a target.
+  std::set<std::string> modules;
+  bool present = false;
+};
+
+} // namespace mlir::dist::frontend
+
+#endif // DIST_FRONTENDS_ONNX_READING_SIGNATURE_H
