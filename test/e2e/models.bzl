@@ -20,18 +20,21 @@ def _model_test(name, script, args, model, data = []):
         ] + data,
     )
 
+def _gradient_test(model, exporter):
+    _model_test(
+        "%s_%s_gradients" % (model, exporter),
+        "check_gradients.py",
+        # Schedules mean the same of both exports.
+        [model, exporter] + (["torch"] if exporter == "script" else []),
+        model,
+        data = ["Inputs/gradients.json"],
+    )
+
 def model_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s" % (model, exporter), "run_model.py", [model, exporter], model)
-            _model_test(
-                "%s_%s_gradients" % (model, exporter),
-                "check_gradients.py",
-                # Schedules mean the same of both exports.
-                [model, exporter] + (["torch"] if exporter == "script" else []),
-                model,
-                data = ["Inputs/gradients.json"],
-            )
+            _gradient_test(model, exporter)
         _model_test(model + "_schedule_mutants", "mutate_schedules.py", [model], model)
         _model_test(
             model + "_random_schedules",
@@ -54,3 +57,4 @@ def spatial_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s_spatial" % (model, exporter), "spatial.py", [model, exporter], model, data = ["run_model.py"])
+            _gradient_test(model, exporter)
