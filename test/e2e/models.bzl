@@ -57,4 +57,8 @@ def spatial_tests(models):
     for model in models:
         for exporter in ["script", "dynamo"]:
             _model_test("%s_%s_spatial" % (model, exporter), "spatial.py", [model, exporter], model, data = ["run_model.py"])
+
+def gradient_tests(models):
+    for model in models:
+        for exporter in ["script", "dynamo"]:
             _gradient_test(model, exporter)
