@@ -55,6 +55,41 @@ static bool isTransposedRole(const Node &node, size_t index, int64_t rank) {
   return it == node.attributes.end() || it->second.integer == 0;
 }
 
+namespace {
+/// Reads a tensor in the model's layout.
+struct OwnLayout {
+  OwnLayout(const HostTensor &data, bool transposed)
+      : data(data), transposed(transposed), size(sizeOf(data.getType())) {}
+  Shape getShape() const {
+    Shape shape(data.getShape());
+    if (transposed)
+      std::swap(shape[0], shape[1]);
+    return shape;
+  }
+  const char *at(int64_t index) const {
+    if (transposed) {
+      int64_t rows = data.getShape()[0], columns = data.getShape()[1];
+      index = index % rows * columns + index / rows;
+    }
+    return data.getBytes().data() + index * size;
+  }
+  const HostTensor &data;
+  bool transposed;
+  int64_t size;
+};
+} // namespace
+
+static bool isEqual(const OwnLayout &a, const OwnLayout &b) {
+  if (a.data.getType() != b.data.getType() || a.getShape() != b.getShape())
+    return false;
+  if (a.transposed == b.transposed)
+    return a.data.hasSameData(b.data);
+  for (int64_t i = 0, e = a.data.size(); i < e; ++i)
+    if (std::memcmp(a.at(i), b.at(i), a.size) != 0)
+      return false;
+  return true;
+}
+
 Parameters::Parameters(const Model &model, const Scopes &scopes) {
   // A safetensors file has another use for it.
   parameterNames.insert("__metadata__");
@@ -232,14 +267,21 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       if (!entry.name.empty() || role.empty() || !isFloat(entry.data.getType()))
         continue;
       StringRef scope = scopes[node];
+      bool transposed = isTransposedRole(node, index, rank);
       std::string name;
       if (!signature.empty()) {
-        for (StringRef reference : signature.getReferences(node))
-          if (!entryOf.contains(reference) &&
-              (role == "*" || leafName(reference).contains(role))) {
-            name = reference.str();
-            break;
-          }
+        for (StringRef reference : signature.getReferences(node)) {
+          if (role != "*" && !leafName(reference).contains(role))
+            continue;
+          // The file may have it as it was besides, where it is tied.
+          auto kept = entryOf.find(reference);
+          if (kept != entryOf.end() &&
+              !isEqual(OwnLayout(entry.data, transposed),
+                       OwnLayout(entries[kept->second].data, false)))
+            continue;
+          name = reference.str();
+          break;
+        }
         // Computed from parameters (a weight norm): the module has no
         // parameter of that name, but it has some.
         std::string guess = joinPath(scope, role);
@@ -273,7 +315,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       if (name.empty())
         continue;
       entry.name = name;
-      entry.transposed = isTransposedRole(node, index, rank);
+      entry.transposed = transposed;
     }
   }
 
@@ -294,33 +336,6 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
 // Merging
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Reads a tensor in the model's layout.
-struct OwnLayout {
-  OwnLayout(const HostTensor &data, bool transposed)
-      : data(data), transposed(transposed), size(sizeOf(data.getType())) {}
-  const char *at(int64_t index) const {
-    if (transposed) {
-      int64_t rows = data.getShape()[0], columns = data.getShape()[1];
-      index = index % rows * columns + index / rows;
-    }
-    return data.getBytes().data() + index * size;
-  }
-  const HostTensor &data;
-  bool transposed;
-  int64_t size;
-};
-} // namespace
-
-static bool isEqual(const OwnLayout &a, const OwnLayout &b) {
-  if (a.transposed == b.transposed)
-    return a.data.hasSameData(b.data);
-  for (int64_t i = 0, e = a.data.size(); i < e; ++i)
-    if (std::memcmp(a.at(i), b.at(i), a.size) != 0)
-      return false;
-  return true;
-}
-
 void Parameters::merge(const Model &model, const Scopes &scopes) {
   Signature signature(model);
   SmallVector<size_t> order;
@@ -338,10 +353,7 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
   for (size_t index : order) {
     Entry &entry = entries[index];
     OwnLayout own(entry.data, entry.transposed);
-    Shape shape(entry.data.getShape());
-    if (entry.transposed)
-      std::swap(shape[0], shape[1]);
-    std::string key = nameOf(entry.data.getType()) + toString(shape);
+    std::string key = nameOf(entry.data.getType()) + toString(own.getShape());
     for (int64_t i = 0, n = std::min<int64_t>(64, entry.data.size()); i < n;
          ++i)
       key.append(own.at(entry.data.size() / n * i), own.size);
