@@ -190,8 +190,84 @@ static LogicalResult hardmax(NodeContext &c) {
   return success();
 }
 
-/// Element i is the sum of those up to i; written as a sum over all with a
-/// triangular condition, which is a loop nest like any other.
+namespace {
+/// Sums of what is before each element along an axis.
+struct Scan {
+  int64_t axis;
+  /// Whether the element itself does not count; whether what is after it does.
+  bool exclusive, reverse;
+};
+} // namespace
+
+/// A sum over all with a triangular condition: a loop nest like any other.
+static Value scanPairs(Emitter &e, Value value, ArrayRef<int64_t> shape,
+                       Scan scan) {
+  Type element = cast<ShapedType>(value.getType()).getElementType();
+  int64_t rank = shape.size();
+  MLIRContext *context = e.getBuilder().getContext();
+  // Loop `rank` runs over the summands.
+  SmallVector<AffineExpr> in, out;
+  for (int64_t i = 0; i < rank; ++i) {
+    out.push_back(getAffineDimExpr(i, context));
+    in.push_back(getAffineDimExpr(i == scan.axis ? rank : i, context));
+  }
+  return e.loops(value, AffineMap::get(rank + 1, 0, in, context),
+                 e.filled(shape, e.scalarInt(element, 0)),
+                 AffineMap::get(rank + 1, 0, out, context),
+                 [&](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+                   Value at = s.positionInt(scan.axis);
+                   Value from = s.positionInt(rank);
+                   Compare order =
+                       scan.reverse
+                           ? (scan.exclusive ? Compare::GT : Compare::GE)
+                           : (scan.exclusive ? Compare::LT : Compare::LE);
+                   Value taken = s.select(s.compare(order, from, at), args[0],
+                                          s.constantInt(element, 0));
+                   return s.add(sum, taken);
+                 });
+}
+
+/// Up to this many elements are scanned as pairs.
+static constexpr int64_t kScanBlock = 64;
+
+/// By blocks: in each its own sums, to which those of the blocks before it are
+/// added (Blelloch, "Prefix sums and their applications", 1990). Devices that
+/// share out the blocks need of each other but the blocks' sums.
+static Value scanBlocks(Emitter &e, Value value, Shape shape, Scan scan) {
+  int64_t size = shape[scan.axis];
+  if (isOpen(size) || size <= kScanBlock)
+    return scanPairs(e, value, shape, scan);
+  int64_t block = kScanBlock;
+  while (size % block != 0)
+    --block;
+  if (block < 8)
+    block = kScanBlock / 2;
+  Type element = cast<ShapedType>(value.getType()).getElementType();
+  int64_t count = llvm::divideCeil(size, block);
+  Shape whole = shape, none(shape.size(), 0), more = none;
+  whole[scan.axis] = count * block;
+  more[scan.axis] = count * block - size;
+  if (more[scan.axis] > 0)
+    value = e.pad(value, none, more, e.scalarInt(element, 0));
+
+  Shape split = whole, totals = whole;
+  split[scan.axis] = totals[scan.axis] = count;
+  split.insert(split.begin() + scan.axis + 1, block);
+  value = e.reshape(value, split);
+  Value before = scanBlocks(
+      e, e.reduce(Reduction::Sum, value, scan.axis + 1, /*keep=*/false), totals,
+      {scan.axis, /*exclusive=*/true, scan.reverse});
+  Value inside =
+      scanPairs(e, value, split, {scan.axis + 1, scan.exclusive, scan.reverse});
+  totals.insert(totals.begin() + scan.axis + 1, 1);
+  Value result = e.map(
+      {e.reshape(before, totals), inside}, split, element,
+      [](Scalar &s, ArrayRef<Value> args) { return s.add(args[0], args[1]); });
+  result = e.reshape(result, whole);
+  return count * block == size ? result
+                               : e.sliceDim(result, scan.axis, 0, size);
+}
+
 static LogicalResult cumSum(NodeContext &c) {
   std::optional<double> given = c.number(1);
   if (!given)
@@ -200,35 +276,13 @@ static LogicalResult cumSum(NodeContext &c) {
       c.axis(static_cast<int64_t>(*given), c.in(0).rank());
   if (failed(axis))
     return failure();
-  bool exclusive = c.boolAttr("exclusive", false);
-  bool reverse = c.boolAttr("reverse", false);
+  Scan scan{*axis, c.boolAttr("exclusive", false),
+            c.boolAttr("reverse", false)};
   DType type = c.in(0).type;
   Emitter &e = c.emitter;
   DType inner = sizeOf(type) == 2 && isFloat(type) ? DType::F32 : type;
   Value value = e.cast(c.value(0), type, inner);
-  Type element = e.typeOf(inner);
-  int64_t rank = c.in(0).rank();
-  MLIRContext *context = e.getBuilder().getContext();
-  // Loop `rank` runs over the summands.
-  SmallVector<AffineExpr> in, out;
-  for (int64_t i = 0; i < rank; ++i) {
-    out.push_back(getAffineDimExpr(i, context));
-    in.push_back(getAffineDimExpr(i == *axis ? rank : i, context));
-  }
-  Value result =
-      e.loops(value, AffineMap::get(rank + 1, 0, in, context),
-              e.filled(c.in(0).shape, e.scalarInt(element, 0)),
-              AffineMap::get(rank + 1, 0, out, context),
-              [&](LoopScalar &s, ArrayRef<Value> args, Value sum) {
-                Value at = s.positionInt(*axis);
-                Value from = s.positionInt(rank);
-                Compare order = reverse
-                                    ? (exclusive ? Compare::GT : Compare::GE)
-                                    : (exclusive ? Compare::LT : Compare::LE);
-                Value taken = s.select(s.compare(order, from, at), args[0],
-                                       s.constantInt(element, 0));
-                return s.add(sum, taken);
-              });
+  Value result = scanBlocks(e, value, c.in(0).shape, scan);
   c.set(0, e.cast(result, inner, type), type);
   return success();
 }

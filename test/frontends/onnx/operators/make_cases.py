@@ -308,6 +308,11 @@ def reductions():
     case("CumSum", [f(3, 4), np.int64(0)], "exclusive", known=[1], exclusive=1)
     case("CumSum", [f(3, 4), np.int64(-1)], "reverse", known=[1], reverse=1)
     case("CumSum", [i(5), np.int64(0)], "both", known=[1], reverse=1, exclusive=1)
+    # In blocks: that fill the axis, that do not, and blocks of blocks.
+    case("CumSum", [f(2, 96), np.int64(1)], "blocks", known=[1])
+    case("CumSum", [f(67, 2), np.int64(0)], "padded", known=[1], exclusive=1)
+    case("CumSum", [f(2, 67, 1), np.int64(1)], "padded_reverse", known=[1], reverse=1)
+    case("CumSum", [i(4162), np.int64(0)], "nested", known=[1], reverse=1, exclusive=1)
 
 
 def contractions():
