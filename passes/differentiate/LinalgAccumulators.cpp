@@ -35,10 +35,14 @@ LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
   if (!combiner || combiner->getBlock() != &block ||
       !llvm::is_contained(combiner->getOperands(), out))
     return {};
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
-          arith::MinNumFOp>(combiner))
-    return {Step::Extreme, combiner->getOperand(combiner->getOperand(0) == out),
-            nullptr};
+  auto getExtended = [&](Operation *op) -> Value {
+    bool isExtreme = isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp,
+                                     arith::MinimumFOp, arith::MinNumFOp>(op) &&
+                     llvm::is_contained(op->getOperands(), out);
+    return isExtreme ? op->getOperand(op->getOperand(0) == out) : Value();
+  };
+  if (Value value = getExtended(combiner))
+    return {Step::Extreme, value, nullptr};
   auto select = dyn_cast<arith::SelectOp>(combiner);
   if (!select || select.getCondition() == out)
     return {};
@@ -57,6 +61,9 @@ LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
         compare.getRhs() == out)
       return {Step::First, other, nullptr};
   }
+  if (!isOther && select.getFalseValue() == out)
+    if (Value value = getExtended(other.getDefiningOp()))
+      return {Step::Extreme, value, select.getCondition()};
   if (!isOther && select.getFalseValue() == out)
     if (auto sum = other.getDefiningOp<arith::AddFOp>();
         sum && llvm::is_contained(sum->getOperands(), out))
@@ -130,6 +137,8 @@ LogicalResult LinalgAdjoint::seedExtreme(OpResult result, Step step) {
   Value cotangent = addSource({whole, map});
   Value attains = arith::CmpFOp::create(scalar, loc, arith::CmpFPredicate::OEQ,
                                         step.value, extreme);
+  if (step.condition)
+    attains = arith::AndIOp::create(scalar, loc, attains, step.condition);
   Value zero = createConstantLike(scalar, loc, cotangent, 0);
   // A window: some tensor has several loops in one dimension.
   bool isWindow = llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {

@@ -381,6 +381,35 @@ TEST(Ties, WhatIsOverwrittenDoesNotCount) {
             (Numbers{0, 1, 1}));
 }
 
+/// As torch.scatter_reduce with "amax": of the rows that come to one place the
+/// largest, which they share; a row that comes nowhere gets nothing.
+TEST(Ties, LargestOfWhatIsScatteredIsShared) {
+  EXPECT_EQ(getGradient(R"(
+    func.func @main(%x: tensor<6xf64> {dist.input = "x"})
+        -> (tensor<3xf64> {dist.output = "y"}) {
+      %old = arith.constant dense<[0.0, 0.0, 9.0]> : tensor<3xf64>
+      %rows = arith.constant dense<[1, 0, 1, 1, 2, 7]> : tensor<6xi64>
+      %y = linalg.generic {
+          indexing_maps = [affine_map<(i, k) -> (k)>,
+                           affine_map<(i, k) -> (k)>,
+                           affine_map<(i, k) -> (i)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%x, %rows : tensor<6xf64>, tensor<6xi64>)
+          outs(%old : tensor<3xf64>) {
+      ^bb0(%a: f64, %row: i64, %o: f64):
+        %i = linalg.index 0 : index
+        %h = arith.index_cast %i : index to i64
+        %is = arith.cmpi eq, %row, %h : i64
+        %m = arith.maximumf %o, %a : f64
+        %s = arith.select %is, %m, %o : f64
+        linalg.yield %s : f64
+      } -> tensor<3xf64>
+      return %y : tensor<3xf64>
+    })",
+                        {6, 4, 6, 5, 8, 9}),
+            (Numbers{0.5, 1, 0.5, 0, 0, 0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, Gradients,
                          testing::Range(size_t(0),
                                         Gradients::getFunctions().size()),
