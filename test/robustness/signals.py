@@ -78,7 +78,7 @@ class Tool:
 
     def __init__(self, name, *arguments):
         self.name, self.arguments = name, arguments
-        self.label = name + (" --train" if "--train" in arguments else "")
+        self.label = " ".join([name, *(one for one in arguments if one in ("--train", "--resume", "--timeline"))])
 
     def start(self, folder, **options):
         environment = dict(os.environ, TMPDIR=str(folder / "tmp"))
@@ -98,8 +98,16 @@ COMMANDS = [
          "results", "--trace", "trace.json"),
     Tool("dist-run", "--train", "model.mlir", "--loss", "mse", "--data", "x=x.npy", "--data", "labels=x.npy", "--steps",
          "200", "--save", "run", "--save-every", "50", "--curve", "loss.csv"),
+    Tool("dist-run", "--train", "model.mlir", "--schedule", "schedule.mlir", "--loss", "mse", "--data", "x=x.npy",
+         "--data", "labels=x.npy", "--resume", "run", "--steps", "300", "--save", "resumed", "--save-every", "20"),
+    Tool("dist-report", "model.mlir", "--schedule", "schedule.mlir", "--simulate", "--machine", "cpu", "--timeline",
+         "step.html", "-o", "step.txt"),
     Tool("dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx"), "-o", "gpt2.mlir"),
 ]
+
+# It measures for seconds: in longer runs only.
+CALIBRATE = Tool("dist-calibrate", "--ranks", "2", "-o", "own.json")
+LONG_RUN = 500
 
 
 def copy(source, target):
@@ -112,6 +120,8 @@ def is_whole(name, content, before, after):
     """Whether a file is what an earlier or a finished run has written; times of a run are its own."""
     if name.endswith("trace.json"):
         return content.endswith(b"]}\n")
+    if name == "own.json":
+        return content.endswith(b"}\n")
     # Written at each checkpoint, with more steps each time.
     if name.endswith(".csv"):
         return content.startswith(b"step,loss\n") and content.endswith(b"\n")
@@ -153,8 +163,8 @@ def interrupt(tool, good, folder, kind, moment, after):
     return None
 
 
-def prepare(folder):
-    """Runs every tool once; the folder that trials begin with."""
+def prepare(folder, commands):
+    """Runs every command once; the folder that trials begin with."""
     work = folder / "work"
     work.mkdir(parents=True)
     (folder / "tmp").mkdir()
@@ -163,7 +173,7 @@ def prepare(folder):
     write_weights(work / "model.safetensors")
     write_rows(work / "x.npy")
     durations = {}
-    for tool in COMMANDS:
+    for tool in commands:
         began = time.monotonic()
         process = tool.start(folder)
         errors = process.communicate()[1].decode(errors="replace")
@@ -175,14 +185,15 @@ def prepare(folder):
 
 def test_signals(trials, seed, scratch):
     good, folder = scratch / "good", scratch / "trial"
-    durations = prepare(good)
+    commands = COMMANDS + ([CALIBRATE] if trials >= LONG_RUN else [])
+    durations = prepare(good, commands)
     # What earlier runs left differs from what a new one writes.
     after = tree(good / "work")
     results = []
-    for tool in COMMANDS:
+    for tool in commands:
         rng = random.Random(f"{seed} {tool.label}")
         problems, began = [], time.monotonic()
-        for _ in range(max(1, trials // len(COMMANDS))):
+        for _ in range(max(1, trials // len(commands))):
             kind, moment = rng.choice(SIGNALS), rng.uniform(0, 1.1 * durations[tool.label])
             if problem := interrupt(tool, good, folder, kind, moment, after):
                 problems.append(problem)
@@ -202,6 +213,46 @@ def test_ignored(good, scratch):
         process.communicate()
         problem = None if process.returncode == 0 else f"status {process.returncode}"
         results.append((f"{tool.name} under nohup", 0, problem))
+    return results
+
+
+def has_open(process, file):
+    """Whether the process has the file open."""
+    links = pathlib.Path(f"/proc/{process.pid}/fd")
+    try:
+        return any(os.readlink(link) == str(file) for link in links.iterdir())
+    except FileNotFoundError:  # one that was closed meanwhile, or the process has ended
+        return False
+
+
+def test_waiting(good, scratch):
+    """A tool that waits for a pipe, which somebody holds open and says nothing, ends as at any other moment."""
+    folder = (scratch / "waiting").resolve()
+    results = []
+    for tool in [Tool("dist-opt", "pipe"), Tool("dist-report", "model.mlir", "--schedule", "pipe"),
+                 Tool("dist-compile", "model.mlir", "--schedule", "pipe", "-o", "model.dist"),
+                 Tool("dist-run", "model.mlir", "--plan", "pipe", "--random")]:
+        problems = []
+        for kind in SIGNALS:
+            copy(good, folder)
+            pipe = folder / "work/pipe"
+            os.mkfifo(pipe)
+            silent = os.open(pipe, os.O_RDWR)
+            process = tool.start(folder)
+            while process.poll() is None and not has_open(process, pipe):
+                time.sleep(0.01)
+            process.send_signal(kind)
+            sent = time.monotonic()
+            try:
+                process.communicate(timeout=LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+            TIMES.append(time.monotonic() - sent)
+            os.close(silent)
+            if process.returncode != 128 + kind:
+                problems.append(f"status {process.returncode} after {kind.name}")
+        results.append((f"signals to {tool.name}, which waits for a pipe", 0, "\n".join(problems) or None))
     return results
 
 
@@ -314,6 +365,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         results, good = test_signals(options.trials, options.seed, pathlib.Path(scratch))
         results += test_ignored(good, pathlib.Path(scratch))
+        results += test_waiting(good, pathlib.Path(scratch))
         results += test_full_disk(good, pathlib.Path(scratch))
         results += test_cut_short(good, pathlib.Path(scratch))
     for name, _, problem in results:
