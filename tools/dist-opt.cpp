@@ -13,7 +13,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
 #include "passes/overlap/Passes.h"
@@ -73,16 +72,16 @@ static LogicalResult run(int argc, char **argv, StringRef input,
   llvm::InitLLVM init(argc, argv);
   ::dist::handleSignals("dist-opt");
 
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
+  auto file = readText(input);
   if (!file) {
-    llvm::errs() << message << "\n";
+    llvm::errs() << "error: cannot read " << input << ": "
+                 << llvm::toString(file.takeError()) << "\n";
     return failure();
   }
   ::dist::noteInput(input.str());
-  if (std::string deep = isBytecode(file->getMemBufferRef())
+  if (std::string deep = isBytecode((*file)->getMemBufferRef())
                              ? ""
-                             : findTooDeep(file->getBuffer());
+                             : findTooDeep((*file)->getBuffer());
       !deep.empty()) {
     llvm::errs() << "error: " << input << ":" << deep << "\n";
     return failure();
@@ -104,7 +103,7 @@ static LogicalResult run(int argc, char **argv, StringRef input,
       passes.addPass(std::make_unique<RelocateWeights>(folder, newFolder));
     return success();
   });
-  if (failed(MlirOptMain((*out)->os(), std::move(file), registry, config)))
+  if (failed(MlirOptMain((*out)->os(), std::move(*file), registry, config)))
     return failure();
   if (llvm::Error error = (*out)->keep()) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
@@ -123,7 +122,13 @@ int main(int argc, char **argv) {
   registerLowerPasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);
   removeUncheckedOutputs();
-  auto [input, output] = parseCLIOptions(argc, argv, help);
+  llvm::cl::opt<std::string> input(llvm::cl::Positional,
+                                   llvm::cl::desc("<input file>"),
+                                   llvm::cl::init("-"));
+  llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output filename"),
+                                    llvm::cl::value_desc("filename"),
+                                    llvm::cl::init("-"));
+  parseArguments(argc, argv, help);
   checkOptions("dist-opt");
   LogicalResult result = run(argc, argv, input, output, registry);
   return finishOutput("dist-opt", failed(result));

@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Machine.h"
+#include "dialects/dist/IR/SourceText.h"
 #include "dist/OutputFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/schedule/LocatedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 #include <limits>
@@ -225,17 +224,10 @@ FailureOr<Machine> Machine::load(StringRef name, MLIRContext *context) {
         [&] { error << ", "; });
     return error << ", and files, whose names end in .json";
   }
-  // Looked at before it is read: a device may never end.
-  constexpr uint64_t kMostBytes = uint64_t(1) << 20;
-  llvm::sys::fs::file_status status;
-  if (!llvm::sys::fs::status(name, status) &&
-      (!llvm::sys::fs::is_regular_file(status) ||
-       status.getSize() > kMostBytes))
-    return emitError(at()) << "cannot be read: a machine is a file of at most "
-                           << kMostBytes << " bytes";
-  auto buffer = llvm::MemoryBuffer::getFile(name);
-  if (std::error_code code = buffer.getError())
-    return emitError(at()) << "cannot be read: " << code.message();
+  auto buffer = readText(name, /*mostBytes=*/1 << 20);
+  if (!buffer)
+    return emitError(at()) << "cannot be read: "
+                           << llvm::toString(buffer.takeError());
   ::dist::noteInput(name.str());
   return parse((*buffer)->getBuffer(), name, context);
 }

@@ -19,7 +19,6 @@
 #include "passes/schedule/ScheduleApplication.h"
 #include "passes/schedule/ScheduleFunctions.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -94,18 +93,18 @@ static LogicalResult moveIn(ScheduleOp schedule, ModuleOp holder,
 
 /// The text of a file that holds `what`; no output replaces it.
 static FailureOr<std::unique_ptr<llvm::MemoryBuffer>>
-readText(MLIRContext *context, StringRef what, StringRef file) {
-  auto text = llvm::MemoryBuffer::getFile(file);
+readFile(MLIRContext *context, StringRef what, StringRef file) {
+  auto text = readText(file);
   if (!text)
     return emitError(UnknownLoc::get(context))
            << "cannot read " << what << " file '" << file
-           << "': " << text.getError().message();
+           << "': " << llvm::toString(text.takeError());
   ::dist::noteInput(file.str());
   return std::move(*text);
 }
 
 FailureOr<ScheduleOp> mlir::dist::loadPlan(ModuleOp module, StringRef file) {
-  auto text = readText(module.getContext(), "plan", file);
+  auto text = readFile(module.getContext(), "plan", file);
   if (failed(text))
     return failure();
   FailureOr<PlannedSchedule> planned =
@@ -118,7 +117,7 @@ FailureOr<ScheduleOp> mlir::dist::loadPlan(ModuleOp module, StringRef file) {
 
 FailureOr<OwningOpRef<ModuleOp>>
 mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
-  auto text = readText(context, "schedule", file);
+  auto text = readFile(context, "schedule", file);
   if (failed(text))
     return failure();
   if (isBytecode((*text)->getMemBufferRef()))

@@ -19,6 +19,20 @@
 using namespace dist;
 namespace fs = std::filesystem;
 
+/// Where a standard stream is closed, /dev/null takes its number: else the
+/// first file that is opened would get it, and with it what is said there.
+/// Results that go nowhere are an error, so it is not open to be written there.
+/// Before anything opens a file.
+[[maybe_unused]] static const bool standardStreamsAreTaken = [] {
+  const std::pair<int, int> modes[] = {{STDIN_FILENO, O_WRONLY},
+                                       {STDOUT_FILENO, O_RDONLY},
+                                       {STDERR_FILENO, O_WRONLY}};
+  for (auto [fd, mode] : modes)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      open("/dev/null", mode);
+  return true;
+}();
+
 //===----------------------------------------------------------------------===//
 // What was read and written
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@ import math
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -28,8 +29,10 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.
 # What "at once" may take on a machine that does other things; beyond it the tool hangs. SIGNAL_LIMIT=1 is what users
 # are promised, and holds where the machine does nothing else.
 LIMIT = float(os.environ.get("SIGNAL_LIMIT", "60"))
-# From the signal to the end, in seconds, of each trial.
-TIMES = []
+# From the signal to the end of each trial, in seconds, and in seconds of work: these do not depend on what else the
+# machine does.
+TIMES, WORK = [], []
+MOST_WORK = 1
 
 MODEL = """
 module attributes {dist.weights = "model.safetensors"} {
@@ -78,7 +81,7 @@ class Tool:
 
     def __init__(self, name, *arguments):
         self.name, self.arguments = name, arguments
-        self.label = name + (" --train" if "--train" in arguments else "")
+        self.label = " ".join([name, *(one for one in arguments if one in ("--train", "--resume", "--timeline"))])
 
     def start(self, folder, **options):
         environment = dict(os.environ, TMPDIR=str(folder / "tmp"))
@@ -98,8 +101,16 @@ COMMANDS = [
          "results", "--trace", "trace.json"),
     Tool("dist-run", "--train", "model.mlir", "--loss", "mse", "--data", "x=x.npy", "--data", "labels=x.npy", "--steps",
          "200", "--save", "run", "--save-every", "50", "--curve", "loss.csv"),
+    Tool("dist-run", "--train", "model.mlir", "--schedule", "schedule.mlir", "--loss", "mse", "--data", "x=x.npy",
+         "--data", "labels=x.npy", "--resume", "run", "--steps", "300", "--save", "resumed", "--save-every", "20"),
+    Tool("dist-report", "model.mlir", "--schedule", "schedule.mlir", "--simulate", "--machine", "cpu", "--timeline",
+         "step.html", "-o", "step.txt"),
     Tool("dist-import", str(ROOT / "examples/gpt2/gpt2.dynamo.onnx"), "-o", "gpt2.mlir"),
 ]
+
+# It measures for seconds: in longer runs only.
+CALIBRATE = Tool("dist-calibrate", "--ranks", "2", "-o", "own.json")
+LONG_RUN = 500
 
 
 def copy(source, target):
@@ -112,6 +123,8 @@ def is_whole(name, content, before, after):
     """Whether a file is what an earlier or a finished run has written; times of a run are its own."""
     if name.endswith("trace.json"):
         return content.endswith(b"]}\n")
+    if name == "own.json":
+        return content.endswith(b"}\n")
     # Written at each checkpoint, with more steps each time.
     if name.endswith(".csv"):
         return content.startswith(b"step,loss\n") and content.endswith(b"\n")
@@ -120,21 +133,39 @@ def is_whole(name, content, before, after):
     return content in (before.get(name), after.get(name))
 
 
+def processor_time(process):
+    """Seconds that the process has worked; what it had when it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return math.inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children_time():
+    """Seconds that all processes have worked that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def interrupt(tool, good, folder, kind, moment, after):
     """Runs `tool` over a copy of `good`; a problem, or None."""
     copy(good, folder)
     process = tool.start(folder)
     time.sleep(moment)
+    before, sent = children_time() + processor_time(process), time.monotonic()
     process.send_signal(kind)
-    sent = time.monotonic()
     try:
         errors = process.communicate(timeout=LIMIT)[1].decode(errors="replace")
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         return f"still runs {LIMIT} s after {kind.name} at {moment:.3f} s"
-    took = time.monotonic() - sent
+    took, work = time.monotonic() - sent, children_time() - before
     TIMES.append(took)
+    WORK.append(work)
+    if work > MOST_WORK:
+        return f"worked {work:.2f} s after {kind.name} at {moment:.3f} s"
     # Before main has begun the kernel ends it: a shell sees the same status.
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     if status not in (0, 128 + kind):
@@ -153,8 +184,8 @@ def interrupt(tool, good, folder, kind, moment, after):
     return None
 
 
-def prepare(folder):
-    """Runs every tool once; the folder that trials begin with."""
+def prepare(folder, commands):
+    """Runs every command once; the folder that trials begin with."""
     work = folder / "work"
     work.mkdir(parents=True)
     (folder / "tmp").mkdir()
@@ -163,7 +194,7 @@ def prepare(folder):
     write_weights(work / "model.safetensors")
     write_rows(work / "x.npy")
     durations = {}
-    for tool in COMMANDS:
+    for tool in commands:
         began = time.monotonic()
         process = tool.start(folder)
         errors = process.communicate()[1].decode(errors="replace")
@@ -175,14 +206,15 @@ def prepare(folder):
 
 def test_signals(trials, seed, scratch):
     good, folder = scratch / "good", scratch / "trial"
-    durations = prepare(good)
+    commands = COMMANDS + ([CALIBRATE] if trials >= LONG_RUN else [])
+    durations = prepare(good, commands)
     # What earlier runs left differs from what a new one writes.
     after = tree(good / "work")
     results = []
-    for tool in COMMANDS:
+    for tool in commands:
         rng = random.Random(f"{seed} {tool.label}")
         problems, began = [], time.monotonic()
-        for _ in range(max(1, trials // len(COMMANDS))):
+        for _ in range(max(1, trials // len(commands))):
             kind, moment = rng.choice(SIGNALS), rng.uniform(0, 1.1 * durations[tool.label])
             if problem := interrupt(tool, good, folder, kind, moment, after):
                 problems.append(problem)
@@ -202,6 +234,46 @@ def test_ignored(good, scratch):
         process.communicate()
         problem = None if process.returncode == 0 else f"status {process.returncode}"
         results.append((f"{tool.name} under nohup", 0, problem))
+    return results
+
+
+def has_open(process, file):
+    """Whether the process has the file open."""
+    links = pathlib.Path(f"/proc/{process.pid}/fd")
+    try:
+        return any(os.readlink(link) == str(file) for link in links.iterdir())
+    except FileNotFoundError:  # one that was closed meanwhile, or the process has ended
+        return False
+
+
+def test_waiting(good, scratch):
+    """A tool that waits for a pipe, which somebody holds open and says nothing, ends as at any other moment."""
+    folder = (scratch / "waiting").resolve()
+    results = []
+    for tool in [Tool("dist-opt", "pipe"), Tool("dist-report", "model.mlir", "--schedule", "pipe"),
+                 Tool("dist-compile", "model.mlir", "--schedule", "pipe", "-o", "model.dist"),
+                 Tool("dist-run", "model.mlir", "--plan", "pipe", "--random")]:
+        problems = []
+        for kind in SIGNALS:
+            copy(good, folder)
+            pipe = folder / "work/pipe"
+            os.mkfifo(pipe)
+            silent = os.open(pipe, os.O_RDWR)
+            process = tool.start(folder)
+            while process.poll() is None and not has_open(process, pipe):
+                time.sleep(0.01)
+            process.send_signal(kind)
+            sent = time.monotonic()
+            try:
+                process.communicate(timeout=LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+            TIMES.append(time.monotonic() - sent)
+            os.close(silent)
+            if process.returncode != 128 + kind:
+                problems.append(f"status {process.returncode} after {kind.name}")
+        results.append((f"signals to {tool.name}, which waits for a pipe", 0, "\n".join(problems) or None))
     return results
 
 
@@ -247,15 +319,6 @@ def wait_until_mapped(process, file):
     maps = pathlib.Path(f"/proc/{process.pid}/maps")
     while process.poll() is None and file.name not in maps.read_text():
         time.sleep(0.01)
-
-
-def processor_time(process):
-    """Seconds that the process has worked; what it had when it has ended."""
-    try:
-        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return math.inf
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_until_worked(process, seconds):
@@ -309,11 +372,13 @@ def main():
     parser.add_argument("--trials", type=int, default=int(os.environ.get("SIGNAL_TRIALS", "60")))
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    # Under nohup the tools would ignore it, too.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # What is ignored here (under nohup, or behind a shell's &) the tools would ignore, too.
+    for kind in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(kind, signal.SIG_DFL)
     with tempfile.TemporaryDirectory() as scratch:
         results, good = test_signals(options.trials, options.seed, pathlib.Path(scratch))
         results += test_ignored(good, pathlib.Path(scratch))
+        results += test_waiting(good, pathlib.Path(scratch))
         results += test_full_disk(good, pathlib.Path(scratch))
         results += test_cut_short(good, pathlib.Path(scratch))
     for name, _, problem in results:
@@ -321,7 +386,8 @@ def main():
             print(f"{name}: {problem}")
     times = sorted(TIMES)
     if times:
-        print(f"{len(times)} signals; from the signal to the end {times[len(times) // 2]:.3f} s (median), {times[-1]:.3f} s at most")
+        print(f"{len(times)} signals; from the signal to the end {times[len(times) // 2]:.3f} s (median), {times[-1]:.3f} s at most, "
+              f"{max(WORK):.2f} s of work at most")
     return xunit.finish("signals", results)
 
 

@@ -2,6 +2,7 @@
 
 #include "tools/driver/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 
@@ -53,6 +54,12 @@ void mlir::dist::checkOptions(StringRef tool) {
     std::exit(1);
 }
 
+void mlir::dist::parseArguments(int argc, char **argv, StringRef overview) {
+  // LLVM puts what is in the file NAME in the place of @NAME; here is none.
+  llvm::vfs::InMemoryFileSystem noFiles;
+  cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
+}
+
 /// Options of libraries that the tool has hidden as unrelated to it: LLVM's
 /// thousands for its passes and code generators. Some write files that nothing
 /// checks, and most would do nothing.
@@ -69,6 +76,6 @@ void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
                               StringRef overview) {
   removeUncheckedOutputs();
   removeUnrelated();
-  cl::ParseCommandLineOptions(argc, argv, overview);
+  parseArguments(argc, argv, overview);
   checkOptions(tool);
 }

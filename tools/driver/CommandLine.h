@@ -18,7 +18,11 @@ void removeUncheckedOutputs();
 /// be dropped silently.
 void checkOptions(StringRef tool);
 
-/// Both, around parsing the options of `tool`.
+/// Parses the options that are registered. No argument is a file of arguments:
+/// "@tp" is a name.
+void parseArguments(int argc, char **argv, StringRef overview);
+
+/// All of this, for the options of `tool`.
 void parseOptions(StringRef tool, int argc, char **argv, StringRef overview);
 
 } // namespace mlir::dist

@@ -39,9 +39,10 @@ mlir::dist::loadModule(StringRef path, MLIRContext *context, Stages &stages) {
   }
   llvm::SourceMgr sources;
   openOnlyText(sources);
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  auto buffer = readText(path);
   if (!buffer) {
-    printError("cannot read " + path + ": " + buffer.getError().message());
+    printError("cannot read " + path + ": " +
+               llvm::toString(buffer.takeError()));
     return nullptr;
   }
   ::dist::noteInput(path.str());

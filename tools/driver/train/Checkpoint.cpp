@@ -5,6 +5,8 @@
 #include "MappedFile.h"
 #include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
@@ -84,10 +86,18 @@ static int64_t bytesOf(const Entry &entry) {
          host::dtypeBytes(entry.what.dtype);
 }
 
-/// One tensor after the other, so that the host holds one at a time.
+/// Tells what was saved from what is damaged, or of another step.
+static std::string checksumOf(const host::Tensor &tensor) {
+  host::Checksum sum = host::checksumOf(
+      {static_cast<const char *>(tensor.data), size_t(tensor.bytes())});
+  return llvm::utohexstr(sum.xxh3, /*LowerCase=*/true);
+}
+
+/// One tensor after the other, so that the host holds one at a time. Their
+/// checksums are added to `sums`, by name.
 static void writeShard(const std::string &path,
                        const std::vector<const Entry *> &entries,
-                       const host::Holdings &held) {
+                       const host::Holdings &held, llvm::json::Object &sums) {
   std::vector<host::SafetensorsEntry> header;
   for (const Entry *entry : entries)
     header.push_back(entry->what);
@@ -100,6 +110,7 @@ static void writeShard(const std::string &path,
     for (size_t argument : entry->arguments)
       held.copyArgument(argument, whole);
     file.write(whole.data, whole.bytes());
+    sums[entry->what.name] = checksumOf(whole);
   }
   file.commit();
   sync(path);
@@ -108,7 +119,8 @@ static void writeShard(const std::string &path,
 /// As transformers names and describes shards.
 static void writeShards(const std::string &folder,
                         const std::vector<Entry> &entries,
-                        const host::Holdings &held, int64_t shardBytes) {
+                        const host::Holdings &held, int64_t shardBytes,
+                        llvm::json::Object &sums) {
   std::vector<std::vector<const Entry *>> shards;
   int64_t room = 0, total = 0;
   for (const Entry &entry : entries) {
@@ -126,7 +138,7 @@ static void writeShards(const std::string &folder,
     char name[64];
     std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", i + 1,
                   shards.size());
-    writeShard(folder + "/" + name, shards[i], held);
+    writeShard(folder + "/" + name, shards[i], held, sums);
     for (const Entry *entry : shards[i])
       places[entry->what.name] = std::string(name);
   }
@@ -221,13 +233,14 @@ std::string CheckpointFolder::save(const Position &position,
   const std::string &target = whole.target();
   host::TemporaryPath made(host::TemporaryPath::beside(target));
   fs::create_directory(made.path());
+  llvm::json::Object sums;
   writeShards(made.path(), findEntries(manifest, states, false), held,
-              shardBytes);
+              shardBytes, sums);
   std::vector<Entry> kept = findEntries(manifest, states, true);
   if (!kept.empty()) {
     std::string below = made.path() + "/" + kStates;
     fs::create_directory(below);
-    writeShards(below, kept, held, shardBytes);
+    writeShards(below, kept, held, shardBytes, sums);
     sync(below);
   }
   writeJson(made.path() + "/" + kPosition,
@@ -235,7 +248,8 @@ std::string CheckpointFolder::save(const Position &position,
                                {"seed", static_cast<int64_t>(position.seed)},
                                {"optimizer", position.optimizer},
                                {"accumulate", position.accumulate},
-                               {"in_order", position.inOrder}});
+                               {"in_order", position.inOrder},
+                               {"checksums", std::move(sums)}});
   sync(made.path());
   checkReplaceable(target);
   // An earlier one of that name changes places with it, and goes.
@@ -332,24 +346,51 @@ static std::string findCheckpoint(const std::string &folder) {
   return nameStep(folder, last);
 }
 
+/// Throws Error if `tensors` are not those that were saved.
+static void checkSums(const std::string &path,
+                      const std::map<std::string, std::string> &sums,
+                      const host::Inputs &tensors) {
+  auto fail = [&](const std::string &name, const char *what) {
+    throw host::Error(path + ": '" + name + "' " + what +
+                      ": the checkpoint is damaged, or mixed with another; "
+                      "other parameters begin a run of their own, with "
+                      "--weights");
+  };
+  for (const auto &[name, tensor] : tensors) {
+    auto sum = sums.find(name);
+    if (sum == sums.end())
+      fail(name, "was not saved with it");
+    if (sum->second != checksumOf(tensor))
+      fail(name, "is not what was saved (its checksum differs)");
+  }
+  for (const auto &[name, sum] : sums)
+    if (!tensors.count(name))
+      fail(name, "was saved with it and is not there");
+}
+
 Position mlir::dist::loadCheckpoint(const std::string &folder,
                                     host::Inputs &tensors) {
   std::string path = findCheckpoint(folder);
   Position position;
+  std::map<std::string, std::string> sums;
   readJson(path + "/" + kPosition, [&](const InputJson &json) {
+    for (const auto &[key, value] : json.items())
+      if (!llvm::is_contained({"step", "seed", "optimizer", "accumulate",
+                               "in_order", "checksums"},
+                              llvm::StringRef(key)))
+        throw host::Error("'" + key + "' means nothing here");
     position.step = host::integerOf(json.at("step"));
     position.seed = static_cast<uint64_t>(host::integerOf(json.at("seed")));
     position.optimizer = json.at("optimizer").get<std::string>();
-    // What is older does not say these.
-    if (json.contains("accumulate"))
-      position.accumulate = host::integerOf(json.at("accumulate"));
-    if (json.contains("in_order"))
-      position.inOrder = json.at("in_order").get<bool>();
+    position.accumulate = host::integerOf(json.at("accumulate"));
+    position.inOrder = json.at("in_order").get<bool>();
+    sums = json.at("checksums").get<std::map<std::string, std::string>>();
     if (position.step < 0)
       throw host::Error("'step' is " + std::to_string(position.step));
   });
   loadShards(path, tensors);
   if (fs::exists(path + "/" + kStates))
     loadShards(path + "/" + kStates, tensors);
+  checkSums(path, sums, tensors);
   return position;
 }
