@@ -436,6 +436,12 @@ def windows():
     case("ConvTranspose", [t, f(2, 2, 2, 2)], "infinite_apart", strides=[3, 4], group=2, output_padding=[2, 1])
     case("ConvTranspose", [t, f(2, 3, 3, 3)], "infinite_cut", strides=[2, 2], pads=[2, 2, 3, 1])
     case("ConvTranspose", [t, f(2, 1, 2, 4)], "infinite_patches", strides=[2, 4])
+    columns = f(1, 12, 6)
+    columns[0, 1, 2], columns[0, 6, 4], columns[0, 11, 0] = np.inf, np.nan, -np.inf
+    case("Col2Im", [columns, ints(4, 4), ints(3, 2)], "infinite", opset=18, known=[1, 2])
+    case("Col2Im", [columns, ints(4, 6), ints(2, 3)], "infinite_strides", opset=18, known=[1, 2], strides=[2, 2],
+         pads=[0, 1, 1, 0])
+    case("Col2Im", [columns, ints(6, 5), ints(3, 2)], "infinite_dilated", opset=18, known=[1, 2], dilations=[2, 2])
 
 
 def sequences():
