@@ -493,6 +493,12 @@ def attentions():
     case("RotaryEmbedding", [f(1, 2, 5, 6), half, f(1, 5, 2)], "partial", opset=23, rotary_embedding_dim=4)
     case("RotaryEmbedding", [f(1, 5, 8), f(9, 2), f(9, 2), ints(0, 3, 1, 8, 2).reshape(1, 5)], "positions", opset=23,
          num_heads=2)
+    # Heads that share keys, with all that scores go through.
+    k, v = f(1, 2, 5, 2), f(1, 2, 5, 3)
+    case("Attention", [q, k, v], "grouped_causal", opset=23, is_causal=1, softcap=0.7)
+    case("Attention", [q, k, v, f(4, 3, 5)], "grouped_mask", opset=23)
+    case("Attention", [q, k, v, f(1, 1, 3, 5)], "grouped_shared_mask", opset=23, is_causal=1)
+    case("Attention", [q, k, v], "grouped_shows", opset=23, outputs=4, qk_matmul_output_mode=3)
 
 
 def unsigned():
