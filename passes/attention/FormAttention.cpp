@@ -63,6 +63,12 @@ public:
   void replaceWith(AttentionOp op);
 
 private:
+  Value clearRows(AttentionOp op);
+  /// Where in the result the features of values are.
+  int64_t getValuePlace() {
+    return *product.out().getResultPosition(
+        getAffineDimExpr(valueLoop, product.op.getContext()));
+  }
   LogicalResult matchWeights();
   LogicalResult matchScores(const ElementsOf::Leaf &leaf);
   LogicalResult matchDims(int64_t minScores);
@@ -76,6 +82,8 @@ private:
   /// Of the scores: what softmax is taken of, and what it is made of.
   Value x, score;
   bool nanIsZero = false;
+  /// Whether means of no keys are zero.
+  bool noneIsZero = false;
   SmallVector<Value> leaves; // but for the score
   Product scores;
   unsigned keyOperand = 0;
@@ -168,10 +176,30 @@ static bool isNanTest(Value isNan, Value value) {
           compare.getPredicate() == arith::CmpFPredicate::UNE);
 }
 
+/// What takes the place of zero where it equals `number`: the value that
+/// `guarded` is otherwise; null if it is no such selection.
+template <typename Matcher>
+static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
+  auto select = guarded.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                        : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+      !matchPattern(compare.getRhs(), number) ||
+      !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+    return {};
+  compared = compare.getLhs();
+  return select.getFalseValue();
+}
+
+/// A row in which all keys are at -inf has none: exponentials are then of these
+/// less zero, and quotients by a sum of zero are zero.
 LogicalResult Attention::matchWeights() {
   Value weight = elements.get(product.op->getOperand(weightsOperand),
                               product.maps[weightsOperand]);
-  if (auto select = weight.getDefiningOp<arith::SelectOp>()) {
+  Value sum, largest;
+  if (Value some = getUnlessEqual(weight, m_AnyZeroFloat(), sum)) {
+    weight = some;
+  } else if (auto select = weight.getDefiningOp<arith::SelectOp>()) {
     if (!isNanTest(select.getCondition(), select.getFalseValue()) ||
         !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
       return failure();
@@ -186,11 +214,19 @@ LogicalResult Attention::matchWeights() {
   if (!difference)
     return failure();
   x = difference.getLhs();
-  if (getReduced(elements.getLeaf(quotient.getRhs()), /*isMaximum=*/false) !=
+  Value base = difference.getRhs();
+  if (Value some = getUnlessEqual(base, m_NegInfFloat(), largest)) {
+    if (some != largest)
+      return failure();
+    base = largest;
+  }
+  if ((sum && sum != quotient.getRhs()) ||
+      getReduced(elements.getLeaf(quotient.getRhs()), /*isMaximum=*/false) !=
           power.getResult() ||
-      getReduced(elements.getLeaf(difference.getRhs()), /*isMaximum=*/true) !=
-          x)
+      getReduced(elements.getLeaf(base), /*isMaximum=*/true) != x)
     return failure();
+  // Either guard alone leaves such a row NaN.
+  noneIsZero = sum && largest;
   return success();
 }
 
@@ -328,12 +364,21 @@ AttentionOp Attention::write() {
   }
   maps.push_back(toDims(product.out(), dims));
   auto type = cast<RankedTensorType>(last->getResult(0).getType());
-  Value init =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  SmallVector<Type> types{type};
+  if (noneIsZero) {
+    int64_t place = getValuePlace();
+    maps.push_back(maps.back().dropResult(place));
+    types.push_back(RankedTensorType::Builder(type).dropDim(place));
+  }
+  SmallVector<Value> inits;
+  for (Type made : types)
+    inits.push_back(
+        tensor::EmptyOp::create(b, loc, cast<RankedTensorType>(made).getShape(),
+                                type.getElementType()));
   auto op = AttentionOp::create(
-      b, loc, TypeRange(type), scores.op->getOperand(queryOperand),
+      b, loc, types, scores.op->getOperand(queryOperand),
       scores.op->getOperand(keyOperand), last->getOperand(valueOperand), extras,
-      init, b.getAffineMapArrayAttr(maps), nanIsZero, /*window=*/nullptr);
+      inits, b.getAffineMapArrayAttr(maps), nanIsZero, /*window=*/nullptr);
   if (Attribute scope = last->getAttr(kScopeAttr))
     op->setAttr(kScopeAttr, scope);
 
@@ -362,12 +407,45 @@ AttentionOp Attention::write() {
   return op;
 }
 
+/// Zeros in the rows that have no keys, by the logarithms of their sums.
+Value Attention::clearRows(AttentionOp op) {
+  Value means = op.getResult(0), logarithms = op.getResult(1);
+  OpBuilder b(product.op);
+  auto type = cast<RankedTensorType>(means.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  auto cleared = linalg::GenericOp::create(
+      b, op.getLoc(), type, ValueRange{means, logarithms}, empty,
+      ArrayRef<AffineMap>{all, all.dropResult(getValuePlace()), all}, loops,
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        FloatType element = cast<FloatType>(type.getElementType());
+        auto constant = [&](const APFloat &number) -> Value {
+          return arith::ConstantOp::create(b, loc,
+                                           b.getFloatAttr(element, number));
+        };
+        const llvm::fltSemantics &semantics = element.getFloatSemantics();
+        Value none = arith::CmpFOp::create(
+            b, loc, arith::CmpFPredicate::OEQ, args[1],
+            constant(APFloat::getInf(semantics, /*Negative=*/true)));
+        Value mean = arith::SelectOp::create(
+            b, loc, none, constant(APFloat::getZero(semantics)), args[0]);
+        linalg::YieldOp::create(b, loc, mean);
+      });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    cleared->setAttr(kScopeAttr, scope);
+  return cleared.getResult(0);
+}
+
 /// The chain goes, where nobody needs it any more.
 void Attention::replaceWith(AttentionOp op) {
   linalg::LinalgOp last = product.op;
   llvm::SmallSetVector<Operation *, 16> chain;
   chain.insert(last);
-  last->getResult(0).replaceAllUsesWith(op.getResult(0));
+  last->getResult(0).replaceAllUsesWith(noneIsZero ? clearRows(op)
+                                                   : op.getResult(0));
   while (!chain.empty()) {
     Operation *done = chain.pop_back_val();
     if (!isOpTriviallyDead(done))

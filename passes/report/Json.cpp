@@ -35,6 +35,30 @@ static void printCollective(const CollectiveUse &use, const LinkTime &time,
   });
 }
 
+static void printAttention(const AttentionUse &use, llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("scope", llvm::json::fixUTF8(use.scope));
+    json.attributeArray("axes", [&] {
+      for (const std::string &axis : use.axes)
+        json.value(axis);
+    });
+    json.attribute("count", use.count);
+    json.attributeArray("strategies", [&] {
+      for (const AttentionWay &way : use.ways)
+        json.object([&] {
+          json.attribute("name", way.name);
+          json.attribute("chosen", way.isChosen);
+          if (!way.problem.empty()) {
+            json.attribute("problem", way.problem);
+            return;
+          }
+          json.attribute("bytes_sent_per_rank", way.bytesSentPerRank);
+          json.attribute("flops_of_busiest_rank", way.flops);
+        });
+    });
+  });
+}
+
 static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
   struct Total {
@@ -72,6 +96,12 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     json.attribute("constant_bytes_per_rank", function.constantBytes);
     json.attribute("peak_bytes_per_rank", function.peakBytes);
     json.attribute("flops_per_rank", function.flops);
+    if (function.attentions.empty())
+      return;
+    json.attributeArray("window_attentions", [&] {
+      for (const AttentionUse &use : function.attentions)
+        printAttention(use, json);
+    });
   });
 }
 

@@ -112,6 +112,9 @@ static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
           count * getTensorBytes(op.getResult(0).getType());
     }
     report.flops += count * countFlops(&op);
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      if (std::optional<AttentionUse> use = makeAttentionUse(attention, count))
+        report.attentions.push_back(std::move(*use));
     int64_t trips = 1;
     bool unknown = inUnknownLoop;
     if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {

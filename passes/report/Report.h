@@ -8,7 +8,7 @@
 #ifndef DIST_PASSES_REPORT_REPORT_H
 #define DIST_PASSES_REPORT_REPORT_H
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Attention.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/report/Simulation.h"
 
@@ -44,11 +44,36 @@ struct CollectiveUse {
   std::string scope, cause, location;
 };
 
+/// One way to share out an attention to keys nearby.
+struct AttentionWay {
+  std::string name;
+  /// Each time it runs, by a rank in the middle.
+  int64_t bytesSentPerRank = 0;
+  /// Of the rank that has most to do.
+  int64_t flops = 0;
+  bool isChosen = false;
+  /// Why it cannot be; empty where it can.
+  std::string problem = {};
+};
+
+/// An attention that gets neighbours' keys by halo exchanges: the way that the
+/// program goes and those that were not chosen.
+struct AttentionUse {
+  std::string scope;
+  std::vector<std::string> axes;
+  int64_t count = 0;
+  std::vector<AttentionWay> ways;
+};
+
+/// None where `op` is no such attention.
+std::optional<AttentionUse> makeAttentionUse(AttentionOp op, int64_t count);
+
 struct FunctionReport {
   std::string name;
   /// Whether it is the entry function or one that this calls.
   bool runs;
   std::vector<CollectiveUse> collectives;
+  std::vector<AttentionUse> attentions;
   /// Bytes that are copied because collectives are not on the leading
   /// dimension.
   int64_t packedBytes = 0;

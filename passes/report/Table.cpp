@@ -178,6 +178,46 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+static std::string flopsText(int64_t flops) {
+  return withUnit(flops, 1000,
+                  {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"});
+}
+
+/// The ways to share out attentions to keys nearby, those that are alike once.
+static void printAttentions(ArrayRef<AttentionUse> uses,
+                            llvm::raw_ostream &stream) {
+  Columns columns("llrrrl");
+  columns.add({"attention to keys nearby", "axes", "sent", "busiest rank",
+               "times", "module"});
+  SmallVector<std::pair<const AttentionUse *, int64_t>> alike;
+  llvm::StringMap<size_t> numberOf;
+  for (const AttentionUse &use : uses) {
+    std::string key;
+    llvm::raw_string_ostream text(key);
+    std::vector<StringRef> numbers;
+    text << splitPath(use.scope, numbers) << llvm::join(use.axes, ",");
+    for (const AttentionWay &way : use.ways)
+      text << '\n' << way.name << way.bytesSentPerRank << ' ' << way.flops;
+    auto [entry, isNew] = numberOf.try_emplace(key, alike.size());
+    if (isNew)
+      alike.push_back({&use, 0});
+    alike[entry->second].second += use.count;
+  }
+  for (auto [use, count] : alike) {
+    for (const AttentionWay &way : use->ways) {
+      bool isKnown = way.problem.empty();
+      columns.add({(way.isChosen ? "* " : "  ") + way.name,
+                   llvm::join(use->axes, ","),
+                   isKnown ? bytesText(way.bytesSentPerRank) : "",
+                   isKnown ? flopsText(way.flops) : "", std::to_string(count),
+                   isKnown ? use->scope : way.problem});
+    }
+  }
+  stream << "\n";
+  columns.print(stream);
+  stream << "  * what the program does\n";
+}
+
 static void printFunction(const FunctionReport &function, StringRef entry,
                           const LinkTime &time, bool all,
                           llvm::raw_ostream &stream) {
@@ -267,6 +307,8 @@ static void printFunction(const FunctionReport &function, StringRef entry,
     stream << "\n";
     columns.print(stream);
   }
+  if (!function.attentions.empty())
+    printAttentions(function.attentions, stream);
   if (anyUnknown)
     stream << "  + in a loop of unknown trip count: one iteration is counted\n";
   stream << "\n  a rank holds " << bytesText(function.parameterBytes)
@@ -275,9 +317,7 @@ static void printFunction(const FunctionReport &function, StringRef entry,
                  ? bytesText(function.constantBytes) + " of constants, "
                  : "")
          << "at most " << bytesText(function.peakBytes)
-         << " of tensors at once, and does "
-         << withUnit(function.flops, 1000,
-                     {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"})
+         << " of tensors at once, and does " << flopsText(function.flops)
          << " in contractions\n";
 }
 

@@ -31,14 +31,9 @@ static Value getFill(OpBuilder &builder, tensor::PadOp pad) {
   return fill;
 }
 
-/// Who asked for what an op's windows take, and which windows.
-static std::string describeWindows(Operation *op, unsigned operand) {
+std::string mlir::dist::describeWindows(Operation *op, const Twine &what) {
   auto cause = op->getAttrOfType<StringAttr>(kCauseAttr);
-  return (cause ? cause.str() + ": " : std::string()) +
-         (isa<tensor::PadOp>(op) ? "moves rows on for " + describeOp(op)
-                                 : "brings neighbours' rows of operand " +
-                                       std::to_string(operand) + ", which " +
-                                       describeOp(op) + " reads in windows");
+  return (cause ? cause.str() + ": " : std::string()) + what.str();
 }
 
 /// The window with the end of the widest one that other ops read of the same
@@ -79,6 +74,10 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     const TensorRule &tensor = rule.operands[number];
+    // Windows of a result are written.
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+        linalgOp && linalgOp.isDpsInit(&operand))
+      continue;
     auto pad = operand.get().getDefiningOp<tensor::PadOp>();
     auto open = pad ? openPads.find(pad) : openPads.end();
     bool isOpen = open != openPads.end();
@@ -122,9 +121,13 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
         ready = other.ready;
     if (failed(ready)) {
       Value local = source.local;
-      ready = readWindows(builder, op->getLoc(), layout, planner, source, reads,
-                          fill, describeWindows(op, number),
-                          op->getAttr(kScopeAttr));
+      ready = readWindows(
+          builder, op->getLoc(), layout, planner, source, reads, fill,
+          describeWindows(op, "brings neighbours' rows of "
+                              "operand " +
+                                  Twine(number) + ", which " + describeOp(op) +
+                                  " reads in windows"),
+          op->getAttr(kScopeAttr));
       if (failed(ready))
         return op->emitOpError() << "reads windows of operand " << number
                                  << ", which has no sequence of collectives";
@@ -174,7 +177,8 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
         builder, pad.getLoc(), layout, planner,
         {pad.getSource(), cast<RankedTensorType>(view.operandTypes[0]),
          view.operands[0]},
-        reads, getFill(builder, pad), describeWindows(pad, 0),
+        reads, getFill(builder, pad),
+        describeWindows(pad, "moves rows on for " + describeOp(pad)),
         pad->getAttr(kScopeAttr));
     if (failed(padded))
       return pad->emitOpError() << "has no sequence of collectives";

@@ -40,6 +40,7 @@ public:
 private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
+  LogicalResult makeLocal(Operation *op, const LocalView &view);
   LogicalResult visitReshard(ReshardOp reshard);
   LogicalResult visitManual(ManualReshardOp manual);
   LogicalResult visitConstant(Operation *op, ShardingAttr sharding);
@@ -168,6 +169,43 @@ LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
   return success();
 }
 
+/// Makes an op local whose operands are, but for what it reads in windows.
+LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
+  builder.setInsertionPoint(op);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  ShardingRule rule;
+  bool isWritten = false;
+  if (mayReadWindows(op)) {
+    rule = windows.getWholeRule(op);
+    isWritten = llvm::any_of(rule.results, [](const TensorRule &tensor) {
+      return !tensor.windows.empty();
+    });
+    if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+      FailureOr<bool> isDone = windows.visitPad(pad, view, rule);
+      if (failed(isDone) || *isDone)
+        return isDone;
+    } else if (failed(windows.bring(op, view, rule))) {
+      return failure();
+    }
+    // One that writes windows is a linalg.generic, which stays.
+    if (isWritten)
+      windows.makeRoom(linalgOp, view, rule);
+    else
+      op->removeDiscardableAttr(kCauseAttr);
+    builder.setInsertionPoint(op);
+  }
+  LogicalResult done = success();
+  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
+    done = iface.makeLocal(builder, view);
+  else
+    done = setLocalResultTypes(op, view);
+  if (succeeded(done) && isWritten) {
+    done = windows.sendHome(linalgOp, view, rule);
+    op->removeDiscardableAttr(kCauseAttr);
+  }
+  return done;
+}
+
 LogicalResult Partitioner::visitOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
@@ -214,6 +252,13 @@ LogicalResult Partitioner::visitOp(Operation *op) {
     isLocal &= results.back().withoutPartial().isReplicated();
   }
   op->removeAttr(shardingsName);
+  if (Value cropped = windows.takeCropped(op)) {
+    wholes[cropped] = wholes[op->getResult(0)];
+    wholes.erase(op->getResult(0));
+    op->replaceAllUsesWith(ValueRange(cropped));
+    op->erase();
+    return success();
+  }
   if (isLocal)
     return success();
 
@@ -224,25 +269,8 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   for (Value result : op->getResults())
     if (!result.use_empty() && wholes.count(result))
       firstUses.push_back({&*result.use_begin(), wholes[result]});
-  LocalView view{layout, operands, results, operandTypes};
-  builder.setInsertionPoint(op);
-  if (mayReadWindows(op)) {
-    ShardingRule rule = windows.getWholeRule(op);
-    if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-      FailureOr<bool> isDone = windows.visitPad(pad, view, rule);
-      if (failed(isDone) || *isDone)
-        return isDone;
-    } else if (failed(windows.bring(op, view, rule))) {
-      return failure();
-    }
-    op->removeDiscardableAttr(kCauseAttr);
-    builder.setInsertionPoint(op);
-  }
-  LogicalResult done = success();
-  if (auto iface = dyn_cast<ShardingRuleOpInterface>(op))
-    done = iface.makeLocal(builder, view);
-  else
-    done = setLocalResultTypes(op, view);
+  LogicalResult done =
+      makeLocal(op, LocalView{layout, operands, results, operandTypes});
   for (auto &[use, whole] : firstUses)
     wholes.try_emplace(use->get(), whole);
   return done;

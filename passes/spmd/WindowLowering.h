@@ -5,6 +5,7 @@
 // dimension the devices form a line of blocks; where neighbours have all that
 // is missing one dist.halo_exchange brings it, dimension by dimension, so that
 // corners come along. Else the dimension is gathered, and the cause says why.
+// What iterations write in windows of a result goes the same way back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #define DIST_PASSES_SPMD_WINDOWLOWERING_H
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/ReshardPlan.h"
 
@@ -52,6 +54,23 @@ FailureOr<Value> readWindows(OpBuilder &builder, Location loc,
                              WindowSource source, ArrayRef<WindowRead> reads,
                              Value fill, const Twine &why, Attribute scope);
 
+/// The adjoint: of `part`, what the device's iterations have added up, to the
+/// device's part of a tensor of type `whole` placed as `sharding`, with what
+/// others have added up of its rows. What `reads` says is as readWindows has
+/// it; what would be filled in there is dropped.
+FailureOr<Value> addWindows(OpBuilder &builder, Location loc,
+                            const MeshLayout &layout, ReshardPlanner &planner,
+                            Value part, RankedTensorType whole,
+                            ShardingAttr sharding, ArrayRef<WindowRead> reads,
+                            const Twine &why, Attribute scope);
+
+/// The number of elements that a device's iterations read, or write.
+int64_t getReach(const MeshLayout &layout, DimShardingAttr dim,
+                 const WindowRead &read);
+
+/// Who asked for what an op's windows take, and what that is: "brings ...".
+std::string describeWindows(Operation *op, const Twine &what);
+
 /// What a value was before it became local.
 struct Whole {
   RankedTensorType type;
@@ -77,8 +96,21 @@ public:
   /// move on. Whether it was seen to.
   FailureOr<bool> visitPad(tensor::PadOp pad, const LocalView &view,
                            const ShardingRule &rule);
+  /// Gives an op that writes windows of sharded results zeros to add to, as
+  /// many as its iterations reach: before it is made local.
+  void makeRoom(linalg::LinalgOp op, const LocalView &view,
+                const ShardingRule &rule);
+  /// What the op has added up goes home, and takes its results' place; after
+  /// it was made local.
+  LogicalResult sendHome(linalg::LinalgOp op, const LocalView &view,
+                         const ShardingRule &rule);
+  /// What is left by a slice whose rows were not sent home; null if it has them
+  /// all to itself.
+  Value takeCropped(Operation *slice) { return cropped.lookup(slice); }
 
 private:
+  LogicalResult sendHome(OpResult result, Value init, const LocalView &view,
+                         const ShardingRule &rule);
   Window getWidest(OpOperand &operand, const Window &window,
                    const ShardingRule &rule);
 
@@ -98,6 +130,10 @@ private:
     Value ready;
   };
   llvm::DenseMap<Value, SmallVector<Brought, 1>> brought;
+  /// Ops with room for what they write in windows: what they add to in truth.
+  llvm::DenseMap<Operation *, SmallVector<Value, 1>> roomy;
+  /// What slices leave of such results, by slice.
+  llvm::DenseMap<Operation *, Value> cropped;
   /// The windows that ops of a block read of a value, with the iterations of
   /// each, before the first of them was made local.
   struct Reads {

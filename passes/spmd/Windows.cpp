@@ -1,8 +1,9 @@
-//===- Windows.cpp - What ops that read windows send ----------------------===//
+//===- Windows.cpp - What ops send for their windows ----------------------===//
 
 #include "passes/spmd/Windows.h"
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/spmd/PendingReductions.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -12,12 +13,40 @@ bool mlir::dist::mayReadWindows(Operation *op) {
     return llvm::any_of(linalgOp.getIndexingMapsArray(), [](AffineMap map) {
       return !map.isProjectedPermutation(/*allowZeroInResults=*/true);
     });
-  if (isa<tensor::PadOp>(op))
+  if (isa<tensor::PadOp, tensor::ExtractSliceOp>(op))
     return true;
   // Of upstream's other ops none does; one of a user's may.
   return isa<ShardingRuleOpInterface>(op) &&
          !llvm::is_contained({"arith", "linalg", "math", "scf", "tensor"},
                              op->getName().getDialectNamespace());
+}
+
+tensor::ExtractSliceOp mlir::dist::findCrop(OpResult result) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(result.getOwner());
+  if (!linalgOp || !result.hasOneUse())
+    return {};
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(*result.user_begin());
+  if (!slice || slice->getBlock() != linalgOp->getBlock() ||
+      !slice.hasUnitStride() ||
+      slice.getType().getRank() != slice.getSourceType().getRank() ||
+      !slice.getType().hasStaticShape() ||
+      ShapedType::isDynamicShape(slice.getStaticOffsets()))
+    return {};
+  OpOperand *init = linalgOp.getDpsInitOperand(result.getResultNumber());
+  if (!isNeutral(init->get(), ReductionKind::Sum))
+    return {};
+  return slice;
+}
+
+/// Whether what a slice cuts off is not sent home by the op that makes it.
+static bool isCutByMaker(tensor::ExtractSliceOp slice, unsigned dim) {
+  auto made = dyn_cast<OpResult>(slice.getSource());
+  if (!made || findCrop(made) != slice)
+    return false;
+  auto maker = cast<linalg::LinalgOp>(made.getOwner());
+  AffineMap map = maker.getMatchingIndexingMap(
+      maker.getDpsInitOperand(made.getResultNumber()));
+  return !isa<AffineDimExpr>(map.getResult(dim));
 }
 
 /// Whether a pad adds something along a dimension.
@@ -133,12 +162,39 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
                                    const MeshLayout &layout,
                                    ArrayRef<DimShardingAttr> factors) {
   int64_t sum = 0;
-  for (auto [operand, tensor] :
-       llvm::zip_equal(op->getOperands(), rule.operands))
+  auto add = [&](RankedTensorType type, const Window &window, unsigned factor) {
+    int64_t size = type.getDimSize(window.dim);
+    WindowPlan plan(layout, factors[factor], size, rule.factors[factor].size,
+                    window);
+    int64_t rows = plan.isExchanged ? plan.sent : size;
+    sum += size ? getTensorBytes(type) / size * rows : 0;
+  };
+  auto isShared = [&](unsigned factor) {
+    return factors[factor] != layout.none();
+  };
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results))
     for (Window window : tensor.windows) {
       unsigned factor = tensor.dims[window.dim][0];
-      auto pad = dyn_cast<tensor::PadOp>(op);
-      if (factors[factor] == layout.none() || (pad && isFilledByUsers(pad)))
+      if (!isShared(factor))
+        continue;
+      Value sent = result;
+      if (tensor::ExtractSliceOp crop = findCrop(result)) {
+        sent = crop.getResult();
+        window.offset -= crop.getStaticOffsets()[window.dim];
+      }
+      add(cast<RankedTensorType>(sent.getType()), window, factor);
+    }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  for (auto [number, operand, tensor] :
+       llvm::enumerate(op->getOperands(), rule.operands))
+    for (Window window : tensor.windows) {
+      unsigned factor = tensor.dims[window.dim][0];
+      // Windows of what is accumulated onto are those of the result.
+      if (!isShared(factor) || (pad && isFilledByUsers(pad)) ||
+          (slice && isCutByMaker(slice, window.dim)) ||
+          (linalgOp && linalgOp.isDpsInit(&op->getOpOperand(number))))
         continue;
       Value source = operand;
       if (auto padded = operand.getDefiningOp<tensor::PadOp>();
@@ -146,12 +202,7 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
         source = padded.getSource();
         window.offset -= padded.getStaticLow()[window.dim];
       }
-      auto type = cast<RankedTensorType>(source.getType());
-      int64_t size = type.getDimSize(window.dim);
-      WindowPlan plan(layout, factors[factor], size, rule.factors[factor].size,
-                      window);
-      int64_t rows = plan.isExchanged ? plan.sent : size;
-      sum += size ? getTensorBytes(type) / size * rows : 0;
+      add(cast<RankedTensorType>(source.getType()), window, factor);
     }
   return sum;
 }

@@ -1,8 +1,14 @@
-//===- Windows.h - What ops that read windows send --------------*- C++ -*-===//
+//===- Windows.h - What ops send for their windows --------------*- C++ -*-===//
 //
 // An op that reads windows of a sharded dimension needs rows of its neighbours'
 // blocks. Rows that a tensor.pad adds are no device's: where the ops that read
 // them do so in windows, the pad moves nothing itself, but they fill them in.
+//
+// What an op adds up in windows of a sharded dimension of its result, as the
+// gradient of what a convolution reads, is the adjoint: rows of neighbours'
+// blocks travel home and are added there. Iteration i of the windows of a
+// result (TensorRule::windows) adds to the elements from i * stride + offset
+// on. Rows that a tensor.extract_slice cuts off are no device's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +22,10 @@ namespace mlir::dist {
 
 /// Whether an op's rule, which costs something to make, may have windows.
 bool mayReadWindows(Operation *op);
+
+/// The slice that alone reads a result that is written in windows, of which it
+/// cuts rows off; null if there is none.
+tensor::ExtractSliceOp findCrop(OpResult result);
 
 /// Whether the user of a pad, whose rule is `rule`, reads every dimension in
 /// windows that the pad adds to and that is sharded in `padded`.

@@ -6,6 +6,8 @@
 For each mesh: the ranks agree with one device in f64 within 1e-10, and with PyTorch's outputs; collectives are those of
 the closed form, to the byte (halo exchanges layer by layer, all_reduces in all; nothing else is sent); and what a rank
 computes is at most 1.1 / p of what one device does, times what blocks that do not divide evenly add.
+On some meshes the same of the gradients of all parameters and of the image: exchanges are those of forward, and what
+goes home, send_recv by send_recv, is as many rows of each layer's input.
 
 The closed form is found here rank by rank from what each layer's windows read, not from anything the compiler says.
 Programs come from tools/ and models from examples/, below the current folder.
@@ -44,6 +46,7 @@ class Model(typing.NamedTuple):
     height: int
     batch: int = 1
     meshes: tuple = ((2,), (3,), (4,), (1, 2), (2, 2), (3, 2))
+    gradients: tuple = ()  # meshes of those
 
 
 def basic_blocks():
@@ -65,7 +68,7 @@ def double_convolutions():
 
 MODELS = {
     "resnet": Model([Layer("conv1", 3, 96, 64, 7, 2, 3), Layer("maxpool", 8, 48, 32, 3, 2, 1), *basic_blocks()],
-                    [4 * 12], 12),
+                    [4 * 12], 12, gradients=((4,),)),
     # Strides of kernels of 1 read what a neighbour has where blocks drift apart.
     "wide_resnet": Model([Layer("conv1", 3, 32, 32, 7, 2, 3), Layer("maxpool", 16, 16, 16, 3, 2, 1),
                           Layer("layer1.0.conv2", 16, 8, 8), Layer("layer1.1.conv2", 16, 8, 8),
@@ -73,14 +76,14 @@ MODELS = {
                           Layer("layer2.0.conv2", 32, 8, 8, 3, 2, 1), Layer("layer2.1.conv2", 32, 4, 4)],
                          [4 * 2 * 12], 4, batch=2, meshes=((2,), (3,), (4,))),
     # A group norm sums twice, for two groups.
-    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12),
+    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2))),
     "convnext": Model([Layer(f"stage{stage}.{block}.dwconv", 8 << stage, 24 >> stage, 16 >> stage, 7, 1, 3)
                        for stage in (0, 1) for block in (0, 1)], [4 * 16], 12),
 }
 
 
 def exchange(size, layer, ranks):
-    """Of one dimension: rows that a rank sends, and those that its iterations read."""
+    """Of one dimension: rows that a rank sends, those that its iterations read, and those that it takes home."""
     count = (size + 2 * layer.pad - layer.kernel) // layer.stride + 1
     block, iterations = -(-size // ranks), -(-count // ranks)
     low = high = 0
@@ -101,16 +104,19 @@ def exchange(size, layer, ranks):
         return max(before, 0) + max(after, 0)
 
     sent = max(sum(wanted(by, of) for by in range(ranks) if by != of) for of in range(ranks))
-    return sent, (iterations - 1) * layer.stride + layer.kernel
+    others = (ranks - 1) * block
+    return sent, (iterations - 1) * layer.stride + layer.kernel, min(low, others) + min(high, others)
 
 
-def closed_form(model, mesh):
-    """{scope: bytes that a rank sends} of the halo exchanges."""
+def closed_form(model, mesh, goes_home=False):
+    """{scope: bytes that a rank sends} of the halo exchanges, or of what goes home."""
     rows, columns = mesh.get("rows", 1), mesh.get("columns", 1)
     found = collections.Counter()
     for layer in model.layers:
-        sent, read = exchange(layer.rows, layer, rows) if rows > 1 else (0, layer.rows)
-        across, _ = exchange(layer.columns, layer, columns) if columns > 1 else (0, 0)
+        sent, read, back = exchange(layer.rows, layer, rows) if rows > 1 else (0, layer.rows, 0)
+        across, _, back_across = exchange(layer.columns, layer, columns) if columns > 1 else (0, 0, 0)
+        if goes_home:
+            sent, across = back, back_across
         # Columns take the rows that came along: the corners.
         elements = sent * -(-layer.columns // columns) + across * read
         found[layer.scope] += 4 * model.batch * layer.channels * elements
@@ -161,13 +167,45 @@ class Test:
         if not 1 / ranks <= function["flops_per_rank"] / self.flops <= bound:
             raise Failure(f"a rank does {function['flops_per_rank']} of {self.flops} FLOP, more than {bound:.3f} of it")
 
-    def check_results(self, options, ranks):
-        results = os.path.join(self.scratch, "results")
-        text = call("dist-run", self.module, *options, "--input", f"x={self.folder}/inputs0/x.npy", "--verify=f64",
-                    "--atol=1e-10", "--rtol=1e-10", "--json", "--output", results)
+        if sizes in self.model.gradients:
+            self.check_gradients(mesh, ranks)
+
+    def check_gradients(self, mesh, ranks):
+        with open(os.path.join(self.folder, "grid.mlir" if len(mesh) > 1 else "rows.mlir")) as file:
+            text = file.read()
+        for axis, size in mesh.items():
+            text = re.sub(rf'"{axis}" = \d+', f'"{axis}" = {size}', text)
+        schedule = os.path.join(self.scratch, "schedule.mlir")
+        with open(schedule, "w") as file:
+            file.write(text)
+        made, placed = (os.path.join(self.scratch, f"{name}.mlir") for name in ("gradients", "placed"))
+        call("dist-opt", self.module, f"--dist-apply-schedule=file={schedule}",
+             "--dist-differentiate=cotangent=cotangent wrt=**", "-o", made)
+        call("dist-opt", made, "--dist-spmd", "-o", placed)
+        self.verify(made, ["--input", "cotangent=random"], ranks)
+        (function,) = json.loads(call("dist-report", placed, "--json"))["functions"]
+        for op, goes_home in [("halo_exchange", False), ("send_recv", True)]:
+            sent = collections.Counter()
+            for collective in function["collectives"]:
+                if collective["op"] == op:
+                    sent[collective["scope"]] += collective["count"] * collective["bytes_sent_per_rank"]
+            expected = closed_form(self.model, mesh, goes_home)
+            if sent != expected:
+                raise Failure(f"with gradients {op}s send {dict(sent)}, expected {expected}")
+        others = {collective["op"] for collective in function["collectives"]} - {"halo_exchange", "send_recv", "all_reduce"}
+        if others:
+            raise Failure(f"gradients send more than halos and sums: {others}")
+
+    def verify(self, module, options, ranks):
+        text = call("dist-run", module, *options, "--input", f"x={self.folder}/inputs0/x.npy", "--verify=f64",
+                    "--atol=1e-10", "--rtol=1e-10", "--json")
         verdict = json.loads(text.strip().splitlines()[-1])
         if verdict["ok"] is not True or verdict["ranks"] != ranks or not verdict["outputs"]:
             raise Failure(f"not the verdict of {ranks} ranks that agree: {verdict}")
+
+    def check_results(self, options, ranks):
+        results = os.path.join(self.scratch, "results")
+        self.verify(self.module, [*options, "--output", results], ranks)
         for path in glob.glob(os.path.join(self.folder, "outputs0", "*.npy")):
             compare_npy(os.path.join(results, os.path.basename(path)), path, 1e-4)
 

@@ -210,8 +210,65 @@ static bool makeWeightGradient(RandomProgram &p) {
   return true;
 }
 
+/// The gradient of what a convolution or a pooling reads: it is added up in
+/// windows of the result, of which what was padded is often cut off.
+static bool makeInputGradient(RandomProgram &p) {
+  Value dy = p.tame(p.pickTensor(2, 2));
+  RankedTensorType type = p.typeOf(dy);
+  Type element = type.getElementType();
+  int64_t count = type.getDimSize(0), features = type.getDimSize(1);
+  if (element.isInteger(1) || count == 0 || features == 0)
+    return false;
+  int64_t stride = 1 + p.c.below(3), dilation = 1 + p.c.below(3);
+  int64_t window = 1 + p.c.below(5), channels = p.pickSize();
+  // Some rows at the end no window reaches.
+  int64_t size =
+      (count - 1) * stride + (window - 1) * dilation + 1 + p.c.below(stride);
+  if (channels == 0 || size * channels > 4000)
+    return false;
+  Value weights = p.tame(p.getTensor({window, features}, element));
+  bool isStarted = p.c.chance(25);
+  Value init = isStarted ? p.tame(p.getTensor({size, channels}, element))
+                         : p.filled({size, channels}, element, 0);
+  bool isFloat = isa<FloatType>(element);
+  using Loop = utils::IteratorType;
+  auto op = p.generic(
+      {dy, weights}, {init},
+      {p.map(4, {p.dim(0), p.dim(3)}), p.map(4, {p.dim(1), p.dim(3)}),
+       p.map(4, {p.dim(0) * stride + p.dim(1) * dilation, p.dim(2)})},
+      {Loop::reduction, Loop::reduction, Loop::parallel, Loop::reduction},
+      [&](OpBuilder &b, Location loc, ValueRange v) {
+        Value term =
+            isFloat ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
+                    : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
+        Value sum = isFloat
+                        ? arith::AddFOp::create(b, loc, v[2], term).getResult()
+                        : arith::AddIOp::create(b, loc, v[2], term).getResult();
+        linalg::YieldOp::create(b, loc, sum);
+      });
+  Bounds ry = p.rangeOf(dy), rw = p.rangeOf(weights);
+  Bounds range{ry.bound * rw.bound * window * features, ry.grid + rw.grid};
+  if (isStarted) {
+    range.bound += p.rangeOf(init).bound;
+    range.grid = std::max(range.grid, p.rangeOf(init).grid);
+  }
+  Value result = p.add(op.getResult(0), range);
+  int64_t low = p.c.below(3), high = p.c.below(3);
+  if (p.c.chance(60) && size - low - high > 1) {
+    auto slice = tensor::ExtractSliceOp::create(
+        p.b, p.loc, result, getAsIndexOpFoldResult(p.b.getContext(), {low, 0}),
+        getAsIndexOpFoldResult(p.b.getContext(), {size - low - high, channels}),
+        getAsIndexOpFoldResult(p.b.getContext(), {1, 1}));
+    result = p.add(slice.getResult(), range);
+  }
+  p.tame(result);
+  return true;
+}
+
 bool mlir::dist::test::makeWindow(RandomProgram &p) {
   if (p.c.chance(25))
     return makeWeightGradient(p);
+  if (p.c.chance(33))
+    return makeInputGradient(p);
   return p.c.chance(50) ? makeNamedWindow(p) : makePooling(p);
 }

@@ -192,8 +192,8 @@ SmallVector<Value> AttentionParts::write() {
           weight = arith::TruncFOp::create(b, loc, stored, weight);
         return weight;
       });
-  unsigned number = 3 + op.getExtras().size();
-  AffineMap outMap = op.getMap(number);
+  unsigned result = 3 + op.getExtras().size();
+  AffineMap outMap = op.getMap(result);
   Value out = op.getInits()[0];
   Value wide = stored == element ? out : makeEmpty(outMap, element);
   Value means =
@@ -207,9 +207,16 @@ SmallVector<Value> AttentionParts::write() {
   if (op.getInits().size() == 2)
     results.push_back(
         generic({largest, sums}, {rows, rows}, op.getInits()[1],
-                op.getMap(number + 1), rows, [&](ValueRange v) -> Value {
+                op.getMap(result + 1), rows, [&](ValueRange v) -> Value {
+                  // Of no keys at all the sum is none, whatever was added up.
                   Value logarithm = math::LogOp::create(b, loc, v[1]);
-                  return arith::AddFOp::create(b, loc, v[0], logarithm);
+                  Value infinity = arith::ConstantOp::create(
+                      b, loc, b.getFloatAttr(element, number(true)));
+                  Value none = arith::CmpFOp::create(
+                      b, loc, arith::CmpFPredicate::OEQ, v[0], infinity);
+                  return arith::SelectOp::create(
+                      b, loc, none, infinity,
+                      arith::AddFOp::create(b, loc, v[0], logarithm));
                 }));
   return results;
 }

@@ -202,7 +202,7 @@ static bool keepsZeros(linalg::LinalgOp op, ArrayRef<bool> flagged) {
 std::optional<SmallVector<unsigned, 2>>
 ExclusiveSums::findSlotFactors(Operation *op, const ShardingRule &rule,
                                ArrayRef<bool> flagged) const {
-  if (op->getNumResults() != 1)
+  if (op->getNumResults() != 1 || !rule.results[0].windows.empty())
     return std::nullopt;
   const ExclusiveSum *first = nullptr;
   SmallVector<unsigned, 2> factors;

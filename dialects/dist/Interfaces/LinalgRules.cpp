@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -101,11 +102,12 @@ static bool addLinear(AffineExpr expr, int64_t scale, Coefficients &loops,
 
 /// The loop along which an index moves in windows, and the window that the
 /// others span: the one that moves it furthest; of one that is reduced, which
-/// leaves sums pending, only where no parallel one moves it half as far. None
-/// where devices cannot share it out.
+/// leaves sums pending, only where no parallel one moves it half as far. All
+/// loops of what is written are parallel: of these the first one that none
+/// moves twice as far. None where devices cannot share it out.
 static std::optional<std::pair<unsigned, Window>>
 findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
-           const ShardingRule &rule) {
+           const ShardingRule &rule, bool isWritten) {
   Coefficients loops(rule.factors.size(), 0);
   int64_t constant = 0;
   if (type.isDynamicDim(dim) || llvm::is_contained(type.getShape(), 0) ||
@@ -126,7 +128,7 @@ findWindow(AffineExpr expr, unsigned dim, RankedTensorType type,
     // of two that do not move it is taken.
     bool isParallel = factor.kind == FactorKind::Parallel;
     int64_t seems = isParallel ? 2 * reach + 1 : reach;
-    if (seems > furthest) {
+    if (seems > (isWritten && along ? 2 * furthest : furthest)) {
       along = loop;
       furthest = seems;
     }
@@ -186,10 +188,13 @@ static ShardingRule getLinalgRule(linalg::LinalgOp op) {
         continue;
       }
       // Of a window one loop can be shared out, and needs the others whole.
+      // What windows of several devices write is added up.
       std::optional<std::pair<unsigned, Window>> window;
-      if (op.isDpsInput(&operand))
-        window = findWindow(
-            expr, dim, cast<RankedTensorType>(operand.get().getType()), rule);
+      bool isInput = op.isDpsInput(&operand);
+      if (isInput || reduction == ReductionKind::Sum)
+        window = findWindow(expr, dim,
+                            cast<RankedTensorType>(operand.get().getType()),
+                            rule, !isInput);
       bool isShared = window && !seen[window->first];
       expr.walk([&](AffineExpr part) {
         auto loop = dyn_cast<AffineDimExpr>(part);
@@ -326,10 +331,14 @@ static LogicalResult makeLinalgLocal(linalg::LinalgOp op, OpBuilder &builder,
   if (failed(setLocalResultTypes(op, view)))
     return failure();
 
-  // Padding must not be accumulated.
+  // Padding must not be accumulated, nor what it would write in windows.
+  llvm::SmallBitVector written(rule.factors.size());
+  for (const TensorRule &result : rule.results)
+    for (const Window &window : result.windows)
+      written.set(result.dims[window.dim][0]);
   SmallVector<unsigned> masked;
   for (auto [index, factor] : llvm::enumerate(rule.factors))
-    if (factor.kind == FactorKind::Reduction &&
+    if ((factor.kind == FactorKind::Reduction || written[index]) &&
         !layout.isEven(loops[index], factor.size))
       masked.push_back(index);
   Location loc = op.getLoc();

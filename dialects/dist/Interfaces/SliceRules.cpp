@@ -1,8 +1,10 @@
 //===- SliceRules.cpp - Slices, joins and pads ----------------------------===//
 //
 // What is cut out, put in or joined are whole blocks of the dimension, so that
-// blocks can be shared out. One row of a dimension is cut out by the device
-// that has it, as a row is looked up: it is a sum, zero elsewhere.
+// blocks can be shared out. Where most of a dimension is cut out its rows only
+// move on a little: they are read in windows. One row of a dimension is cut out
+// by the device that has it, as a row is looked up: it is a sum, zero
+// elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +36,16 @@ struct Cut {
         ShapedType::isDynamic(size) || stride != 1 || whole == 0)
       return 1;
     return std::gcd(std::gcd(whole, offset), size);
+  }
+  /// Whether most of the dimension is kept, in no blocks of it: as what a pad
+  /// added is cut off again, or the last row left out. Rows that a device keeps
+  /// are then its own but for a few.
+  bool isCrop() const {
+    if (ShapedType::isDynamic(whole) || ShapedType::isDynamic(offset) ||
+        ShapedType::isDynamic(size) || stride < 1 || size < 2 || isFull())
+      return false;
+    int64_t span = (size - 1) * stride + 1, rest = whole - span;
+    return block() <= 1 ? rest <= span : offset > 0 && 2 * rest <= span;
   }
 };
 } // namespace
@@ -94,7 +106,7 @@ static void setLocalRanges(OpBuilder &b, SliceOp op, RankedTensorType whole,
     bool isUnknown = ShapedType::isDynamic(sizes[dim]);
     unsigned number = unknown;
     unknown += isUnknown;
-    // Where single rows are in the device's part is computed (takeLocalRows).
+    // Single rows and what is read in windows have been seen to.
     if (sharded == layout.none() || rows[dim])
       continue;
     if (isUnknown) {
@@ -143,7 +155,14 @@ struct ExtractSliceModel
          llvm::enumerate(getRanges(slice, slice.getSource(), sizes))) {
       unsigned place = resultDim;
       resultDim += !dropped[dim];
-      if (isOneRow(range, element))
+      if (range.isCrop() && element.isIntOrIndexOrFloat()) {
+        unsigned factor = rule.addFactor(range.size);
+        rule.factors[factor].inBlocks = true;
+        rule.operands[0].dims[dim].push_back(factor);
+        rule.operands[0].windows.push_back(
+            {static_cast<unsigned>(dim), range.stride, 1, range.offset});
+        rule.results[0].dims[place].push_back(factor);
+      } else if (isOneRow(range, element))
         rule.operands[0].dims[dim].push_back(rule.addFactor(
             range.whole, FactorKind::Reduction,
             element.isInteger(1) ? ReductionKind::Or : ReductionKind::Sum));
@@ -162,14 +181,28 @@ struct ExtractSliceModel
     auto slice = cast<tensor::ExtractSliceOp>(op);
     auto whole = cast<RankedTensorType>(view.operandTypes[0]);
     // While sizes are those of the whole: a part may have one row, too.
-    llvm::SmallBitVector rows(whole.getRank());
-    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
-      rows[dim] =
-          view.operands[0].getDims()[dim] != view.layout.none() &&
-          isOneRow({whole.getDimSize(dim), 0, slice.getStaticSizes()[dim],
-                    slice.getStaticStrides()[dim], false},
-                   whole.getElementType());
-    setLocalRanges(b, slice, whole, view.operands[0], view.layout, rows);
+    llvm::SmallBitVector rows(whole.getRank()), crops(whole.getRank());
+    SmallVector<int64_t> offsets(slice.getStaticOffsets()),
+        sizes(slice.getStaticSizes());
+    Type element = whole.getElementType();
+    for (auto [dim, sharding] : llvm::enumerate(view.operands[0].getDims())) {
+      if (sharding == view.layout.none())
+        continue;
+      int64_t size = whole.getDimSize(dim);
+      Cut range{size, offsets[dim], sizes[dim], slice.getStaticStrides()[dim],
+                sizes[dim] == size};
+      crops[dim] = range.isCrop() && element.isIntOrIndexOrFloat();
+      rows[dim] = !crops[dim] && isOneRow(range, element);
+      if (!crops[dim])
+        continue;
+      // The operand begins with the device's first row by now.
+      offsets[dim] = 0;
+      sizes[dim] = view.layout.localSize(sharding, sizes[dim]);
+    }
+    slice.setStaticOffsets(offsets);
+    slice.setStaticSizes(sizes);
+    setLocalRanges(b, slice, whole, view.operands[0], view.layout,
+                   rows | crops);
     Value isHere = takeLocalRows(b, slice, whole, view, rows);
     if (failed(setLocalResultTypes(op, view)))
       return failure();

@@ -102,6 +102,20 @@ static FailureOr<Value> readMask(NodeContext &c, const AttentionSizes &sizes) {
                e.scalar(element, mask.type == DType::Bool ? 0.0 : -INFINITY));
 }
 
+/// [..., heads, queries, keys] with the heads by the keys' that they share, if
+/// scores have these apart.
+static Value splitMask(Emitter &e, Value mask, const AttentionSizes &sizes) {
+  Shape shape = e.shapeOf(mask);
+  size_t rank = shape.size();
+  if (sizes.queryHeads == sizes.keyHeads || rank < 3)
+    return mask;
+  bool isShared = shape[rank - 3] == 1;
+  shape[rank - 3] = isShared ? 1 : sizes.keyHeads;
+  shape.insert(shape.end() - 2,
+               isShared ? 1 : sizes.queryHeads / sizes.keyHeads);
+  return e.reshape(mask, shape);
+}
+
 /// Scores with what the mask and the order of the sequence forbid at -inf.
 static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
                                    const AttentionSizes &sizes) {
@@ -114,11 +128,12 @@ static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
       return failure();
     DType maskType = c.in(3).type;
     scores =
-        e.map({scores, *mask}, shape, wide, [&](Scalar &s, ArrayRef<Value> in) {
-          if (maskType == DType::Bool)
-            return s.select(in[1], in[0], s.constant(wide, -INFINITY));
-          return s.add(in[0], s.cast(in[1], maskType, inner));
-        });
+        e.map({scores, splitMask(e, *mask, sizes)}, shape, wide,
+              [&](Scalar &s, ArrayRef<Value> in) {
+                if (maskType == DType::Bool)
+                  return s.select(in[1], in[0], s.constant(wide, -INFINITY));
+                return s.add(in[0], s.cast(in[1], maskType, inner));
+              });
   }
   if (!c.boolAttr("is_causal", false))
     return scores;
@@ -126,10 +141,10 @@ static FailureOr<Value> applyMasks(NodeContext &c, Value scores, DType inner,
   int64_t past = c.has(4) ? c.in(4).shape[2] : 0;
   return e.mapPositions(
       scores, shape, wide, [&](LoopScalar &s, ArrayRef<Value> in) {
-        Value row = s.positionInt(2);
+        Value row = s.positionInt(shape.size() - 2);
         if (past != 0)
           row = s.add(row, e.numberOf(s, row.getType(), past));
-        Value column = s.positionInt(3);
+        Value column = s.positionInt(shape.size() - 1);
         return s.select(s.compare(Compare::LE, column, row), in[0],
                         s.constant(wide, -INFINITY));
       });
@@ -216,16 +231,20 @@ static LogicalResult attention(NodeContext &c) {
     for (auto *labels : {&queryLabels, &scoreLabels, &resultLabels})
       labels->insert(labels->begin() + 2, 2);
   }
+  // Heads stay apart by the keys' that they share.
   Value scores =
-      e.contract(scaled, queryLabels, *key, {0, 1, 4, 5}, scoreLabels);
-  Shape scoreShape{sizes.batch, sizes.queryHeads, sizes.queryLength,
-                   sizes.keyLength};
-  scores = e.cast(e.reshape(scores, scoreShape), type, inner);
+      e.cast(e.contract(scaled, queryLabels, *key, {0, 1, 4, 5}, scoreLabels),
+             type, inner);
+  Shape scoreShape = e.shapeOf(scores);
   // What result 3 shows: 0 the product, 1 after the cap, 2 after the masks, 3
   // after the softmax.
   auto show = [&](int64_t step, Value value, DType from) {
     if (mode == step && c.wants(3))
-      c.set(3, e.cast(value, from, type), type);
+      c.set(3,
+            e.reshape(e.cast(value, from, type),
+                      {sizes.batch, sizes.queryHeads, sizes.queryLength,
+                       sizes.keyLength}),
+            type);
   };
   show(0, scores, inner);
   if (softcap != 0)
@@ -241,9 +260,6 @@ static LogicalResult attention(NodeContext &c) {
   show(2, *masked, inner);
   Value weights = e.cast(safeSoftmax(e, *masked), inner, type);
   show(3, weights, type);
-  if (group > 1)
-    weights = e.reshape(weights, {sizes.batch, sizes.keyHeads, group,
-                                  sizes.queryLength, sizes.keyLength});
   Value result =
       e.contract(weights, scoreLabels, *value, {0, 1, 4, 5}, resultLabels);
   result = e.reshape(result, {sizes.batch, sizes.queryHeads, sizes.queryLength,

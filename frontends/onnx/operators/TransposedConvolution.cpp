@@ -8,7 +8,8 @@
 // of one convolution, others convolutions of their own: a tap of zero in their
 // place would make NaN of an infinity that the result does not depend on. All
 // of them read the same padded image, so that devices that share it out
-// exchange the rows that any phase needs once.
+// exchange the rows that any phase needs once. Columns that are summed into an
+// image (Col2Im) have the products already: phases only add.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,13 +66,20 @@ public:
         features(features), isGrouped(groups > 1 || dimensions.size() > 3),
         zero(e.scalar(getElementTypeOrSelf(image), 0.0)) {}
 
-  /// [n, features, phase..., place...], of a kernel whose taps are in the order
-  /// of the dimensions'.
+  /// [n, features, phase..., place...], of a kernel [channels, features of a
+  /// group, tap...].
   Value run(Value kernel);
+  /// The same of products: the image is [n, features, tap..., space].
+  Value sum();
 
 private:
+  /// Of a tensor with the taps from its third dimension on, those that phases
+  /// use, in their order.
+  Value takeTaps(Value value);
+  Value joinPhases(Value result);
   Value visit(Value kernel, SmallVectorImpl<const Phases *> &chosen);
   Value convolve(Value kernel, ArrayRef<const Phases *> chosen);
+  Value addUp(Value columns, ArrayRef<const Phases *> chosen);
   /// [n, features], where there are groups [n, groups, features of one].
   Shape getFront(int64_t count) const;
 
@@ -79,7 +87,7 @@ private:
   Value image;
   ArrayRef<Dimension> dimensions;
   int64_t groups, features;
-  bool isGrouped;
+  bool isGrouped, isSum = false;
   Value zero;
 };
 } // namespace
@@ -186,13 +194,41 @@ Value PhaseConvolver::convolve(Value kernel, ArrayRef<const Phases *> chosen) {
   return e.reshape(result, split);
 }
 
+Value PhaseConvolver::addUp(Value columns, ArrayRef<const Phases *> chosen) {
+  // Loops: n, feature, phase..., place..., tap....
+  MLIRContext *context = e.getBuilder().getContext();
+  int64_t space = chosen.size(), loops = 2 + 3 * space;
+  auto dim = [&](int64_t i) { return getAffineDimExpr(i, context); };
+  Shape from = e.shapeOf(columns), apart{from[0], from[1]}, result = apart;
+  SmallVector<AffineExpr> in{dim(0), dim(1)}, out;
+  for (auto [i, phase] : llvm::enumerate(chosen)) {
+    apart.append({phase->count, phase->reach});
+    result.push_back(phase->count);
+    in.append({dim(2 + i), dim(2 + 2 * space + i)});
+  }
+  for (auto [i, phase] : llvm::enumerate(chosen)) {
+    apart.push_back(from[2 + space + i]);
+    result.push_back(dimensions[i].places);
+    in.push_back(dim(2 + space + i) + dim(2 + 2 * space + i) * phase->step +
+                 (phase->first + dimensions[i].low));
+  }
+  for (int64_t i = 0; i < 2 + 2 * space; ++i)
+    out.push_back(dim(i));
+  return e.loops({e.reshape(columns, apart)},
+                 {AffineMap::get(loops, 0, in, context)},
+                 e.filled(result, zero), AffineMap::get(loops, 0, out, context),
+                 [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+                   return s.add(sum, args[0]);
+                 });
+}
+
 /// The phases of the dimensions that `chosen` does not have, of those it has
 /// the chosen ones.
 Value PhaseConvolver::visit(Value kernel,
                             SmallVectorImpl<const Phases *> &chosen) {
   size_t i = chosen.size();
   if (i == dimensions.size())
-    return convolve(kernel, chosen);
+    return isSum ? addUp(kernel, chosen) : convolve(kernel, chosen);
   SmallVector<Value> parts;
   for (const Phases &phases : dimensions[i].phases) {
     chosen.push_back(&phases);
@@ -213,12 +249,27 @@ Value PhaseConvolver::visit(Value kernel,
   return e.concat(parts, (isGrouped ? 3 : 2) + i);
 }
 
-Value PhaseConvolver::run(Value kernel) {
-  Shape low(isGrouped ? 3 : 2, 0), high = low;
-  for (auto [i, dimension] : llvm::enumerate(dimensions)) {
-    // One that no phase reads of is not there either.
+Value PhaseConvolver::takeTaps(Value value) {
+  // One that no phase reads of is not there either.
+  for (auto [i, dimension] : llvm::enumerate(dimensions))
     if (!dimension.taps.empty())
-      kernel = e.take(kernel, 2 + i, dimension.taps);
+      value = e.take(value, 2 + i, dimension.taps);
+  return value;
+}
+
+Value PhaseConvolver::joinPhases(Value result) {
+  Shape shape{e.shapeOf(image)[0], groups * features};
+  for (const Dimension &dimension : dimensions)
+    shape.push_back(dimension.stride);
+  for (const Dimension &dimension : dimensions)
+    shape.push_back(dimension.places);
+  return e.reshape(result, shape);
+}
+
+Value PhaseConvolver::run(Value kernel) {
+  kernel = takeTaps(kernel);
+  Shape low(isGrouped ? 3 : 2, 0), high = low;
+  for (const Dimension &dimension : dimensions) {
     low.push_back(dimension.low);
     high.push_back(dimension.high);
   }
@@ -227,13 +278,20 @@ Value PhaseConvolver::run(Value kernel) {
     image = splitGroups(e, image, 1, groups);
   image = e.pad(image, low, high, zero);
   SmallVector<const Phases *> chosen;
-  Value result = visit(kernel, chosen);
-  Shape shape{e.shapeOf(image)[0], groups * features};
-  for (const Dimension &dimension : dimensions)
-    shape.push_back(dimension.stride);
-  for (const Dimension &dimension : dimensions)
-    shape.push_back(dimension.places);
-  return e.reshape(result, shape);
+  return joinPhases(visit(kernel, chosen));
+}
+
+Value PhaseConvolver::sum() {
+  isSum = true;
+  isGrouped = false;
+  Shape low(2 + dimensions.size(), 0), high = low;
+  for (const Dimension &dimension : dimensions) {
+    low.push_back(dimension.low);
+    high.push_back(dimension.high);
+  }
+  Value columns = e.pad(takeTaps(image), low, high, zero);
+  SmallVector<const Phases *> chosen;
+  return joinPhases(visit(columns, chosen));
 }
 
 /// The dimensions of the result, or a message.
@@ -275,6 +333,23 @@ findDimensions(NodeContext &c, ArrayRef<int64_t> from, ArrayRef<int64_t> window,
   return dimensions;
 }
 
+/// [n, features, phase..., place...] to [n, features, space].
+static Value joinPlaces(Emitter &e, Value result,
+                        ArrayRef<Dimension> dimensions) {
+  int64_t space = dimensions.size();
+  SmallVector<int64_t> order{0, 1};
+  Shape shape = e.shapeOf(result), merged{shape[0], shape[1]};
+  for (auto [i, d] : llvm::enumerate(dimensions)) {
+    order.append(
+        {2 + space + static_cast<int64_t>(i), 2 + static_cast<int64_t>(i)});
+    merged.push_back(d.places * d.stride);
+  }
+  result = e.reshape(e.transpose(result, order), merged);
+  for (auto [i, d] : llvm::enumerate(dimensions))
+    result = e.sliceDim(result, 2 + i, 0, d.length);
+  return result;
+}
+
 /// A transposed convolution of `image` [n, channels, space] with the kernel
 /// [channels, features of a group, window].
 static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
@@ -288,19 +363,7 @@ static FailureOr<Value> transposedConvolution(NodeContext &c, Value image,
     return failure();
   Value result =
       PhaseConvolver(e, image, *dimensions, w.groups, window[1]).run(kernel);
-  // [n, features, phases…, places…] to [n, features, place, phase, …].
-  int64_t space = dimensions->size();
-  SmallVector<int64_t> order{0, 1};
-  Shape merged{from[0], window[1] * w.groups};
-  for (auto [i, d] : llvm::enumerate(*dimensions)) {
-    order.append(
-        {2 + space + static_cast<int64_t>(i), 2 + static_cast<int64_t>(i)});
-    merged.push_back(d.places * d.stride);
-  }
-  result = e.reshape(e.transpose(result, order), merged);
-  for (auto [i, d] : llvm::enumerate(*dimensions))
-    result = e.sliceDim(result, 2 + i, 0, d.length);
-  return result;
+  return joinPlaces(e, result, *dimensions);
 }
 
 /// Padding that gives the result `output_shape`, or `auto_pad` the input's size
@@ -380,8 +443,7 @@ static LogicalResult convTranspose(NodeContext &c) {
   return success();
 }
 
-/// Sums columns [n, channels * window, positions] into an image: a transposed
-/// convolution whose kernel picks one place of the window a column.
+/// Sums columns [n, channels * window, positions] into an image.
 static LogicalResult col2im(NodeContext &c) {
   const Tensor &x = c.in(0);
   std::optional<SmallVector<int64_t>> image = c.ints(1), block = c.ints(2);
@@ -411,18 +473,20 @@ static LogicalResult col2im(NodeContext &c) {
   if (!fits || countElements(positions) != x.shape[2])
     return c.invalid("columns " + toString(x.shape) + " of blocks " +
                      toString(*block) + " for an image " + toString(*image));
-  windows.groups = x.shape[1] / *taps;
-  Shape kernelShape{x.shape[1], 1};
-  kernelShape.append(block->begin(), block->end());
-  HostTensor kernel(x.type, kernelShape);
-  for (int64_t i = 0; i < x.shape[1]; ++i)
-    kernel.setInt(i * *taps + i % *taps, 1);
   Emitter &e = c.emitter;
-  FailureOr<Value> result = transposedConvolution(
-      c, e.reshape(c.value(0), space), e.constant(kernel), windows);
-  if (failed(result))
+  int64_t channels = x.shape[1] / *taps;
+  Shape window{1, channels}, columns{x.shape[0], channels};
+  window.append(block->begin(), block->end());
+  columns.append(block->begin(), block->end());
+  columns.append(positions.begin(), positions.end());
+  FailureOr<SmallVector<Dimension>> dimensions =
+      findDimensions(c, space, window, windows);
+  if (failed(dimensions))
     return failure();
-  c.set(0, *result, x.type);
+  Value result = PhaseConvolver(e, e.reshape(c.value(0), columns), *dimensions,
+                                /*groups=*/1, channels)
+                     .sum();
+  c.set(0, joinPlaces(e, result, *dimensions), x.type);
   return success();
 }
 

@@ -441,6 +441,12 @@ def windows():
     case("ConvTranspose", [t, f(2, 2, 2, 2)], "infinite_apart", strides=[3, 4], group=2, output_padding=[2, 1])
     case("ConvTranspose", [t, f(2, 3, 3, 3)], "infinite_cut", strides=[2, 2], pads=[2, 2, 3, 1])
     case("ConvTranspose", [t, f(2, 1, 2, 4)], "infinite_patches", strides=[2, 4])
+    columns = f(1, 12, 6)
+    columns[0, 1, 2], columns[0, 6, 4], columns[0, 11, 0] = np.inf, np.nan, -np.inf
+    case("Col2Im", [columns, ints(4, 4), ints(3, 2)], "infinite", opset=18, known=[1, 2])
+    case("Col2Im", [columns, ints(4, 6), ints(2, 3)], "infinite_strides", opset=18, known=[1, 2], strides=[2, 2],
+         pads=[0, 1, 1, 0])
+    case("Col2Im", [columns, ints(6, 5), ints(3, 2)], "infinite_dilated", opset=18, known=[1, 2], dilations=[2, 2])
 
 
 def sequences():
@@ -492,6 +498,12 @@ def attentions():
     case("RotaryEmbedding", [f(1, 2, 5, 6), half, f(1, 5, 2)], "partial", opset=23, rotary_embedding_dim=4)
     case("RotaryEmbedding", [f(1, 5, 8), f(9, 2), f(9, 2), ints(0, 3, 1, 8, 2).reshape(1, 5)], "positions", opset=23,
          num_heads=2)
+    # Heads that share keys, with all that scores go through.
+    k, v = f(1, 2, 5, 2), f(1, 2, 5, 3)
+    case("Attention", [q, k, v], "grouped_causal", opset=23, is_causal=1, softcap=0.7)
+    case("Attention", [q, k, v, f(4, 3, 5)], "grouped_mask", opset=23)
+    case("Attention", [q, k, v, f(1, 1, 3, 5)], "grouped_shared_mask", opset=23, is_causal=1)
+    case("Attention", [q, k, v], "grouped_shows", opset=23, outputs=4, qk_matmul_output_mode=3)
 
 
 def unsigned():
