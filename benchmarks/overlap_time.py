@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""What overlap gains: forward time of a GPT block stack on two ranks with pretended links, overlapped beside synchronous.
+"""What overlap gains: step time of a GPT block stack on two ranks with pretended links, overlapped beside synchronous.
 
   bazel build //tools/...
   python benchmarks/overlap_time.py              # about 5 minutes; needs torch, onnx, onnxscript for the model's export
   python benchmarks/overlap_time.py --model gpt.mlir --input x.npy      # one exported before (--keep says where)
+  python benchmarks/overlap_time.py --model gpt.mlir --input x.npy --gradients --seconds 600   # forward and backward
 
 The model is that of step_time.py. For tensor parallelism (tp), sequence parallelism (sp), Ulysses and fully sharded
 data parallelism (fsdp) it is compiled twice: as it is placed, and with --overlap=auto, in two turns by batch where that
-is what there is to compute meanwhile. Both run in turns in one go, pinned to two cores, with --link; the best step of
+is what there is to compute meanwhile. With --gradients the program is forward and backward, with gradients of all
+parameters, and data parallelism (ddp) is there as well; in one turn, as sums over turns would be other sums. Both run in turns in one go, pinned to two cores, with --link; the best step of
 all counts. Printed are the ratio of both, the communication that is exposed (the overlapped step, less what the
 synchronous program computes, over what its links take), and the time that the machine's model foresaw for each
 (--machine, made by dist-calibrate, or the preset cpu). The results of both are compared bit by bit.
+
+With --seconds rounds end when so much time is spent, however many --rounds says.
 
 Without --machine the predictions are those of the preset and will be off; ratios need none.
 """
@@ -22,6 +26,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import step_time
 
@@ -42,9 +47,19 @@ SCHEDULES = {
 """),
     "fsdp": ('"tp"', "", """  dist.shard parameter "h.*.{attn,mlp}.*.weight" [0 = {"tp"}]
 """),
+    "ddp": ('"tp"', "", ""),
 }
-# Of the synchronous time, and exposed of what is sent: issue 15.
+# Turns of attention alone: only the exchange after it lacks something to compute beside it.
+ATTENTION = {
+    "ulysses": """  dist.sync "h.*.attn.{wq,wk,wv}" fwd_post all_to_all dim 1 to 2 over "tp"
+  dist.sync "h.*.attn.{wq,wk,wv}" fwd_post scatter dim 0 over "chunk"
+  dist.sync "h.*.attn.wo" fwd_pre all_to_all dim 2 to 1 over "tp"
+  dist.sync "h.*.attn.wo" fwd_post all_gather dim 0 over "chunk"
+""",
+}
+# Of the synchronous time, and exposed of what is sent.
 GOALS = {"tp": (0.86, 0.27), "sp": (0.86, 0.27), "ulysses": (0.93, 0.27), "fsdp": (0.78, 0.17)}
+GRADIENT_GOALS = {"tp": (0.90, 1), "sp": (0.89, 1), "ulysses": (0.96, 1), "fsdp": (0.76, 1), "ddp": (0.82, 1)}
 
 
 def arguments():
@@ -53,8 +68,11 @@ def arguments():
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--link", default="latency=20us,bandwidth=1GB/s")
     parser.add_argument("--machine", default="cpu", help="a name, or a file that dist-calibrate wrote")
-    parser.add_argument("--only", default=",".join(SCHEDULES), help="which schedules")
-    parser.add_argument("--turns", default="1,2", help="numbers of turns by batch, the fastest of which counts")
+    parser.add_argument("--only", help="which schedules (default: all that send anything)")
+    parser.add_argument("--gradients", action="store_true", help="forward and backward")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for rounds, at most")
+    parser.add_argument("--turns", help="numbers of turns by batch, the fastest of which counts; attention: two, of attention alone "
+                        "(default 1,2,attention; 1 with --gradients)")
     parser.add_argument("--memory", default="1.5", help="as of --overlap-memory")
     parser.add_argument("--model", type=pathlib.Path, help="imported before")
     parser.add_argument("--input", type=pathlib.Path, help="its input x")
@@ -62,7 +80,10 @@ def arguments():
     parser.add_argument("--cores", default="", help="two numbers, as in 0,1")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "bazel-bin/tools")
     parser.add_argument("--json", type=pathlib.Path, help="all times, in seconds")
-    return parser.parse_args()
+    a = parser.parse_args()
+    a.only = a.only or ",".join(GRADIENT_GOALS if a.gradients else GOALS)
+    a.turns = (a.turns or ("1" if a.gradients else "1,2,attention")).split(",")
+    return a
 
 
 def run(command):
@@ -92,21 +113,30 @@ class Program:
         text = folder / f"{self.name}.mlir"
         batch, sequence, body = SCHEDULES[schedule]
         mesh = '"tp" = 2'
-        if turns > 1:
+        if turns == "attention":
+            mesh, body = '"chunk" = 2, ' + mesh, ATTENTION[schedule]
+        elif turns != "1":
             mesh = f'"chunk" = {turns}, ' + mesh
             batch = ", ".join(filter(None, [batch, '"chunk"']))
         body = f'  dist.shard input "x" [{{{batch}}}, {{{sequence}}}, {{}}]\n' + body
         text.write_text(f"dist.mesh @m [{mesh}]\ndist.schedule @s on @m {{\n{body}}}\n")
-        self.options = ["--schedule", text] + (["--turns", "chunk"] if turns > 1 else [])
+        self.model, self.schedule = a.model, ["--schedule", text]
+        if a.gradients:
+            # Scheduled before it is differentiated; placed when it is compiled.
+            self.model, self.schedule = folder / f"{self.name}.gradients.mlir", []
+            run([a.tools / "dist-opt", a.model, f"--dist-apply-schedule=file={text}", "--dist-differentiate=cotangent=dy",
+                 "-o", self.model])
+        self.options = self.schedule + (["--turns", "chunk"] if turns != "1" else [])
         if overlapped:
             self.options += ["--overlap=auto", "--machine", a.machine, "--overlap-memory", a.memory]
         self.bundle = folder / f"{self.name}.dist"
         link = ["--link", a.link] if overlapped else []
-        run([a.tools / "dist-compile", a.model, "-o", self.bundle, *self.options, *link])
+        run([a.tools / "dist-compile", self.model, "-o", self.bundle, *self.options, *link])
         self.times = []
+        self.inputs = ["--input", f"x={a.input}"] + (["--input", f"dy={a.input}"] if a.gradients else [])
 
     def step(self, *more, link=True):
-        return run(["taskset", "-c", self.a.cores, self.a.tools / "dist-run", self.bundle, "--input", f"x={self.a.input}", "--json",
+        return run(["taskset", "-c", self.a.cores, self.a.tools / "dist-run", self.bundle, *self.inputs, "--json",
                     *(["--link", self.a.link] if link else []), *more]).splitlines()[-1]
 
     def turn(self):
@@ -114,17 +144,23 @@ class Program:
 
     def predict(self):
         machine = [] if "--machine" in self.options else ["--machine", self.a.machine]
-        out = run([self.a.tools / "dist-run", self.a.model, *self.options, *machine, "--link", self.a.link, "--input", f"x={self.a.input}", "--json"])
+        out = run([self.a.tools / "dist-run", self.model, *self.options, *machine, "--link", self.a.link, *self.inputs, "--json"])
         return json.loads(out.splitlines()[-1])["predicted_seconds"]
 
     def results(self, folder):
         where = folder / (self.name + ".out")
         self.step("--output", where)
-        return where / "y.npy"
+        return where
+
+    def placed(self):
+        where = self.bundle.with_suffix(".placed.mlir")
+        apply = [f"--dist-apply-schedule=file={self.schedule[1]}"] if self.schedule else []
+        run([self.a.tools / "dist-opt", self.model, *apply, "--dist-spmd", "-o", where])
+        return where
 
     def waits(self):
         """What the links take of a step, were nothing beside it."""
-        report = json.loads(run([self.a.tools / "dist-report", self.a.model, "--schedule", self.options[1], "--json"]))
+        report = json.loads(run([self.a.tools / "dist-report", self.placed(), "--json"]))
         main = next(function for function in report["functions"] if function["runs"])
         latency, bandwidth = 20e-6, 1e9
         for part in self.a.link.split(","):
@@ -148,10 +184,14 @@ def main():
             a.model, a.input = export(a, a.keep or folder)
         programs = {}
         for schedule in a.only.split(","):
-            programs[schedule] = [Program(a, folder, schedule, 1, False)]
-            programs[schedule] += [Program(a, folder, schedule, int(turns), True) for turns in a.turns.split(",")]
+            programs[schedule] = [Program(a, folder, schedule, "1", False)]
+            programs[schedule] += [Program(a, folder, schedule, turns, True)
+                                   for turns in a.turns if turns != "attention" or schedule in ATTENTION]
             print(f"# {schedule} compiled", flush=True)
+        end = time.monotonic() + a.seconds
         for number in range(a.rounds):
+            if time.monotonic() > end:
+                break
             print(f"# round {number + 1} of {a.rounds}", flush=True)
             for group in programs.values():
                 for program in group:
@@ -165,14 +205,15 @@ def main():
             expected = synchronous.results(folder)
             best = (2.0, 2.0)
             for program in group:
-                time, foreseen = min(program.times), program.predict()
-                ratio, exposed = time / base, (time - (base - links)) / links
-                same = filecmp.cmp(expected, program.results(folder), shallow=False)
+                measured, foreseen = min(program.times), program.predict()
+                ratio, exposed = measured / base, (measured - (base - links)) / links
+                files, got = sorted(os.listdir(expected)), program.results(folder)
+                same = bool(files) and sorted(filecmp.cmpfiles(expected, got, files, shallow=False)[0]) == files
                 ok &= same
-                print(f"{program.name:24s} {time * 1e3:9.2f} {ratio:6.3f} {exposed:8.0%} {foreseen * 1e3:9.2f} {foreseen / time:18.2f} {'same' if same else 'OTHER':>6s}")
+                print(f"{program.name:24s} {measured * 1e3:9.2f} {ratio:6.3f} {exposed:8.0%} {foreseen * 1e3:9.2f} {foreseen / measured:18.2f} {'same' if same else 'OTHER':>6s}")
                 if program is not synchronous:
                     best = min(best, (ratio, exposed))
-            goal = GOALS[schedule]
+            goal = (GRADIENT_GOALS if a.gradients else GOALS)[schedule]
             holds = best[0] <= goal[0] and best[1] <= goal[1]
             ok &= holds
             print(f"{'holds' if holds else 'FAILS'}: {schedule} {best[0]:.3f} of the synchronous time (at most {goal[0]}), {best[1]:.0%} exposed (at most {goal[1]:.0%})")

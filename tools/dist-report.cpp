@@ -46,7 +46,8 @@ static cl::opt<bool>
 static cl::opt<std::string>
     link("link",
          cl::desc("Estimate the time of the communication: each collective "
-                  "takes latency + bytes sent / bandwidth"),
+                  "takes latency + bytes sent / bandwidth; with --machine in "
+                  "place of its links, too"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool>
     simulateStep("simulate",
@@ -196,9 +197,10 @@ static LogicalResult run() {
   if (failed(checkSimulation()))
     return failure();
   LinkTime time;
+  ::dist::EmulatedLink given;
   if (!link.empty()) {
     try {
-      ::dist::EmulatedLink given = ::dist::parseLink(link);
+      given = ::dist::parseLink(link);
       time = [given](int64_t bytes) {
         return given.latencySeconds +
                (given.bytesPerSecond > 0 ? bytes / given.bytesPerSecond : 0);
@@ -221,6 +223,8 @@ static LogicalResult run() {
     if (failed(loaded))
       return failure();
     machine = std::move(*loaded);
+    if (!link.empty())
+      machine.setLink(given.latencySeconds, given.bytesPerSecond);
   }
   Stages stages("dist-report", verbose);
   OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);

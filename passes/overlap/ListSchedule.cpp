@@ -1,12 +1,14 @@
 //===- ListSchedule.cpp - A list schedule of compute and links ------------===//
 //
 // Time goes forward; transfers start as soon as their operand is there and the
-// window allows, and of the computations that need not wait, the next one in
-// the order given goes on, so that what kernels fuse stays together.
+// window allows, and of the computations that need not wait one goes on: which,
+// the policy says.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/overlap/OverlapProblem.h"
+#include <limits>
+#include <optional>
 #include <queue>
 #include <set>
 
@@ -15,12 +17,37 @@ using namespace mlir::dist;
 
 namespace {
 
+/// Computations that need not wait, in groups; those of the group with the
+/// least key come first.
+class ReadyTasks {
+public:
+  ReadyTasks(const OverlapProblem &problem, ListPolicy::Priority priority);
+
+  bool empty() const { return order.empty(); }
+  void insert(unsigned number);
+  /// Of the first group: the one after `last` in the order given, or the first.
+  unsigned takeAfter(unsigned last);
+
+private:
+  void groupByTransfers(const OverlapProblem &problem);
+  void groupByPaths(const OverlapProblem &problem);
+
+  const OverlapProblem &problem;
+  ListPolicy::Priority priority;
+  std::vector<unsigned> groupOf;
+  std::vector<double> keys;
+  std::vector<std::set<unsigned>> members;
+  /// Groups that are not empty, with their keys.
+  std::set<std::pair<double, unsigned>> order;
+};
+
 class ListScheduler {
 public:
-  ListScheduler(const OverlapProblem &problem, unsigned window)
-      : problem(problem), window(window), missing(problem.tasks.size()),
+  ListScheduler(const OverlapProblem &problem, ListPolicy policy)
+      : problem(problem), window(policy.window), missing(problem.tasks.size()),
         availableAt(problem.tasks.size(), 0), placed(problem.tasks.size()),
-        used(problem.tasks.size()), linkFree(problem.numLinks, 0) {}
+        used(problem.tasks.size()), linkFree(problem.numLinks, 0),
+        ready(problem, policy.priority) {}
 
   OverlapOrder run();
 
@@ -29,8 +56,14 @@ private:
   void schedule(unsigned number, double available);
   void place(unsigned number);
   void markUsed(unsigned number);
+  void findLast();
+  bool pays(unsigned number) const;
+  bool isNear(unsigned number) const;
+  std::optional<unsigned> chooseTransfer(bool canCompute) const;
   void startTransfer(unsigned number);
   void compute(unsigned number);
+  void findFirstUses(std::vector<unsigned> &firstUse,
+                     std::vector<unsigned> &computedBefore) const;
   void findStarted();
 
   const OverlapProblem &problem;
@@ -42,14 +75,83 @@ private:
   std::vector<double> availableAt;
   std::vector<bool> placed, used;
   std::vector<double> linkFree;
+  std::set<unsigned> transfers;
+  /// Transfers that only the end of the block waits for, gradients say; those
+  /// that can start, and the longest computation that they may lag behind.
+  std::vector<bool> isLast;
+  std::set<unsigned> lastTransfers;
+  double longest = 0;
   /// Computations that need not wait, and those that do, by when they need not.
-  std::set<unsigned> ready, transfers;
+  ReadyTasks ready;
   using Later = std::pair<double, unsigned>;
   std::priority_queue<Later, std::vector<Later>, std::greater<Later>> later;
   OverlapOrder result;
 };
 
 } // namespace
+
+ReadyTasks::ReadyTasks(const OverlapProblem &problem,
+                       ListPolicy::Priority priority)
+    : problem(problem), priority(priority), groupOf(problem.tasks.size(), 0),
+      keys(1, 0) {
+  if (priority == ListPolicy::Transfers)
+    groupByTransfers(problem);
+  else if (priority == ListPolicy::Paths)
+    groupByPaths(problem);
+  members.resize(keys.size());
+}
+
+/// A group is what the same transfer, the next one in the order given, needs;
+/// its key is what of that is still to be computed.
+void ReadyTasks::groupByTransfers(const OverlapProblem &problem) {
+  unsigned count = problem.tasks.size();
+  keys.assign(count + 1, 0);
+  for (unsigned number = count; number-- > 0;) {
+    unsigned &group = groupOf[number];
+    group = count;
+    for (unsigned user : problem.tasks[number].users)
+      group = std::min(group, problem.tasks[user].kind == OverlapTask::Transfer
+                                  ? user
+                                  : groupOf[user]);
+    if (problem.tasks[number].kind == OverlapTask::Compute)
+      keys[group] += problem.tasks[number].seconds;
+  }
+  // What no transfer needs can wait.
+  keys[count] = std::numeric_limits<double>::infinity();
+}
+
+/// Each task is a group.
+void ReadyTasks::groupByPaths(const OverlapProblem &problem) {
+  keys.assign(problem.tasks.size(), 0);
+  for (unsigned number = problem.tasks.size(); number-- > 0;) {
+    groupOf[number] = number;
+    for (unsigned user : problem.tasks[number].users)
+      keys[number] = std::min(keys[number], keys[user]);
+    keys[number] -= problem.tasks[number].seconds;
+  }
+}
+
+void ReadyTasks::insert(unsigned number) {
+  unsigned group = groupOf[number];
+  if (members[group].empty())
+    order.insert({keys[group], group});
+  members[group].insert(number);
+}
+
+unsigned ReadyTasks::takeAfter(unsigned last) {
+  unsigned group = order.begin()->second;
+  order.erase(order.begin());
+  auto next = members[group].lower_bound(last);
+  if (next == members[group].end())
+    next = members[group].begin();
+  unsigned number = *next;
+  members[group].erase(next);
+  if (priority == ListPolicy::Transfers)
+    keys[group] -= problem.tasks[number].seconds;
+  if (!members[group].empty())
+    order.insert({keys[group], group});
+  return number;
+}
 
 /// Tasks without cost are done at once, and placed where they are needed.
 void ListScheduler::becomeReady(unsigned number) {
@@ -62,7 +164,7 @@ void ListScheduler::becomeReady(unsigned number) {
       available = std::max(available, availableAt[need]);
     availableAt[next] = available;
     if (task.kind == OverlapTask::Transfer)
-      transfers.insert(next);
+      (isLast[next] ? lastTransfers : transfers).insert(next);
     else if (task.kind == OverlapTask::Compute)
       later.push({available, next});
     else
@@ -120,9 +222,48 @@ void ListScheduler::schedule(unsigned number, double available) {
       becomeReady(user);
 }
 
+/// Finds the transfers whose results, and views of them, nothing in the block
+/// uses.
+void ListScheduler::findLast() {
+  isLast.assign(problem.tasks.size(), true);
+  for (unsigned number = problem.tasks.size(); number-- > 0;) {
+    const OverlapTask &task = problem.tasks[number];
+    for (unsigned user : task.users)
+      if (problem.tasks[user].kind != OverlapTask::Free || !isLast[user])
+        isLast[number] = false;
+    if (task.kind == OverlapTask::Compute)
+      longest = std::max(longest, task.seconds);
+  }
+}
+
+/// Whether more can be hidden than it costs to start the transfer beside
+/// computation.
+bool ListScheduler::pays(unsigned number) const {
+  const OverlapTask &task = problem.tasks[number];
+  return task.seconds > problem.startSeconds ||
+         task.wish == OverlapTask::Always;
+}
+
+/// Whether the transfer's links are free before long.
+bool ListScheduler::isNear(unsigned number) const {
+  return llvm::all_of(problem.tasks[number].links, [&](unsigned link) {
+    return linkFree[link] <= now + longest;
+  });
+}
+
+/// What computation waits for comes first, and the window bounds it; what the
+/// end of the block waits for goes on where links would be idle.
+std::optional<unsigned> ListScheduler::chooseTransfer(bool canCompute) const {
+  if (!transfers.empty() && (inFlight < window || !canCompute))
+    return *transfers.begin();
+  if (!lastTransfers.empty() && (!canCompute || isNear(*lastTransfers.begin())))
+    return *lastTransfers.begin();
+  return std::nullopt;
+}
+
 void ListScheduler::startTransfer(unsigned number) {
   const OverlapTask &task = problem.tasks[number];
-  transfers.erase(number);
+  (isLast[number] ? lastTransfers : transfers).erase(number);
   now = std::max(now, availableAt[number]);
   double end = now;
   for (unsigned link : task.links)
@@ -130,8 +271,16 @@ void ListScheduler::startTransfer(unsigned number) {
   end += task.seconds;
   for (unsigned link : task.links)
     linkFree[link] = end;
-  ++inFlight;
-  now += problem.startSeconds;
+  if (!pays(number))
+    now = end;
+  else
+    now += problem.startSeconds;
+  // Nothing is in flight of what is done where it stands, and what the end
+  // waits for is no obstacle to others.
+  if (isLast[number] || !pays(number))
+    used[number] = true;
+  else
+    ++inFlight;
   schedule(number, end);
 }
 
@@ -141,14 +290,13 @@ void ListScheduler::compute(unsigned number) {
   schedule(number, now);
 }
 
-/// On a stream is what has something computed beside it. On each communicator
-/// all that is called while something is in flight is on the stream as well; or
-/// nothing is in flight, where that is to be done where it stands.
-void ListScheduler::findStarted() {
-  unsigned count = problem.tasks.size();
-  result.started.assign(count, false);
-  std::vector<unsigned> computedBefore(count + 1), firstUse(count, count);
-  unsigned computed = 0;
+/// For each task where in the order what it makes is used first, and for each
+/// place how many computations come before it.
+void ListScheduler::findFirstUses(std::vector<unsigned> &firstUse,
+                                  std::vector<unsigned> &computedBefore) const {
+  unsigned count = problem.tasks.size(), computed = 0;
+  firstUse.assign(count, count);
+  computedBefore.resize(count + 1);
   for (auto [at, number] : llvm::enumerate(result.order)) {
     for (unsigned need : problem.tasks[number].getReads())
       firstUse[need] = std::min<unsigned>(firstUse[need], at);
@@ -156,14 +304,24 @@ void ListScheduler::findStarted() {
     computed += problem.tasks[number].kind == OverlapTask::Compute;
   }
   computedBefore[count] = computed;
+}
+
+/// On a stream is what has something computed beside it. On each communicator
+/// all that is called while something is in flight is on the stream as well; or
+/// nothing is in flight, where that is to be done where it stands.
+void ListScheduler::findStarted() {
+  unsigned count = problem.tasks.size();
+  result.started.assign(count, false);
+  std::vector<unsigned> computedBefore, firstUse;
+  findFirstUses(firstUse, computedBefore);
   std::vector<unsigned> flightEnds(problem.numComms, 0);
   for (auto [at, number] : llvm::enumerate(result.order)) {
     const OverlapTask &task = problem.tasks[number];
     if (task.kind != OverlapTask::Transfer || task.wish == OverlapTask::Never ||
-        problem.tasks[number].users.empty())
+        task.ops.front()->use_empty())
       continue;
     unsigned first = firstUse[number];
-    if (computedBefore[first] > computedBefore[at] ||
+    if ((computedBefore[first] > computedBefore[at] && pays(number)) ||
         at < flightEnds[task.comm]) {
       result.started[number] = true;
       flightEnds[task.comm] = std::max(flightEnds[task.comm], first);
@@ -186,6 +344,7 @@ void ListScheduler::findStarted() {
 }
 
 OverlapOrder ListScheduler::run() {
+  findLast();
   for (auto [number, task] : llvm::enumerate(problem.tasks))
     missing[number] = task.needs.size();
   for (auto [number, task] : llvm::enumerate(problem.tasks))
@@ -197,8 +356,8 @@ OverlapOrder ListScheduler::run() {
       later.pop();
     }
     bool canCompute = !ready.empty() || !later.empty();
-    if (!transfers.empty() && (inFlight < window || !canCompute)) {
-      startTransfer(*transfers.begin());
+    if (auto transfer = chooseTransfer(canCompute)) {
+      startTransfer(*transfer);
       continue;
     }
     if (!canCompute)
@@ -207,12 +366,7 @@ OverlapOrder ListScheduler::run() {
       now = later.top().first;
       continue;
     }
-    auto next = ready.lower_bound(last);
-    if (next == ready.end())
-      next = ready.begin();
-    unsigned number = *next;
-    ready.erase(next);
-    compute(number);
+    compute(ready.takeAfter(last));
   }
   // What is free and used by the terminator alone.
   for (size_t number = 0; number < problem.tasks.size(); ++number)
@@ -222,6 +376,6 @@ OverlapOrder ListScheduler::run() {
 }
 
 OverlapOrder mlir::dist::listSchedule(const OverlapProblem &problem,
-                                      unsigned window) {
-  return ListScheduler(problem, window).run();
+                                      ListPolicy policy) {
+  return ListScheduler(problem, policy).run();
 }

@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dist/EmulatedLink.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,9 +22,9 @@ static double getResultBytes(Operation *op) {
   return bytes;
 }
 
-/// What the mesh says of modules, by what is there for them.
-static OverlapTask::Wish getWish(Operation *op, DictionaryAttr modules) {
+OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {
   auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
+  auto modules = mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr);
   if (!scope || !modules)
     return OverlapTask::None;
   // The innermost module that is named.
@@ -34,6 +35,24 @@ static OverlapTask::Wish getWish(Operation *op, DictionaryAttr modules) {
       break;
   }
   return OverlapTask::None;
+}
+
+FailureOr<Machine> mlir::dist::loadMachine(Location loc, StringRef pass,
+                                           StringRef name, StringRef link) {
+  if (name.empty())
+    return emitError(loc) << pass
+                          << " needs to know what on: machine=NAME or "
+                             "machine=FILE.json, as of dist-report";
+  FailureOr<Machine> machine = Machine::load(name, loc.getContext());
+  if (failed(machine) || link.empty())
+    return machine;
+  try {
+    ::dist::EmulatedLink given = ::dist::parseLink(link.str());
+    machine->setLink(given.latencySeconds, given.bytesPerSecond);
+  } catch (const std::exception &error) {
+    return emitError(loc) << pass << ": " << error.what();
+  }
+  return machine;
 }
 
 namespace {
@@ -162,8 +181,7 @@ void ProblemBuilder::addTask(ArrayRef<Operation *> ops) {
       task.links.push_back(
           links.try_emplace(axis.getName(), links.size()).first->second);
     task.bytes = task.innerBytes = getResultBytes(ops.front());
-    task.wish =
-        getWish(ops.front(), mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr));
+    task.wish = getWish(ops.front(), mesh);
   } else if (task.seconds == 0 && !hasEffects) {
     task.kind = OverlapTask::Free;
   } else {
@@ -274,7 +292,10 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
           release(need);
   }
   for (double done : doneAt)
-    now = std::max(now, done);
+    if (done > now) {
+      cost.exposed += done - now;
+      now = done;
+    }
   cost.seconds = now;
   return cost;
 }

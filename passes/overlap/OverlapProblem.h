@@ -68,6 +68,14 @@ struct OverlapCost {
   double exposed = 0;
 };
 
+/// What the mesh says of the op's module (dist.overlap).
+OverlapTask::Wish getWish(Operation *op, MeshOp mesh);
+
+/// The machine of this name or file, with `link` in place of its links if it is
+/// not empty. `pass` is what asks, for errors.
+FailureOr<Machine> loadMachine(Location loc, StringRef pass, StringRef name,
+                               StringRef link);
+
 /// Communicators are numbered alike in all blocks of a program.
 using CommNumbers = DenseMap<Attribute, unsigned>;
 
@@ -79,9 +87,25 @@ OverlapOrder getGivenOrder(const OverlapProblem &problem);
 
 OverlapCost simulate(const OverlapProblem &problem, const OverlapOrder &order);
 
-/// A list schedule in which at most `window` transfers are started and not yet
-/// used, unless nothing else can go on.
-OverlapOrder listSchedule(const OverlapProblem &problem, unsigned window);
+/// What a list schedule decides by.
+struct ListPolicy {
+  /// Of the computations that need not wait.
+  enum Priority {
+    /// The next one in the order given.
+    Given,
+    /// Of what the transfer needs that is the least computation away: links
+    /// get work as soon as they can.
+    Transfers,
+    /// What starts the longest path to the end, transfers included.
+    Paths
+  };
+  /// At most so many transfers are started and not yet used, unless nothing
+  /// else can go on.
+  unsigned window = 1;
+  Priority priority = Given;
+};
+
+OverlapOrder listSchedule(const OverlapProblem &problem, ListPolicy policy);
 
 } // namespace mlir::dist
 

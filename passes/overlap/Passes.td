@@ -38,6 +38,45 @@ def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
+  let summary = "Small reductions that are ready near one another are one call: level 3";
+  let description = [{
+    all_reduces of a block over the same axes, of the same kind and type, are done
+    as one of their concatenation, where the last of them stands, if nothing
+    between them needs their results: gradients of biases and norms, say. What is
+    joined is small: by the machine's figures a call more must cost more than
+    copying its data there and back, and a bucket is full where it takes four
+    times what the smallest call does.
+
+    Members' elements are added in the order of the ranks, whatever is beside them:
+    so no bit changes. Calls of modules that `dist.overlap` speaks of stay as they
+    are.
+
+    ```mlir
+    %0 = dist.all_reduce %a sum over "dp" : tensor<64xf32>
+    %1 = dist.all_reduce %b sum over "dp" : tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %f = tensor.collapse_shape %b [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+    %c = tensor.concat dim(0) %a, %f : …
+    %s = dist.all_reduce %c sum over "dp" : tensor<96xf32>
+    %0 = tensor.extract_slice %s[0] [64] [1] : …
+    …
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"machineName", "machine", "std::string", "",
+           "What it runs on: a name or a file, as of dist-report">,
+    Option<"link", "link", "std::string", "",
+           "As of --dist-schedule-overlap">,
+    Option<"report", "report", "bool", "false",
+           "Say of each block how many were joined, as a remark">
+  ];
+}
+
 def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   let summary = "Collectives run beside computation: level 3 to 4";
   let description = [{
@@ -46,9 +85,11 @@ def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
     What then runs beside computation gets `dist.stream`. Nothing is computed
     otherwise than before.
 
-    Orders are found by list scheduling: of the ops whose operands are there, the
-    next one in the order given is computed, so that neighbours stay together; of
-    the collectives, at most so many are started and not yet used. Each order is
+    Orders are found by list scheduling: collectives start as soon as their operand
+    is there, with at most so many started and not yet used; of the ops whose
+    operands are there, computed is the next one in the order given, or what is
+    the least computation before a collective, so that links get work soon, or
+    what starts the longest path to the end. Each order is
     simulated on a machine (docs/machines.md) with one link an axis of the mesh, and
     the program stays as it is unless one is faster by the margin and needs no
     more memory than allowed.

@@ -3,7 +3,6 @@
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
-#include "dist/EmulatedLink.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
@@ -17,8 +16,15 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// How many transfers are started and not yet used.
-static constexpr unsigned kWindows[] = {1, 2, 4, 8};
+/// All orders that are tried; of equal ones the first counts.
+static SmallVector<ListPolicy> getPolicies() {
+  SmallVector<ListPolicy> policies;
+  for (auto priority :
+       {ListPolicy::Given, ListPolicy::Transfers, ListPolicy::Paths})
+    for (unsigned window : {1, 2, 4, 8})
+      policies.push_back({window, priority});
+  return policies;
+}
 
 static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
   Operation *terminator =
@@ -48,6 +54,14 @@ static unsigned countGranted(const OverlapProblem &problem,
   return count;
 }
 
+static std::string describe(const ListPolicy &policy) {
+  StringRef what = policy.priority == ListPolicy::Given ? "as given"
+                   : policy.priority == ListPolicy::Transfers
+                       ? "for the next transfer"
+                       : "by the longest path";
+  return llvm::formatv("up to {0} in flight, {1}", policy.window, what).str();
+}
+
 static std::string describe(const OverlapCost &cost) {
   return llvm::formatv("{0:F3} ms ({1:F3} waiting, {2} bytes)",
                        cost.seconds * 1e3, cost.exposed * 1e3,
@@ -65,20 +79,7 @@ struct ScheduleOverlap
     if (!(margin >= 0) || !(memory > 0))
       return emitError(loc) << "--dist-schedule-overlap: margin must be at "
                                "least 0, and memory above it";
-    if (machineName.empty())
-      return emitError(loc)
-             << "--dist-schedule-overlap needs to know what on: machine=NAME "
-                "or machine=FILE.json, as of dist-report";
-    FailureOr<Machine> machine = Machine::load(machineName, &getContext());
-    if (failed(machine) || link.empty())
-      return machine;
-    try {
-      ::dist::EmulatedLink given = ::dist::parseLink(link);
-      machine->setLink(given.latencySeconds, given.bytesPerSecond);
-    } catch (const std::exception &error) {
-      return emitError(loc) << "--dist-schedule-overlap: " << error.what();
-    }
-    return machine;
+    return loadMachine(loc, "--dist-schedule-overlap", machineName, link);
   }
 
   void schedule(Block &block, MeshOp mesh, StepTimes &times,
@@ -91,12 +92,12 @@ struct ScheduleOverlap
     OverlapCost least;
     unsigned mostGranted = 0;
     SmallVector<std::string> candidates;
-    for (unsigned window : kWindows) {
-      OverlapOrder order = listSchedule(problem, window);
+    for (const ListPolicy &policy : getPolicies()) {
+      OverlapOrder order = listSchedule(problem, policy);
       OverlapCost cost = simulate(problem, order);
       bool fits = cost.bytes <= memory * given.bytes;
       candidates.push_back(
-          llvm::formatv("up to {0} in flight: {1}{2}", window, describe(cost),
+          llvm::formatv("{0}: {1}{2}", describe(policy), describe(cost),
                         fits ? "" : ", which is more than allowed"));
       unsigned granted = countGranted(problem, order);
       if (fits && (!best || granted > mostGranted ||

@@ -3,7 +3,8 @@
 
     overlap.py MODEL EXPORTER [REGEX]     only schedules whose name matches
 
-Each schedule's program is overlapped for links so slow that whatever can be is. Results of
+Each schedule's program, and forward and backward of some, is overlapped for links so slow that whatever can be is, with
+small reductions in buckets. Results of
 `dist-run --streams threads|late|eager|seed=1` equal to the bit those of the program as it was placed, without streams
 and in its own order; and in f64 the overlapped program agrees with the model on one device. Overlapped collectives
 are counted, so that the comparison is of something.
@@ -25,10 +26,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import xunit  # noqa: E402
 
 TOOLS = os.path.abspath("tools")
-OVERLAP = "--dist-schedule-overlap=machine=%s link={latency=1ms,bandwidth=10MB/s} margin=0 memory=100"
+LINK = "machine=%s link={latency=1ms,bandwidth=10MB/s}"
+BUCKETS = "--dist-bucket-reductions=" + LINK
+OVERLAP = "--dist-schedule-overlap=" + LINK + " margin=0 memory=100"
 MODES = ["threads", "late", "eager", "seed=1"]
 # In programs of these schedules something can be computed beside a collective.
 OVERLAPPED = {"fsdp", "fsdp_tp", "ulysses"}
+# Of these with gradients, too; and where some reductions are small, these are joined.
+GRADIENTS = {"fsdp", "sp"}
+JOINED = {"sp.gradients"}
 
 
 def run(tool, *options):
@@ -47,18 +53,27 @@ def write_machine(path):
         json.dump(machine, file)
 
 
-def check(folder, module, machine, schedule, inputs):
-    name = os.path.basename(schedule).removesuffix(".mlir")
+def count_reductions(path):
+    with open(path, encoding="utf-8") as file:
+        return len(re.findall(r"dist\.all_reduce ", file.read()))
+
+
+def check(folder, module, machine, name, inputs, source):
+    """`source` is what makes the program from the module: options of dist-opt."""
     given, overlapped = (os.path.join(folder, f"{name}.{kind}.mlir") for kind in ("given", "overlapped"))
-    run("dist-opt", module, f"--dist-apply-schedule=file={schedule}", "--dist-spmd", "-o", given)
-    run("dist-opt", given, OVERLAP % machine, "--dist-verify-schedule", "--dist-verify-spmd", "-o", overlapped)
+    run("dist-opt", module, *source, "--dist-spmd", "-o", given)
+    run("dist-opt", given, BUCKETS % machine, OVERLAP % machine, "--dist-verify-schedule", "--dist-verify-spmd", "-o", overlapped)
     with open(overlapped, encoding="utf-8") as file:
         started = len(re.findall(r"dist\.stream = \d+ : i32", file.read()))
-    if name in OVERLAPPED and started == 0:
+    is_gradients = name.endswith(".gradients")
+    if (name in OVERLAPPED or is_gradients) and started == 0:
         raise RuntimeError("nothing is overlapped")
+    if name in JOINED and count_reductions(overlapped) >= count_reductions(given):
+        raise RuntimeError("no reductions are joined")
     if started == 0:
         return
-    run("dist-run", overlapped, *inputs, "--reference", module, "--verify=f64")
+    if not is_gradients:
+        run("dist-run", overlapped, *inputs, "--reference", module, "--verify=f64")
     expected = os.path.join(folder, name)
     run("dist-run", given, *inputs, "--output", expected)
     for mode in MODES:
@@ -86,13 +101,18 @@ def main():
         for schedule in sorted(glob.glob(os.path.join(examples, "*.mlir"))):
             if not re.search(pattern, os.path.basename(schedule)):
                 continue
-            start, problem = time.time(), None
-            try:
-                check(folder, module, machine, schedule, inputs)
-            except RuntimeError as error:
-                problem = str(error)
-                print(problem, file=sys.stderr)
-            results.append((os.path.basename(schedule), time.time() - start, problem))
+            name = os.path.basename(schedule).removesuffix(".mlir")
+            programs = {name: [f"--dist-apply-schedule=file={schedule}"]}
+            if name in GRADIENTS:
+                programs[name + ".gradients"] = [*programs[name], "--dist-differentiate=cotangent=cotangent"]
+            for name, source in programs.items():
+                start, problem = time.time(), None
+                try:
+                    check(folder, module, machine, name, inputs + (["--random=1"] if name.endswith(".gradients") else []), source)
+                except RuntimeError as error:
+                    problem = str(error)
+                    print(problem, file=sys.stderr)
+                results.append((name, time.time() - start, problem))
     return xunit.finish(f"e2e.overlap.{model}.{exporter}", results)
 
 

@@ -260,6 +260,11 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     passes.addPass(createVerifySpmdPass());
   }
   if (isWanted) {
+    DistBucketReductionsOptions buckets;
+    buckets.machineName = options.machine;
+    buckets.link = options.link;
+    buckets.report = options.report;
+    passes.addPass(createDistBucketReductions(buckets));
     DistScheduleOverlapOptions schedule;
     schedule.machineName = options.machine;
     schedule.link = options.link;

@@ -41,6 +41,21 @@ mlir::dist::test::findStreamMistake(JitProgram &program,
   return std::nullopt;
 }
 
+FailureOr<unsigned> mlir::dist::test::overlapWhatCan(ModuleOp module) {
+  PassManager passes(module.getContext());
+  DistScheduleOverlapOptions overlap;
+  overlap.machineName = "cpu";
+  overlap.link = "latency=1s,bandwidth=1kB/s";
+  overlap.memory = 1000;
+  overlap.margin = 0;
+  passes.addPass(createDistScheduleOverlap(overlap));
+  if (failed(passes.run(module)))
+    return failure();
+  unsigned started = 0;
+  module.walk([&](Operation *op) { started += getStream(op) != 0; });
+  return started;
+}
+
 namespace {
 /// A placed program, put into another order: any, or the one that the pass
 /// decides for.
@@ -83,7 +98,6 @@ public:
 
 private:
   void prepare(StringRef text);
-  LogicalResult decide();
 };
 } // namespace
 
@@ -114,12 +128,15 @@ void ScheduledCase::prepare(StringRef text) {
   }
   given = module->clone();
   isDecided = options.seed % 2 == 0;
-  if (!isDecided)
-    started = scheduleAtRandom(*module, options.seed);
-  else if (failed(decide())) {
+  enter("dist-schedule-overlap");
+  FailureOr<unsigned> ordered =
+      isDecided ? overlapWhatCan(*module)
+                : FailureOr<unsigned>(scheduleAtRandom(*module, options.seed));
+  if (failed(ordered)) {
     refuse("");
     return;
   }
+  started = *ordered;
   PassManager check(context);
   check.addPass(createDistVerifySchedule());
   enter("dist-verify-schedule");
@@ -129,22 +146,6 @@ void ScheduledCase::prepare(StringRef text) {
     return;
   }
   finish(Outcome::Agrees, "0");
-}
-
-/// For links so slow that whatever can be is overlapped.
-LogicalResult ScheduledCase::decide() {
-  enter("dist-schedule-overlap");
-  PassManager passes(context);
-  DistScheduleOverlapOptions overlap;
-  overlap.machineName = "cpu";
-  overlap.link = "latency=1s,bandwidth=1kB/s";
-  overlap.memory = 1000;
-  overlap.margin = 0;
-  passes.addPass(createDistScheduleOverlap(overlap));
-  if (failed(passes.run(*module)))
-    return failure();
-  module->walk([&](Operation *op) { started += getStream(op) != 0; });
-  return success();
 }
 
 Verdict mlir::dist::test::checkScheduled(StringRef text,

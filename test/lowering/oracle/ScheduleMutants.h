@@ -43,6 +43,10 @@ ScheduleCounts countScheduleMutants(ModuleOp module, uint64_t seed,
                                     const std::vector<Tensor> *arguments,
                                     std::string &problem);
 
+/// Has --dist-schedule-overlap order a placed program for links so slow that
+/// whatever can be is overlapped; returns how many collectives are.
+FailureOr<unsigned> overlapWhatCan(ModuleOp module);
+
 /// Places the module of the text, orders it at random, and counts; a
 /// CheckFunction, whose detail is the counts as text.
 Verdict checkScheduleMutants(llvm::StringRef text, const CheckOptions &options);

@@ -3,19 +3,29 @@
 // Waits dropped, put before their start or behind what they are for, streams
 // changed, lives shortened by memory planning, starts swapped on one rank:
 // every one must be refused. Of random programs with random schedules, half of
-// which --dist-schedule-overlap made.
+// which --dist-schedule-overlap made, and of the examples' overlapped programs.
 //
 // DIST_SCHEDULE_PROGRAMS says how many random programs, DIST_SCHEDULE_SEED
-// where they begin.
+// where they begin; DIST_SCHEDULE_EXAMPLES how many examples, and
+// DIST_SCHEDULE_EXAMPLE_MUTANTS how many mutants of each damage.
 //
 //===----------------------------------------------------------------------===//
 
 #include "test/lowering/oracle/ScheduleMutants.h"
 #include "test/generator/Fuzz.h"
+#include "test/lowering/oracle/SpmdExamples.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
 
 using namespace mlir::dist::test;
+
+static void report(const ScheduleCounts &counts) {
+  for (auto &[kind, count] : counts.kinds)
+    llvm::outs() << "  " << kind << ": " << count.mutants << " mutants, "
+                 << count.byOp << " refused by ops' verifiers, " << count.byPass
+                 << " by --dist-verify-schedule, " << count.whenRun
+                 << " when run, " << count.equal << " equal\n";
+}
 
 TEST(ScheduleMutants, OfRandomProgramsAreRefused) {
   uint64_t first = fromEnvironment("DIST_SCHEDULE_SEED", 9'000'000);
@@ -36,15 +46,41 @@ TEST(ScheduleMutants, OfRandomProgramsAreRefused) {
   });
   llvm::outs() << programs << " random programs, " << counts.started
                << " collectives on streams\n";
-  for (auto &[kind, count] : counts.kinds) {
-    llvm::outs() << "  " << kind << ": " << count.mutants << " mutants, "
-                 << count.byOp << " refused by ops' verifiers, " << count.byPass
-                 << " by --dist-verify-schedule, " << count.whenRun
-                 << " when run, " << count.equal << " equal\n";
+  report(counts);
+  for (auto &[kind, count] : counts.kinds)
     EXPECT_EQ(count.getMissed(), 0u) << kind;
-  }
   EXPECT_GE(counts.kinds.size(), 8u);
   EXPECT_GE(counts.started, programs / 2);
+}
+
+TEST(ScheduleMutants, OfExamplesAreRefused) {
+  // Not all of them in every run: each costs seconds.
+  std::vector<Example> examples = findExamples();
+  size_t most = fromEnvironment("DIST_SCHEDULE_EXAMPLES", 8);
+  unsigned mutants = fromEnvironment("DIST_SCHEDULE_EXAMPLE_MUTANTS", 3);
+  ScheduleCounts counts;
+  unsigned programs = 0, overlapped = 0;
+  for (size_t i = 0, end = std::min(most, examples.size()); i < end; ++i) {
+    const Example &example = examples[i * examples.size() / end];
+    std::string name = example.model + " " + example.schedule;
+    Verdict verdict = checkExampleSchedule(example, mutants, programs++);
+    EXPECT_EQ(verdict.outcome, Outcome::Agrees)
+        << name << " in " << verdict.pass << ": " << verdict.detail;
+    if (verdict.outcome != Outcome::Agrees)
+      continue;
+    ScheduleCounts own = ScheduleCounts::parse(verdict.detail);
+    llvm::outs() << name << ", " << own.started << " collectives on streams\n";
+    report(own);
+    for (auto &[kind, count] : own.kinds)
+      EXPECT_EQ(count.getMissed(), 0u) << name << ": " << kind;
+    counts.add(own);
+    overlapped += own.started > 0;
+  }
+  llvm::outs() << programs << " programs of examples, " << overlapped
+               << " of them with " << counts.started
+               << " collectives on streams\n";
+  report(counts);
+  EXPECT_GE(overlapped, programs / 3);
 }
 
 TEST(RandomSchedules, ChangeNoBit) {

@@ -12,6 +12,7 @@
 #include "test/generator/Diagnostics.h"
 #include "test/lowering/oracle/HostTensors.h"
 #include "test/lowering/oracle/JitProgram.h"
+#include "test/lowering/oracle/ScheduleMutants.h"
 #include "tools/driver/InputRanges.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -97,8 +98,9 @@ makeArguments(func::FuncOp entry, const host::Safetensors &weights,
   return out;
 }
 
-Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
-                                       uint64_t seed) {
+/// Imports the model, places it, and hands on what came of it.
+static Verdict withExample(const Example &example,
+                           llvm::function_ref<Verdict(SpmdSubject &)> check) {
   Verdict verdict;
   verdict.outcome = Outcome::Invalid;
   auto fail = [&](StringRef pass, const Twine &why) {
@@ -169,12 +171,45 @@ Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
   SpmdSubject subject;
   subject.reference = *module;
   subject.spmd = spmd;
-  subject.seed = seed;
-  subject.mutants = mutants;
-  subject.inputs = 3;
   subject.makeArguments = [&](uint64_t number) {
     return makeArguments(entry, weights, source + "/inputs1", ranges, parts,
                          number);
   };
-  return checkSpmdMutants(subject);
+  return check(subject);
+}
+
+Verdict mlir::dist::test::checkExample(const Example &example, unsigned mutants,
+                                       uint64_t seed) {
+  return withExample(example, [&](SpmdSubject &subject) {
+    subject.seed = seed;
+    subject.mutants = mutants;
+    subject.inputs = 3;
+    return checkSpmdMutants(subject);
+  });
+}
+
+Verdict mlir::dist::test::checkExampleSchedule(const Example &example,
+                                               unsigned most, uint64_t seed) {
+  return withExample(example, [&](SpmdSubject &subject) {
+    Verdict verdict;
+    verdict.outcome = Outcome::Broken;
+    verdict.pass = "dist-schedule-overlap";
+    Diagnostics diagnostics(subject.spmd.getContext());
+    FailureOr<unsigned> started = overlapWhatCan(subject.spmd);
+    std::string problem;
+    ScheduleCounts counts;
+    if (succeeded(started) && *started > 0) {
+      verdict.pass = "mutants";
+      std::vector<Tensor> arguments = subject.makeArguments(seed);
+      counts =
+          countScheduleMutants(subject.spmd, seed, most, &arguments, problem);
+    }
+    bool isMade = succeeded(started) && (*started == 0 || counts.started > 0);
+    if (isMade && problem.empty())
+      verdict.outcome = Outcome::Agrees;
+    verdict.detail = verdict.outcome == Outcome::Agrees
+                         ? counts.toText()
+                         : diagnostics.message + problem;
+    return verdict;
+  });
 }

@@ -19,6 +19,12 @@ std::vector<Example> findExamples();
 /// tokens, and its recorded masks. `mutants` are made, or all for 0.
 Verdict checkExample(const Example &example, unsigned mutants, uint64_t seed);
 
+/// The same program, overlapped wherever that can be: makes mutants of its
+/// schedule, of each damage at most `most`, as countScheduleMutants does. The
+/// detail is the counts as text.
+Verdict checkExampleSchedule(const Example &example, unsigned most,
+                             uint64_t seed);
+
 } // namespace mlir::dist::test
 
 #endif // DIST_TEST_LOWERING_ORACLE_SPMDEXAMPLES_H
