@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/FeatureSharding.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/FeatureBlocks.h"
 #include "passes/schedule/Heads.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <numeric>
 
@@ -416,9 +418,46 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
 // Fused projections
 //===----------------------------------------------------------------------===//
 
+/// Takes the projections apart that apply parameters, in the blocks that the
+/// directive cuts these in.
+static LogicalResult splitAppliers(ShardOp directive, const ScopeIndex &scopes,
+                                   ArrayRef<unsigned> parameters,
+                                   Origins &origins, FeatureBlocks &blocks) {
+  for (unsigned number : parameters) {
+    const NamedTensor &tensor = scopes.getTensor(number);
+    FunctionOpInterface function = tensor.function;
+    if (function.isExternal())
+      continue;
+    Value parameter = function.getArgument(tensor.index);
+    // What is made of the whole parameter alone, up to what applies it.
+    llvm::SmallSetVector<Value, 4> made;
+    made.insert(parameter);
+    for (size_t next = 0; next < made.size(); ++next) {
+      Value value = made[next];
+      llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
+      for (Operation *user : users) {
+        if (isa<tensor::ExtractSliceOp>(user) || user->getNumResults() != 1)
+          continue;
+        auto contraction = origins.findFeatureContraction(user);
+        if (contraction &&
+            origins.get(contraction->parameter->get()).root == parameter) {
+          if (failed(blocks.split(directive, *contraction,
+                                  *directive.getBlocks())))
+            return failure();
+        } else if (origins.get(user->getResult(0)).root == parameter) {
+          made.insert(user->getResult(0));
+        }
+      }
+    }
+  }
+  return success();
+}
+
 LogicalResult mlir::dist::splitFusedProjections(
     ShardOp directive, ScopeIndex &scopes, ArrayRef<unsigned> targets,
     const MeshLayout &layout, Origins &origins, FeatureBlocks &blocks) {
+  if (directive.getKind() == ShardTarget::Parameter)
+    return splitAppliers(directive, scopes, targets, origins, blocks);
   int64_t devices =
       directive.getAxes() ? layout.size(getAxisRefs(*directive.getAxes())) : 1;
   for (unsigned scope : targets) {

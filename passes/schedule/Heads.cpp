@@ -117,6 +117,10 @@ void FeatureTrace::walkUse(OpOperand &use, const Features &features) {
     return walkCollapse(collapse, features);
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return walkLoops(structured, use, features);
+  // Within heads, of which a part is rotated, they are put together again.
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op);
+      concat && static_cast<int64_t>(concat.getDim()) != major.place)
+    return walk(concat.getResult(), features);
 }
 
 void FeatureTrace::walkSlice(tensor::ExtractSliceOp slice, Features features) {

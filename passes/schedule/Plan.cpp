@@ -19,14 +19,18 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a plan says of one mesh axis: replicate, shard a dimension, each of
-/// `groups` blocks of it, or leave a reduction pending.
+/// What a plan says of one mesh axis: replicate, shard a dimension, or leave a
+/// reduction pending.
 struct AxisPlacement {
-  unsigned axis = 0;
+  AxisRefAttr axis;
   std::optional<int64_t> dim;
-  int64_t groups = 1;
+  /// Of which each is sharded: their number, or their sizes; nothing for all.
+  SmallVector<int64_t> blocks;
   std::optional<ReductionKind> pending;
 };
+
+/// The blocks of a dimension, and the axes that cut them.
+using DimPlacement = std::pair<SmallVector<int64_t>, SmallVector<AxisRefAttr>>;
 
 class PlanReader {
 public:
@@ -51,15 +55,26 @@ private:
                              ModuleOp holder);
   LogicalResult readParameters(const LocatedJson &parameters);
   LogicalResult readForward(const LocatedJson &forward);
+  LogicalResult readModules(const LocatedJson &modules, ShardTarget kind);
   LogicalResult readBorder(const LocatedJson &key, const LocatedJson &value);
   LogicalResult readListOfBorder(const LocatedJson &key, StringRef module,
                                  bool isInput, StringRef number,
                                  const LocatedJson &list);
-  FailureOr<AxisPlacement> readPlacement(const LocatedJson &placement);
+  FailureOr<AxisRefAttr> findAxis(const LocatedJson &name);
+  std::string listAxes() {
+    return llvm::join(llvm::map_range(mesh.getAxes(),
+                                      [](auto axis) { return axis.getName(); }),
+                      ", ");
+  }
   /// In the order in which they cut, the outermost first; axes that are not
   /// there replicate. Nullopt for null.
   FailureOr<std::optional<SmallVector<AxisPlacement>>>
   readPlacements(const LocatedJson &list);
+  FailureOr<std::map<int64_t, DimPlacement>>
+  collectDims(ShardTarget kind, ArrayRef<AxisPlacement> placements,
+              const LocatedJson &list);
+  ShardOp createShard(const LocatedJson &key, StringRef target,
+                      ShardTarget kind);
   LogicalResult addDirective(const LocatedJson &key, StringRef target,
                              ShardTarget kind, std::optional<int64_t> number,
                              ArrayRef<AxisPlacement> placements,
@@ -77,62 +92,83 @@ private:
 // Placements
 //===----------------------------------------------------------------------===//
 
-FailureOr<AxisPlacement>
-PlanReader::readPlacement(const LocatedJson &placement) {
+/// Reads `n` or `[n, …]` of an interleaved placement: its blocks.
+static LogicalResult readBlocks(StringRef text, AxisPlacement &result,
+                                function_ref<InFlightDiagnostic()> fail) {
+  bool isList = text.consume_front("[");
+  if (isList != text.consume_back("]"))
+    return fail() << "one bracket of the list of blocks is missing";
+  SmallVector<StringRef> numbers;
+  text.split(numbers, ',');
+  for (StringRef number : numbers)
+    if (number.getAsInteger(10, result.blocks.emplace_back()) ||
+        result.blocks.back() < 1)
+      return fail() << "'" << number << "' is no number of blocks, nor the "
+                    << "size of one: these are at least 1";
+  if (isList == (numbers.size() == 1))
+    return fail() << "blocks of different sizes are a list of at least 2, as "
+                  << "[64,16,16]; of one size, their number";
+  if (result.blocks == SmallVector<int64_t>{1})
+    result.blocks.clear();
+  return success();
+}
+
+/// One word of a placement list: "R", "S(0)", "IS(0,[64,16,16])", "P(max)".
+static FailureOr<AxisPlacement> readWord(const LocatedJson &placement,
+                                         Location loc) {
   constexpr StringLiteral kForms =
       "R (replicate), S(d) (shard dimension d), IS(d,n) (shard each of n "
-      "interleaved blocks of dimension d), P or P(max) (leave a sum or maximum "
-      "pending)";
+      "interleaved blocks of dimension d), IS(d,[64,16,16]) (shard each of "
+      "blocks of these sizes), P or P(max) (leave a sum or maximum pending)";
   if (placement.kind != LocatedJson::String)
-    return expected(placement, kForms);
-  std::string squeezed = placement.text;
-  llvm::erase_if(squeezed, [](char c) { return c == ' '; });
-  StringRef text = squeezed;
-  if (text == "R")
-    return AxisPlacement{};
+    return emitError(loc) << "expected " << kForms << ", not "
+                          << placement.describe();
+  auto fail = [&] { return emitError(loc) << "'" << placement.text << "': "; };
+  std::string text = placement.text;
+  llvm::erase_if(text, [](char c) { return c == ' '; });
+  auto [word, arguments] = StringRef(text).split('(');
+  bool hasArguments = arguments.consume_back(")");
   AxisPlacement result;
-  if (text == "P") {
-    result.pending = ReductionKind::Sum;
+  if (text == "R")
     return result;
-  }
-  StringRef inner = text;
-  if (inner.consume_front("P(") && inner.consume_back(")")) {
-    result.pending = symbolizeReductionKind(inner);
+  if (text == "P" || (word == "P" && hasArguments)) {
+    result.pending =
+        text == "P" ? ReductionKind::Sum : symbolizeReductionKind(arguments);
     if (result.pending)
       return result;
-    return error(placement)
-           << "'" << placement.text << "': '" << inner
-           << "' is no reduction; one of sum, prod, max, min, and, or is";
+    return fail() << "'" << arguments << "' is no reduction; one of sum, prod, "
+                  << "max, min, and, or is";
   }
-  bool isInterleaved = text.consume_front("IS(");
+  auto [number, blocks] = arguments.split(',');
   int64_t dim;
-  if ((isInterleaved || text.consume_front("S(")) &&
-      !text.consumeInteger(10, dim)) {
-    result.dim = dim;
-    if (!isInterleaved && text == ")")
-      return result;
-    if (isInterleaved && text.consume_front(",") &&
-        !text.consumeInteger(10, result.groups) && text == ")") {
-      if (result.groups < 1)
-        return error(placement)
-               << "'" << placement.text << "': " << result.groups
-               << " blocks; there must be at least 1";
-      return result;
-    }
-  }
-  return error(placement) << "'" << placement.text
+  bool hasBlocks = number.size() != arguments.size();
+  if (!hasArguments || number.getAsInteger(10, dim) ||
+      word != (hasBlocks ? "IS" : "S"))
+    return emitError(loc) << "'" << placement.text
                           << "' is no placement; expected " << kForms;
+  result.dim = dim;
+  if (hasBlocks && failed(readBlocks(blocks, result, fail)))
+    return failure();
+  return result;
+}
+
+/// The mesh's axis of that name.
+FailureOr<AxisRefAttr> PlanReader::findAxis(const LocatedJson &name) {
+  for (MeshAxisAttr axis : mesh.getAxes())
+    if (axis.getName() == name.text)
+      return AxisRefAttr::get(builder.getContext(), name.text, 1, 0);
+  return error(name) << "the mesh has no axis '" << name.text
+                     << "'; its axes are " << listAxes();
 }
 
 FailureOr<std::optional<SmallVector<AxisPlacement>>>
 PlanReader::readPlacements(const LocatedJson &list) {
   using Result = std::optional<SmallVector<AxisPlacement>>;
-  ArrayRef<MeshAxisAttr> axes = mesh.getAxes();
   if (list.kind == LocatedJson::Null)
     return Result();
   SmallVector<AxisPlacement> placements;
-  auto add = [&](unsigned axis, const LocatedJson &item) -> LogicalResult {
-    FailureOr<AxisPlacement> one = readPlacement(item);
+  auto add = [&](AxisRefAttr axis, const LocatedJson &item) -> LogicalResult {
+    FailureOr<AxisPlacement> one = readWord(item, locate(item));
     if (failed(one))
       return failure();
     one->axis = axis;
@@ -140,17 +176,16 @@ PlanReader::readPlacements(const LocatedJson &list) {
     return success();
   };
   if (list.kind == LocatedJson::List) {
-    if (list.items.size() != axes.size()) {
-      InFlightDiagnostic diagnostic =
-          error(list) << "a placement list has an entry for each of the mesh's "
-                      << axes.size() << " axes (";
-      llvm::interleaveComma(axes, diagnostic, [&](MeshAxisAttr axis) {
-        diagnostic << axis.getName();
-      });
-      return diagnostic << "), not " << list.items.size();
-    }
-    for (auto [axis, item] : llvm::enumerate(list.items))
-      if (failed(add(axis, item)))
+    ArrayRef<MeshAxisAttr> axes = mesh.getAxes();
+    if (list.items.size() != axes.size())
+      return error(list)
+             << "a placement list has an entry for each of the mesh's "
+             << axes.size() << " axes (" << listAxes() << "), not "
+             << list.items.size();
+    for (auto [axis, item] : llvm::zip_equal(axes, list.items))
+      if (failed(
+              add(AxisRefAttr::get(builder.getContext(), axis.getName(), 1, 0),
+                  item)))
         return failure();
     return Result(placements);
   }
@@ -158,21 +193,47 @@ PlanReader::readPlacements(const LocatedJson &list) {
     return expected(list, "a placement list such as [\"R\", \"S(0)\"], an "
                           "object such as {\"tp\": \"S(0)\"}, or null");
   for (auto [key, item] : llvm::zip_equal(list.keys, list.items)) {
-    const auto *axis = llvm::find_if(
-        axes, [&](MeshAxisAttr one) { return one.getName() == key.text; });
-    if (axis == axes.end()) {
-      InFlightDiagnostic diagnostic = error(key)
-                                      << "the mesh has no axis '" << key.text
-                                      << "'; its axes are ";
-      llvm::interleaveComma(axes, diagnostic, [&](MeshAxisAttr one) {
-        diagnostic << one.getName();
-      });
-      return diagnostic;
-    }
-    if (failed(add(axis - axes.begin(), item)))
+    FailureOr<AxisRefAttr> axis = findAxis(key);
+    if (failed(axis) || failed(add(*axis, item)))
       return failure();
   }
   return Result(placements);
+}
+
+FailureOr<std::map<int64_t, DimPlacement>>
+PlanReader::collectDims(ShardTarget kind, ArrayRef<AxisPlacement> placements,
+                        const LocatedJson &list) {
+  std::map<int64_t, DimPlacement> dims;
+  bool hasSizes = false;
+  for (const AxisPlacement &one : placements) {
+    if (!one.dim)
+      continue;
+    auto [entry, isNew] =
+        dims.try_emplace(*one.dim, one.blocks, SmallVector<AxisRefAttr>());
+    auto &[blocks, axes] = entry->second;
+    if (blocks != one.blocks)
+      return error(list) << "dimension " << *one.dim << " is cut in other "
+                         << "blocks over one axis than over another; say the "
+                         << "same IS(d,n) of both, which cuts each over both";
+    axes.push_back(one.axis);
+    if (!isNew || blocks.size() < 2)
+      continue;
+    if (kind != ShardTarget::Parameter || hasSizes)
+      return error(list)
+             << "blocks of different sizes are of one dimension of parameters: "
+             << "say it of the weight and bias of the layer that makes them "
+             << "side by side, and null of what it makes";
+    hasSizes = true;
+  }
+  return dims;
+}
+
+ShardOp PlanReader::createShard(const LocatedJson &key, StringRef target,
+                                ShardTarget kind) {
+  OperationState state(locate(key), ShardOp::getOperationName());
+  state.addAttribute("target", builder.getStringAttr(target));
+  state.addAttribute("kind", ShardTargetAttr::get(builder.getContext(), kind));
+  return cast<ShardOp>(builder.create(state));
 }
 
 LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
@@ -180,65 +241,54 @@ LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
                                        std::optional<int64_t> number,
                                        ArrayRef<AxisPlacement> placements,
                                        const LocatedJson &list) {
-  struct Dim {
-    SmallVector<AxisRefAttr> axes;
-    int64_t groups = 1;
-  };
   MLIRContext *context = builder.getContext();
-  std::map<int64_t, Dim> cut;
+  auto cut = collectDims(kind, placements, list);
+  if (failed(cut))
+    return failure();
   SmallVector<Attribute> pendingAxes;
   std::optional<ReductionKind> pending;
   for (const AxisPlacement &placement : placements) {
-    auto axis = AxisRefAttr::get(
-        context, mesh.getAxes()[placement.axis].getName(), 1, 0);
-    if (placement.pending) {
-      if (kind != ShardTarget::ModuleInput && kind != ShardTarget::ModuleOutput)
-        return error(list)
-               << "'P' leaves a reduction pending, which arises within the "
-               << "program: parameters, and what goes into the program or "
-               << "comes out of it, are whole; say R or S(d)";
-      if (pending.value_or(*placement.pending) != *placement.pending)
-        return error(list) << "leaves two reductions of different kinds "
-                           << "pending in one tensor";
-      pending = placement.pending;
-      pendingAxes.push_back(axis);
-    }
-    if (!placement.dim)
+    if (!placement.pending)
       continue;
-    Dim &dim = cut[*placement.dim];
-    if (!dim.axes.empty() && (dim.groups != 1 || placement.groups != 1))
-      return error(list) << "dimension " << *placement.dim
-                         << " is interleaved, and sharded over two axes";
-    dim.groups = placement.groups;
-    dim.axes.push_back(axis);
+    if (kind != ShardTarget::ModuleInput && kind != ShardTarget::ModuleOutput)
+      return error(list)
+             << "'P' leaves a reduction pending, which arises within the "
+             << "program: parameters, and what goes into the program or "
+             << "comes out of it, are whole; say R or S(d)";
+    if (pending.value_or(*placement.pending) != *placement.pending)
+      return error(list) << "leaves two reductions of different kinds "
+                         << "pending in one tensor";
+    pending = placement.pending;
+    pendingAxes.push_back(placement.axis);
   }
+  ShardOp directive = createShard(key, target, kind);
   SmallVector<Attribute> dims;
   SmallVector<int64_t> numbers;
-  for (auto &[number, dim] : cut) {
-    numbers.push_back(number);
+  for (auto &[dim, placement] : *cut) {
+    auto &[blocks, axes] = placement;
+    numbers.push_back(dim);
     SmallVector<SubDimAttr> subDims;
-    if (dim.groups != 1)
-      subDims.push_back(SubDimAttr::get(context, dim.groups, {}));
-    subDims.push_back(SubDimAttr::get(context, 0, dim.axes));
+    if (blocks.size() == 1)
+      subDims.push_back(SubDimAttr::get(context, blocks.front(), {}));
+    subDims.push_back(SubDimAttr::get(context, 0, axes));
     dims.push_back(DimShardingAttr::get(context, subDims, /*isOpen=*/false));
+    if (blocks.size() > 1) {
+      directive.setBlocks(blocks);
+      number = dim;
+    }
   }
-  OperationState state(locate(key), ShardOp::getOperationName());
-  state.addAttribute("target", builder.getStringAttr(target));
-  state.addAttribute("kind", ShardTargetAttr::get(context, kind));
   if (number)
-    state.addAttribute("number", builder.getI64IntegerAttr(*number));
+    directive.setNumber(*number);
   if (dims.empty()) {
-    state.addAttribute("replicate", builder.getUnitAttr());
+    directive.setReplicate(true);
   } else {
-    state.addAttribute("dims", builder.getArrayAttr(dims));
-    state.addAttribute("dimNumbers", builder.getDenseI64ArrayAttr(numbers));
+    directive.setDimsAttr(builder.getArrayAttr(dims));
+    directive.setDimNumbers(numbers);
   }
   if (pending) {
-    state.addAttribute("partialKind",
-                       ReductionKindAttr::get(context, *pending));
-    state.addAttribute("partialAxes", builder.getArrayAttr(pendingAxes));
+    directive.setPartialKind(*pending);
+    directive.setPartialAxesAttr(builder.getArrayAttr(pendingAxes));
   }
-  builder.create(state);
   return success();
 }
 
@@ -389,11 +439,34 @@ LogicalResult PlanReader::readForward(const LocatedJson &forward) {
   return success();
 }
 
+/// `{"layers.\d+.mlp.experts": ["ep"]}`: what modules share out over axes.
+LogicalResult PlanReader::readModules(const LocatedJson &modules,
+                                      ShardTarget kind) {
+  if (modules.kind != LocatedJson::Object)
+    return expected(modules, "an object with a module and a list of axes for "
+                             "each member, as {\"layers.0.mlp\": [\"ep\"]}");
+  for (auto [key, list] : llvm::zip_equal(modules.keys, modules.items)) {
+    if (list.kind != LocatedJson::List || list.items.empty())
+      return expected(list, "a list of axes, such as [\"tp\"]");
+    SmallVector<Attribute> axes;
+    for (const LocatedJson &name : list.items) {
+      FailureOr<AxisRefAttr> axis = findAxis(name);
+      if (failed(axis))
+        return failure();
+      axes.push_back(*axis);
+    }
+    createShard(key, getTarget(key.text), kind)
+        .setAxesAttr(builder.getArrayAttr(axes));
+  }
+  return success();
+}
+
 FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if (plan.kind != LocatedJson::Object)
     return expected(plan, "an object with \"mesh\", \"parameter\" and "
                           "\"forward\"");
-  constexpr StringLiteral kSections[] = {"mesh", "parameter", "forward"};
+  constexpr StringLiteral kSections[] = {"mesh", "parameter", "forward",
+                                         "heads", "experts"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -401,7 +474,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
       for (StringRef section : kSections)
         if (section.edit_distance(key.text) <= 3)
           return diagnostic << "; did you mean \"" << section << "\"?";
-      return diagnostic << ", but \"mesh\", \"parameter\" and \"forward\"";
+      return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
+                        << "\"heads\" and \"experts\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -415,9 +489,13 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
       ScheduleOp::create(builder, loc, builder.getStringAttr("plan"),
                          FlatSymbolRefAttr::get(mesh.getSymNameAttr()));
   builder.createBlock(&planned.schedule.getBody());
-  const LocatedJson *parameters = plan.find("parameter");
-  const LocatedJson *forward = plan.find("forward");
-  if ((parameters && failed(readParameters(*parameters))) ||
+  const LocatedJson *heads = plan.find("heads"),
+                    *experts = plan.find("experts"),
+                    *parameters = plan.find("parameter"),
+                    *forward = plan.find("forward");
+  if ((heads && failed(readModules(*heads, ShardTarget::Heads))) ||
+      (experts && failed(readModules(*experts, ShardTarget::Experts))) ||
+      (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||
       failed(verify(planned.schedule)))
     return failure();

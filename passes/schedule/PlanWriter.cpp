@@ -7,6 +7,7 @@
 #include "passes/schedule/PlanWriter.h"
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/schedule/ModuleBorder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,9 +19,10 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// On the ops of the model: their numbers. Of no dialect that there is, as they
-/// are gone when the plan is written.
-static constexpr StringLiteral kMarkAttr = "plan.mark";
+/// On the ops of the model: their numbers, and the types of their operands. Of
+/// no dialect that there is, as they are gone when the plan is written.
+static constexpr StringLiteral kMarkAttr = "plan.mark",
+                               kTypesAttr = "plan.types";
 
 PlanWriter::PlanWriter(ModuleOp model) {
   ScopeIndex scopes(model);
@@ -37,8 +39,9 @@ PlanWriter::PlanWriter(ModuleOp model) {
   model.walk([&](Operation *op) {
     unsigned mark = scopes.getPosition(op);
     op->setDiscardableAttr(kMarkAttr, builder.getI64IntegerAttr(mark));
-    operandCounts.resize(std::max<size_t>(operandCounts.size(), mark + 1));
-    operandCounts[mark] = op->getNumOperands();
+    op->setDiscardableAttr(
+        kTypesAttr,
+        builder.getTypeArrayAttr(SmallVector<Type>(op->getOperandTypes())));
   });
   for (unsigned scope = 1; scope < scopes.getScopeEnd(); ++scope) {
     ModuleBorder module(scopes, origins, scope);
@@ -90,8 +93,7 @@ namespace mlir::dist {
 /// A plan while it is written.
 class PlanText {
 public:
-  PlanText(ArrayRef<MeshAxisAttr> axes, ModuleOp placed,
-           ArrayRef<unsigned> operandCounts);
+  PlanText(ArrayRef<MeshAxisAttr> axes, ModuleOp placed);
 
   void addParameters(FunctionOpInterface entry);
   void addBorders(ArrayRef<PlanWriter::Border> borders);
@@ -107,7 +109,21 @@ private:
     std::string name, suffix, value;
   };
 
-  std::string describe(ShardingAttr sharding, StringRef name);
+  /// The part of a parameter that an argument is, and where it is placed.
+  struct Part {
+    PartAttr part;
+    ArrayRef<int64_t> shape;
+    ShardingAttr sharding;
+  };
+  /// The blocks that a dimension is taken apart in.
+  struct Blocks {
+    int64_t dim = -1;
+    std::string sizes;
+  };
+
+  std::string describe(ShardingAttr sharding, StringRef name,
+                       const Blocks &blocks);
+  std::string describeParts(ArrayRef<Part> parts, StringRef name);
   std::string describeUses(ArrayRef<PlanWriter::Use> uses, StringRef name,
                            const PlanWriter::Border &border);
   std::string giveUp(StringRef name, StringRef why);
@@ -116,8 +132,6 @@ private:
 
   ArrayRef<MeshAxisAttr> axes;
   llvm::DenseMap<unsigned, SmallVector<Operation *, 1>> marked;
-  /// Whether a directive has given ops more to read.
-  bool isRewritten = false;
   std::vector<Entry> parameters, forward;
   std::vector<std::string> inputs, outputs;
   /// What the form cannot say, by name (numbers left open) and reason: the
@@ -128,15 +142,12 @@ private:
 };
 } // namespace mlir::dist
 
-PlanText::PlanText(ArrayRef<MeshAxisAttr> axes, ModuleOp placed,
-                   ArrayRef<unsigned> operandCounts)
-    : axes(axes) {
+PlanText::PlanText(ArrayRef<MeshAxisAttr> axes, ModuleOp placed) : axes(axes) {
   placed.walk([&](Operation *op) {
     auto mark = op->getAttrOfType<IntegerAttr>(kMarkAttr);
     if (!mark)
       return;
     marked[mark.getInt()].push_back(op);
-    isRewritten |= op->getNumOperands() != operandCounts[mark.getInt()];
   });
 }
 
@@ -151,7 +162,8 @@ std::string PlanText::giveUp(StringRef name, StringRef why) {
 
 /// `["R", "S(0)"]`, or `{"tp": "S(0)", "dp": "S(0)"}` where that order, which
 /// is not the mesh's, matters.
-std::string PlanText::describe(ShardingAttr sharding, StringRef name) {
+std::string PlanText::describe(ShardingAttr sharding, StringRef name,
+                               const Blocks &blocks) {
   SmallVector<std::string> placements(axes.size(), "R");
   SmallVector<size_t> order;
   bool isInOrder = true;
@@ -171,20 +183,20 @@ std::string PlanText::describe(ShardingAttr sharding, StringRef name) {
   for (auto [number, dim] : llvm::enumerate(sharding.getDims())) {
     ArrayRef<SubDimAttr> subDims = dim.getSubDims();
     SmallVector<AxisRefAttr> cuts = dim.getAllAxes();
-    std::string at = std::to_string(number);
-    bool isInterleaved =
-        subDims.size() == 2 && subDims[0].getAxes().empty() && cuts.size() == 1;
-    if (isInterleaved)
-      place(cuts[0],
-            "IS(" + at + "," + std::to_string(subDims[0].getSize()) + ")");
-    else if (subDims.size() > 1 && !cuts.empty())
+    std::string at = std::to_string(number), text = "S(" + at + ")";
+    bool isInterleaved = subDims.size() == 2 && subDims[0].getAxes().empty();
+    if (static_cast<int64_t>(number) == blocks.dim)
+      text = "IS(" + at + ",[" + blocks.sizes + "])";
+    else if (isInterleaved)
+      text = "IS(" + at + "," + std::to_string(subDims[0].getSize()) + ")";
+    if (!cuts.empty() && subDims.size() > 1 &&
+        (!isInterleaved || static_cast<int64_t>(number) == blocks.dim))
       unclear = "several parts of dimension " + at + ", each cut by itself";
-    else
-      for (AxisRefAttr axis : cuts) {
-        size_t before = axis == cuts.front() ? 0 : order.back();
-        place(axis, "S(" + at + ")");
-        isInOrder &= order.back() >= before;
-      }
+    for (AxisRefAttr axis : cuts) {
+      size_t before = axis == cuts.front() ? 0 : order.back();
+      place(axis, text);
+      isInOrder &= order.back() >= before;
+    }
   }
   for (AxisRefAttr axis : sharding.getPartialAxes()) {
     ReductionKind kind = sharding.getPartialKind();
@@ -209,6 +221,32 @@ std::string PlanText::describe(ShardingAttr sharding, StringRef name) {
     text += (text.empty() ? "" : ", ") + quote(axes[axis].getName()) + ": " +
             quote(placements[axis]);
   return "{" + text + "}";
+}
+
+/// Of several arguments of one name, or of a parameter that has been taken
+/// apart: `["IS(0,[64,16,16])"]`.
+std::string PlanText::describeParts(ArrayRef<Part> parts, StringRef name) {
+  Blocks blocks;
+  SmallVector<std::pair<int64_t, int64_t>> found; // offsets and sizes
+  bool isClear = true, isWhole = !parts.front().part;
+  for (const Part &part : parts) {
+    isClear &= isWhole == !part.part && part.sharding == parts.front().sharding;
+    if (!isClear || isWhole)
+      continue;
+    ArrayRef<int64_t> whole = part.part.getShape();
+    for (auto [dim, size] : llvm::enumerate(part.shape))
+      if (size != whole[dim]) {
+        isClear &= blocks.dim < 0 || blocks.dim == static_cast<int64_t>(dim);
+        blocks.dim = dim;
+        found.emplace_back(part.part.getOffsets()[dim], size);
+      }
+  }
+  if (!isClear)
+    return giveUp(name, "is in several parts, which are placed differently");
+  llvm::sort(found);
+  for (auto [offset, size] : found)
+    blocks.sizes += (blocks.sizes.empty() ? "" : ",") + std::to_string(size);
+  return describe(parts.front().sharding, name, blocks);
 }
 
 ShardingAttr PlanText::getPlacement(Value value) const {
@@ -239,9 +277,13 @@ std::string PlanText::describeUses(ArrayRef<PlanWriter::Use> uses,
   ShardingAttr found;
   for (const PlanWriter::Use &use : uses)
     for (Operation *op : marked.lookup(use.mark)) {
-      if (use.operand >= op->getNumOperands())
+      auto types = op->getAttrOfType<ArrayAttr>(kTypesAttr);
+      if (use.operand >= std::min<size_t>(op->getNumOperands(), types.size()))
         continue;
       Value value = op->getOperand(use.operand);
+      if (failed(verifyCompatibleShape(
+              value.getType(), cast<TypeAttr>(types[use.operand]).getValue())))
+        return giveUp(name, "is read by ops that have been taken apart");
       // What comes out of a module is moved by who reads it only afterwards.
       if (!border.isInput)
         while (auto reshard = value.getDefiningOp<ReshardOp>()) {
@@ -258,10 +300,7 @@ std::string PlanText::describeUses(ArrayRef<PlanWriter::Use> uses,
     }
   if (!found)
     return giveUp(name, "is read by ops that have been taken apart");
-  if (found.isPartial() && isRewritten)
-    return giveUp(name, "is pending in a program whose ops the schedule has "
-                        "rewritten, as 'experts' does, which a plan cannot");
-  return describe(found, name);
+  return describe(found, name, {});
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,28 +308,21 @@ std::string PlanText::describeUses(ArrayRef<PlanWriter::Use> uses,
 //===----------------------------------------------------------------------===//
 
 void PlanText::addParameters(FunctionOpInterface entry) {
-  llvm::MapVector<StringRef, std::string> found;
+  llvm::MapVector<StringRef, SmallVector<Part, 1>> found;
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i) {
     auto attr = entry.getArgAttrOfType<StringAttr>(i, kParameterAttr);
-    if (!attr || !isa<RankedTensorType>(entry.getArgumentTypes()[i]))
-      continue;
-    StringRef name = attr.getValue();
-    auto sharding = entry.getArgAttrOfType<ShardingAttr>(i, kShardingAttr);
-    std::string value;
-    if (entry.getArgAttr(i, kPartAttr))
-      value = found.contains(name)
-                  ? "null"
-                  : giveUp(name, "is cut in blocks of different sizes, which "
-                                 "a plan has no word for");
-    else
-      value = describe(sharding, name);
-    auto [entryOf, isNew] = found.try_emplace(name, value);
-    if (!isNew && entryOf->second != value)
-      entryOf->second =
-          giveUp(name, "is the name of several, which are placed differently");
+    auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+    if (attr && type)
+      found[attr.getValue()].push_back(
+          {entry.getArgAttrOfType<PartAttr>(i, kPartAttr), type.getShape(),
+           entry.getArgAttrOfType<ShardingAttr>(i, kShardingAttr)});
   }
-  for (auto &[name, value] : found)
+  for (auto &[name, parts] : found) {
+    std::string value = parts.size() > 1 || parts.front().part
+                            ? describeParts(parts, name)
+                            : describe(parts.front().sharding, name, {});
     parameters.push_back({name.str(), "", value});
+  }
 }
 
 void PlanText::addBorders(ArrayRef<PlanWriter::Border> borders) {
@@ -338,7 +370,7 @@ void PlanText::addProgramBorder(FunctionOpInterface entry, bool isInput) {
     if (!sharding)
       continue;
     (isInput ? inputs : outputs)
-        .push_back(quote(key) + ": " + describe(sharding, what));
+        .push_back(quote(key) + ": " + describe(sharding, what, {}));
   }
 }
 
@@ -426,7 +458,7 @@ LogicalResult PlanWriter::write(ModuleOp placed, llvm::raw_ostream &plan,
   if (!*mesh || getLevel(placed) != 2)
     return placed.emitError("has nothing placed that a plan could say; "
                             "--schedule says how it is distributed");
-  PlanText text(mesh->getAxes(), placed, operandCounts);
+  PlanText text(mesh->getAxes(), placed);
   text.addParameters(*entry);
   text.addProgramBorder(*entry, /*isInput=*/true);
   text.addBorders(borders);

@@ -168,10 +168,12 @@ static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule,
       scopes.emplace(module);
     std::string error;
     auto pattern = NamePattern::parse(directive.getTarget(), error);
-    if (pattern &&
-        failed(splitFusedProjections(
-            directive, *scopes, scopes->match(TargetKind::Module, *pattern),
-            layout, origins, blocks)))
+    TargetKind kind = directive.getKind() == ShardTarget::Parameter
+                          ? TargetKind::Parameter
+                          : TargetKind::Module;
+    if (pattern && failed(splitFusedProjections(directive, *scopes,
+                                                scopes->match(kind, *pattern),
+                                                layout, origins, blocks)))
       return failure();
   }
   return blocks.finish();

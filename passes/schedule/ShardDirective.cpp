@@ -8,6 +8,7 @@
 #include "passes/schedule/FeatureSharding.h"
 #include "passes/schedule/ModuleBorder.h"
 #include "passes/schedule/ScheduleApplication.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -68,6 +69,12 @@ static LogicalResult placeActivation(ShardOp directive,
       all[output] = module.findOutsideUses(output);
   StringRef what = isInput ? "input" : "output";
   size_t number = directive.getNumber().value_or(0);
+  auto list = [&](InFlightDiagnostic &diagnostic) -> LogicalResult {
+    for (auto [index, entry] : llvm::enumerate(all))
+      diagnostic.attachNote(entry.first.getLoc())
+          << what << " " << index << " is " << entry.first.getType();
+    return diagnostic;
+  };
   if (number >= all.size() || (!directive.getNumber() && all.size() > 1)) {
     InFlightDiagnostic diagnostic =
         emitError(directive.getLoc())
@@ -77,10 +84,7 @@ static LogicalResult placeActivation(ShardOp directive,
       diagnostic << ", and no " << what << " " << number;
     else
       diagnostic << "; say which, as in '" << what << " 0'";
-    for (auto [index, entry] : llvm::enumerate(all))
-      diagnostic.attachNote(entry.first.getLoc())
-          << what << " " << index << " is " << entry.first.getType();
-    return diagnostic;
+    return list(diagnostic);
   }
   auto &[value, uses] = all.begin()[number];
   Operation *op = isInput ? uses.front()->getOwner() : value.getDefiningOp();
@@ -90,6 +94,16 @@ static LogicalResult placeActivation(ShardOp directive,
                    application.getScopes().getPath(scope) + "\"");
   if (failed(asked))
     return failure();
+  size_t entries = asked->getDims().size();
+  if (auto type = dyn_cast<RankedTensorType>(value.getType());
+      type && entries != static_cast<size_t>(type.getRank())) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive.getLoc())
+        << "the list has " << entries << " entries, but " << what << " "
+        << number << " of module \"" << application.getScopes().getPath(scope)
+        << "\" is " << type;
+    return list(diagnostic);
+  }
   return application.constrainBorder(directive, scope, op, value, uses, *asked);
 }
 
@@ -122,6 +136,112 @@ static LogicalResult placeValue(ShardOp directive,
     return failure();
   return application.constrain(directive, op, /*use=*/nullptr, *asked,
                                cast<OpResult>(value).getResultNumber());
+}
+
+/// Places parameters, inputs or outputs of the program.
+static LogicalResult placeTensors(ShardOp directive,
+                                  ScheduleApplication &application,
+                                  ArrayRef<unsigned> targets) {
+  for (unsigned number : targets) {
+    const NamedTensor &tensor = application.getScopes().getTensor(number);
+    FailureOr<ShardingAttr> asked =
+        getAsked(directive, application.getLayout(), tensor.getType(),
+                 tensor.describe());
+    if (failed(asked) || failed(application.place(directive, tensor, *asked)))
+      return failure();
+  }
+  return success();
+}
+
+/// Whether the parts of a parameter are blocks of the dimension and in the
+/// proportion that the directive says. Emits an error where not.
+static LogicalResult verifyBlocks(ShardOp directive, const ScopeIndex &scopes,
+                                  ArrayRef<unsigned> parts) {
+  ArrayRef<int64_t> blocks = *directive.getBlocks();
+  const NamedTensor &first = scopes.getTensor(parts.front());
+  int64_t sum = 0;
+  for (int64_t block : blocks)
+    sum += block;
+  SmallVector<std::pair<int64_t, int64_t>> found; // offsets and sizes
+  std::optional<int64_t> along;
+  ArrayRef<int64_t> whole;
+  for (unsigned number : parts) {
+    const NamedTensor &tensor = scopes.getTensor(number);
+    FunctionOpInterface function = tensor.function;
+    auto part = function.getArgAttrOfType<PartAttr>(tensor.index, kPartAttr);
+    whole = part.getShape();
+    auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
+    for (auto [dim, sizes] : llvm::enumerate(llvm::zip_equal(shape, whole)))
+      if (std::get<0>(sizes) != std::get<1>(sizes)) {
+        along = dim;
+        found.emplace_back(part.getOffsets()[dim], shape[dim]);
+      }
+  }
+  int64_t rank = whole.size(), asked = *directive.getNumber();
+  asked = asked < 0 ? asked + rank : asked;
+  if (along && along != asked)
+    return emitError(directive.getLoc())
+           << "the output features of parameter \"" << first.name
+           << "\" are its dimension " << *along << ", not " << asked
+           << "; only they can be blocks of different sizes";
+  llvm::sort(found);
+  SmallVector<int64_t> sizes;
+  bool fits = found.size() == blocks.size() && parts.size() == blocks.size();
+  for (auto [number, block] : llvm::enumerate(found)) {
+    sizes.push_back(block.second);
+    fits = fits && whole[asked] % sum == 0 &&
+           block.second == blocks[number] * (whole[asked] / sum);
+  }
+  if (fits)
+    return success();
+  return emitError(directive.getLoc())
+         << "takes parameter \"" << first.name << "\" apart as ["
+         << llvm::interleaved(blocks) << "], but it has been taken apart as ["
+         << llvm::interleaved(sizes) << "]";
+}
+
+/// Of parameters that the directive cuts in blocks of different sizes, the
+/// numbers of those blocks. Fails after an error where one has been taken apart
+/// in no or other blocks.
+static FailureOr<SmallVector<unsigned>> findBlocks(ShardOp directive,
+                                                   const ScopeIndex &scopes,
+                                                   ArrayRef<unsigned> targets) {
+  // Those of one name are parts of one parameter, but for what others read of
+  // it as a whole.
+  llvm::MapVector<std::pair<Operation *, StringRef>, SmallVector<unsigned, 4>>
+      byName;
+  for (unsigned number : targets) {
+    const NamedTensor &tensor = scopes.getTensor(number);
+    FunctionOpInterface function = tensor.function;
+    SmallVector<unsigned, 4> &parts = byName[{function, tensor.name}];
+    if (function.getArgAttr(tensor.index, kPartAttr))
+      parts.push_back(number);
+  }
+  SmallVector<unsigned> found;
+  for (auto &[parameter, parts] : byName) {
+    if (parts.empty())
+      return emitError(directive.getLoc())
+             << "parameter \"" << parameter.second
+             << "\" is no blocks of different sizes side by side: neither the "
+             << "weight of a linear layer, nor the bias of one whose weight is "
+             << "given the same blocks";
+    if (failed(verifyBlocks(directive, scopes, parts)))
+      return failure();
+    llvm::append_range(found, parts);
+  }
+  return found;
+}
+
+/// Places each block of parameters that have been taken apart. Returns how many
+/// parameters they are.
+static FailureOr<unsigned> placeBlocks(ShardOp directive,
+                                       ScheduleApplication &application,
+                                       ArrayRef<unsigned> targets) {
+  FailureOr<SmallVector<unsigned>> blocks =
+      findBlocks(directive, application.getScopes(), targets);
+  if (failed(blocks) || failed(placeTensors(directive, application, *blocks)))
+    return failure();
+  return blocks->size() / directive.getBlocks()->size();
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,17 +300,13 @@ struct ShardDirective
           return failure();
       break;
     case ShardTarget::Parameter:
+      if (directive.getBlocks())
+        return placeBlocks(directive, application, targets);
+      [[fallthrough]];
     case ShardTarget::Input:
     case ShardTarget::Output:
-      for (unsigned number : targets) {
-        const NamedTensor &tensor = application.getScopes().getTensor(number);
-        FailureOr<ShardingAttr> asked =
-            getAsked(directive, application.getLayout(), tensor.getType(),
-                     tensor.describe());
-        if (failed(asked) ||
-            failed(application.place(directive, tensor, *asked)))
-          return failure();
-      }
+      if (failed(placeTensors(directive, application, targets)))
+        return failure();
       break;
     }
     return targets.size();

@@ -12,8 +12,7 @@ constexpr int64_t kNever = INT64_MAX / 4;
 
 class Mover {
 public:
-  Mover(const PlacementTree &tree, const MeshLayout &layout,
-        PlacedValues &values)
+  Mover(PlacementTree &tree, const MeshLayout &layout, PlacedValues &values)
       : tree(tree), nodes(tree.getNodes()), layout(layout), values(values) {}
 
   /// Places the ops of the tree anew where that sends fewer bytes.
@@ -23,6 +22,7 @@ private:
   static constexpr unsigned kNone = PlacementTree::kNone;
 
   int64_t getBytes(Value value, ShardingAttr from, ShardingAttr to);
+  bool isShared(Value source);
   /// What it takes to bring something from outside to `wanted`.
   int64_t getSourceBytes(Value source, ShardingAttr wanted);
   /// What it takes to bring the root from `placement` to where its users want
@@ -35,7 +35,7 @@ private:
   Value bring(Value source, ShardingAttr wanted, Operation *user,
               ReshardOp instead);
 
-  const PlacementTree &tree;
+  PlacementTree &tree;
   ArrayRef<TreeNode> nodes;
   const MeshLayout &layout;
   PlacedValues &values;
@@ -79,6 +79,15 @@ static void visitCopies(Value source, const PlacementTree &tree, Visit visit) {
   }
 }
 
+/// Whether other trees read it as well, and its own op can be placed otherwise.
+bool Mover::isShared(Value source) {
+  Operation *maker = source.getDefiningOp();
+  return maker && tree.isMovable(maker) &&
+         llvm::any_of(getFirstUsers(source), [&](Operation *user) {
+           return !isa<ReshardOp>(user) && !tree.contains(user);
+         });
+}
+
 int64_t Mover::getSourceBytes(Value source, ShardingAttr wanted) {
   int64_t least = getBytes(source, values.getPlacement(source), wanted);
   if (least == 0)
@@ -90,7 +99,9 @@ int64_t Mover::getSourceBytes(Value source, ShardingAttr wanted) {
   // What a loop does not change is brought outside of it.
   if (source.getParentBlock() != nodes.back().op->getBlock() && least != 0)
     return kNever;
-  return least;
+  // Others may want it there as well: where all else is equal, it is brought
+  // for all of them.
+  return least > 1 && isShared(source) ? least - 1 : least;
 }
 
 int64_t Mover::getUsersBytes(ShardingAttr placement) {
@@ -322,7 +333,15 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
     if (tree.isMovable(op) && !tree.getParent(op))
       roots.push_back(op);
   });
-  for (Operation *root : roots)
+  auto move = [&](Operation *root) {
     if (tree.read(root))
       Mover(tree, layout, values).run();
+  };
+  llvm::for_each(roots, move);
+  // What all its readers have by now is brought where they want it may be made
+  // there.
+  for (Operation *root : roots)
+    if (!root->use_empty() &&
+        llvm::all_of(root->getUsers(), llvm::IsaPred<ReshardOp>))
+      move(root);
 }

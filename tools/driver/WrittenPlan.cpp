@@ -6,10 +6,16 @@
 
 #include "tools/driver/WrittenPlan.h"
 #include "passes/report/Report.h"
+#include "passes/schedule/Include.h"
 #include "passes/schedule/LocatedJson.h"
+#include "passes/schedule/NamePattern.h"
 #include "passes/schedule/Plan.h"
 #include "passes/schedule/PlanWriter.h"
+#include "passes/schedule/Schedule.h"
+#include "passes/schedule/ScopeIndex.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
 
 #include <map>
 
@@ -152,9 +158,70 @@ static std::string describeTraffic(const Traffic &traffic) {
          std::to_string(bytes) + " B";
 }
 
+/// A section of a plan: the modules whose heads, or experts, the schedule
+/// shares out, and the axes. Empty where there are none.
+static std::string describeModules(ScheduleOp schedule,
+                                   const ScopeIndex &scopes, ShardTarget kind) {
+  std::string text;
+  auto quote = [](StringRef name) {
+    std::string quoted;
+    llvm::raw_string_ostream(quoted) << llvm::json::Value(name);
+    return quoted;
+  };
+  for (auto directive : schedule.getBody().getOps<ShardOp>()) {
+    std::string error;
+    auto pattern = NamePattern::parse(directive.getTarget(), error);
+    if (!pattern || directive.getKind() != kind)
+      continue;
+    SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
+    if (llvm::any_of(axes, [](AxisRefAttr axis) { return axis.isSubAxis(); }))
+      continue;
+    auto names = llvm::map_range(
+        axes, [&](AxisRefAttr axis) { return quote(axis.getName()); });
+    for (unsigned scope : scopes.match(TargetKind::Module, *pattern))
+      text += (text.empty() ? "" : ",") +
+              ("\n    " + quote(llvm::Regex::escape(scopes.getPath(scope)))) +
+              ": [" + llvm::join(names, ", ") + "]";
+  }
+  if (text.empty())
+    return text;
+  return ",\n  \"" + stringifyShardTarget(kind).str() + "\": {" + text +
+         "\n  }";
+}
+
+/// Moves the schedule of `options` into the model. Returns the one that is to
+/// be applied, with those that it includes; null where there is none.
+static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
+                                                 ScheduleOptions &options) {
+  if (!options.file.empty()) {
+    FailureOr<ScheduleOp> loaded =
+        loadSchedule(model, options.file, options.name);
+    if (failed(loaded))
+      return failure();
+    options.file.clear();
+    options.name = loaded->getSymName().str();
+  }
+  if (model.getOps<ScheduleOp>().empty())
+    return ScheduleOp();
+  FailureOr<ScheduleOp> schedule = findSchedule(model, options.name);
+  if (failed(schedule) || failed(expandIncludes(*schedule)))
+    return failure();
+  return schedule;
+}
+
 FailureOr<WrittenPlan>
 mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   OwningOpRef<ModuleOp> original = cloneModel(model);
+  FailureOr<ScheduleOp> schedule = findAppliedSchedule(model, options);
+  if (failed(schedule))
+    return failure();
+  // What changes ops, which no placement says.
+  std::string heads, experts;
+  if (*schedule) {
+    ScopeIndex scopes(model);
+    heads = describeModules(*schedule, scopes, ShardTarget::Heads);
+    experts = describeModules(*schedule, scopes, ShardTarget::Experts);
+  }
   PlanWriter writer(model);
   options.stopPlaced = true;
   if (failed(distribute(model, options, stages)))
@@ -170,6 +237,10 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   SmallVector<StringRef> lines;
   StringRef(notes).split(lines, '\n', -1, /*KeepEmpty=*/false);
   plan.notes.assign(lines.begin(), lines.end());
+  // Where placements say all of the heads, nothing else need.
+  if (plan.notes.empty())
+    heads.clear();
+  plan.text.insert(plan.text.rfind("\n}"), heads + experts);
   OwningOpRef<ModuleOp> tried;
   while (true) {
     Refusal refusal(model.getContext());

@@ -255,7 +255,8 @@ ParseResult mlir::dist::parseDim(AsmParser &parser, DimShardingAttr &dim) {
       if (!hasSize.has_value())
         return parser.emitError(loc)
                << "a dimension's 'groups' are a number of equal blocks; blocks "
-                  "of other sizes belong to 'column'";
+                  "of other sizes belong to 'column', or stand after the list "
+                  "of a parameter: [{\"tp\"}, {}] groups [64, 16, 16] dim 0";
       if (failed(*hasSize))
         return failure();
       if (size < 1)

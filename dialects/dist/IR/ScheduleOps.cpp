@@ -177,6 +177,25 @@ static ParseResult parseGroups(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
+/// `groups [64, 16, 16] dim 0` after the list of a parameter, where it is.
+static ParseResult parseOptionalBlocks(OpAsmParser &parser,
+                                       OperationState &result) {
+  if (failed(parser.parseOptionalKeyword("groups")))
+    return success();
+  int64_t dim;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseGroups(parser, result))
+    return failure();
+  if (!result.attributes.get("blocks"))
+    return parser.emitError(loc)
+           << "groups of one size stand in the list, at the dimension that "
+              "they are of: {\"tp\"} groups 3";
+  if (parser.parseKeyword("dim") || parser.parseInteger(dim))
+    return failure();
+  result.addAttribute("number", parser.getBuilder().getI64IntegerAttr(dim));
+  return success();
+}
+
 /// Which of several tensors is meant, where it says so.
 static ParseResult parseNumber(OpAsmParser &parser, OperationState &result) {
   int64_t number;
@@ -203,6 +222,8 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseString(&target) ||
         (kind == ShardTarget::Value && parseNumber(parser, result)) ||
         parseDimsOrReplicate(parser, result) ||
+        (kind == ShardTarget::Parameter &&
+         parseOptionalBlocks(parser, result)) ||
         parseOptionalPartial(parser, result))
       return failure();
   } else {
@@ -250,7 +271,8 @@ void ShardOp::print(OpAsmPrinter &printer) {
   printer.printAttribute(getTargetAttr());
   if (isActivation)
     printer << (getKind() == ShardTarget::ModuleInput ? " input" : " output");
-  if (getNumber())
+  bool hasBlockDim = getKind() == ShardTarget::Parameter && getBlocks();
+  if (getNumber() && !hasBlockDim)
     printer << " " << *getNumber();
   if (hasAxes) {
     printer << " " << stringifyShardTarget(getKind()) << " over ";
@@ -272,6 +294,9 @@ void ShardOp::print(OpAsmPrinter &printer) {
         });
     printer << "]";
   }
+  if (hasBlockDim)
+    printer << " groups [" << llvm::interleaved(*getBlocks()) << "] dim "
+            << static_cast<int64_t>(getNumber().value_or(0));
   if (getPartialKind() && getPartialAxes()) {
     printer << " ";
     printPartial(printer, *getPartialKind(), getAxisRefs(*getPartialAxes()));
@@ -301,7 +326,11 @@ LogicalResult ShardOp::verify() {
         return emitOpError() << "names dimension " << number << " twice";
   }
   int64_t number = getNumber().value_or(0);
-  if (getNumber() && (number < 0 || !isNumbered(getKind())))
+  bool hasBlockDim = getKind() == ShardTarget::Parameter && getBlocks();
+  if (hasBlockDim && (!getNumber() || !getDims()))
+    return emitOpError() << "groups [" << llvm::interleaved(*getBlocks())
+                         << "] belong to a dimension of the list";
+  if (getNumber() && !hasBlockDim && (number < 0 || !isNumbered(getKind())))
     return emitOpError() << "number " << number
                          << " names no input or output of a module";
   bool isPartial = getPartialAxes() && !getPartialAxes()->empty();
@@ -320,8 +349,9 @@ LogicalResult ShardOp::verify() {
     return emitOpError() << "groups belong to 'column' and 'row', not to '"
                          << stringifyShardTarget(getKind()) << "'";
   if (std::optional<ArrayRef<int64_t>> blocks = getBlocks()) {
-    if (getKind() != ShardTarget::Column)
-      return emitOpError() << "a list of groups belongs to 'column', not to '"
+    if (getKind() != ShardTarget::Column && !hasBlockDim)
+      return emitOpError() << "a list of groups belongs to 'column' or to a "
+                           << "parameter, not to '"
                            << stringifyShardTarget(getKind()) << "'";
     if (getGroups() != 1 || blocks->size() < 2 ||
         llvm::any_of(*blocks, [](int64_t size) {

@@ -239,7 +239,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{a list of groups belongs to 'column', not to 'row'}}
+  // expected-error@below {{a list of groups belongs to 'column' or to a parameter, not to 'row'}}
   dist.shard "fc" row over "tp" groups [4, 1]
 }
 
@@ -402,4 +402,20 @@ dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
   // expected-error@below {{a dimension's 'groups' are a number of equal blocks; blocks of other sizes belong to 'column'}}
   dist.shard parameter "w" [{"tp"} groups [2, 1]]
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{groups [2, 1] belong to a dimension of the list}}
+  dist.shard parameter "w" replicate groups [2, 1] dim 0
+}
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{groups of one size stand in the list, at the dimension that they are of: {"tp"} groups 3}}
+  dist.shard parameter "w" [{"tp"}] groups 3 dim 0
 }

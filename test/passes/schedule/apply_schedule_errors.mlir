@@ -457,3 +457,20 @@ dist.schedule @s on @m {
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// Which of a module's outputs has so many dimensions.
+
+dist.mesh @m ["tp" = 4]
+dist.schedule @s on @m {
+  // expected-error@below {{the list has 2 entries, but output 0 of module "a" is 'tensor<8xf32>'}}
+  dist.shard "a" output 0 [{"tp"}, {}]
+}
+func.func @main(%x: tensor<8xf32>, %y: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<8x4xf32>) {
+  // expected-note@below {{output 0 is 'tensor<8xf32>'}}
+  %0 = math.exp %x {dist.scope = "a"} : tensor<8xf32>
+  // expected-note@below {{output 1 is 'tensor<8x4xf32>'}}
+  %1 = math.cos %y {dist.scope = "a"} : tensor<8x4xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8x4xf32>
+}

@@ -179,3 +179,32 @@ func.func @uneven(%x: tensor<5x8xf32>, %w: tensor<8x18xf32> {dist.parameter = "a
       {dist.scope = "a"} ins(%s, %vs : tensor<3x5x5xf32>, tensor<5x3x2xf32>) outs(%ec : tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
   return %c : tensor<3x5x2xf32>
 }
+
+// -----
+
+// A part of each head is rotated by itself, and put together with the rest again.
+
+// CHECK-LABEL: func.func @rotated
+// CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
+// CHECK-SAME: dist.parameter = "a.k", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @rotated(%x: tensor<5x8xf32>, %wq: tensor<8x12xf32> {dist.parameter = "a.q"}, %wk: tensor<8x12xf32> {dist.parameter = "a.k"}) -> tensor<4x5x5xf32> {
+  %e = tensor.empty() : tensor<5x12xf32>
+  %q = linalg.matmul {dist.scope = "a"} ins(%x, %wq : tensor<5x8xf32>, tensor<8x12xf32>) outs(%e : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %k = linalg.matmul {dist.scope = "a"} ins(%x, %wk : tensor<5x8xf32>, tensor<8x12xf32>) outs(%e : tensor<5x12xf32>) -> tensor<5x12xf32>
+  %qs = tensor.expand_shape %q [[0], [1, 2]] output_shape [5, 4, 3] {dist.scope = "a"} : tensor<5x12xf32> into tensor<5x4x3xf32>
+  %ks = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 4, 3] {dist.scope = "a"} : tensor<5x12xf32> into tensor<5x4x3xf32>
+  %q0 = tensor.extract_slice %qs[0, 0, 0] [5, 4, 1] [1, 1, 1] {dist.scope = "a"} : tensor<5x4x3xf32> to tensor<5x4x1xf32>
+  %q1 = tensor.extract_slice %qs[0, 0, 1] [5, 4, 2] [1, 1, 1] {dist.scope = "a"} : tensor<5x4x3xf32> to tensor<5x4x2xf32>
+  %k0 = tensor.extract_slice %ks[0, 0, 0] [5, 4, 1] [1, 1, 1] {dist.scope = "a"} : tensor<5x4x3xf32> to tensor<5x4x1xf32>
+  %k1 = tensor.extract_slice %ks[0, 0, 1] [5, 4, 2] [1, 1, 1] {dist.scope = "a"} : tensor<5x4x3xf32> to tensor<5x4x2xf32>
+  %qr = tensor.concat dim(2) %q1, %q0 {dist.scope = "a"} : (tensor<5x4x2xf32>, tensor<5x4x1xf32>) -> tensor<5x4x3xf32>
+  %kr = tensor.concat dim(2) %k1, %k0 {dist.scope = "a"} : (tensor<5x4x2xf32>, tensor<5x4x1xf32>) -> tensor<5x4x3xf32>
+  %es = tensor.empty() : tensor<4x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (i, h, d)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      {dist.scope = "a"} ins(%qr, %kr : tensor<5x4x3xf32>, tensor<5x4x3xf32>) outs(%es : tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
+  return %s : tensor<4x5x5xf32>
+}
