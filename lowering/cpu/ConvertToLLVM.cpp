@@ -209,6 +209,7 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
       return IntegerType::get(type.getContext(), 32);
     });
     rt::RuntimeSymbols symbols(module);
+    rt::markModules(program, symbols);
     RewritePatternSet patterns(context);
     rt::populateRtToLLVMPatterns(converter, symbols, patterns);
     patterns.add<LoadBool, StoreBool>(converter);

@@ -195,6 +195,12 @@ LogicalResult BlockScheduler::emit(KernelGroup group, Operation *at) {
         memref::ExtractStridedMetadataOp::create(builder, loc, view)
             .getOffset());
   target.emitCall(builder, loc, kernel->function, operands);
+  // Several modules may have a part of it; what is done last says which.
+  for (Operation *op : llvm::reverse(ops))
+    if (Attribute scope = op->getAttr(kScopeAttr)) {
+      at->getPrevNode()->setAttr(kScopeAttr, scope);
+      break;
+    }
 
   for (Operation *op : llvm::reverse(ops))
     op->erase();

@@ -1,9 +1,11 @@
 //===- ConvertRtToLLVM.cpp - Runtime calls in the LLVM dialect ------------===//
 
 #include "lowering/rt/ConvertRtToLLVM.h"
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -64,6 +66,48 @@ Value RuntimeSymbols::table(OpBuilder &builder, Location loc,
         "table_" + std::to_string(tables.size() - 1), data);
   }
   return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+Value RuntimeSymbols::text(OpBuilder &builder, Location loc, StringRef value) {
+  LLVM::GlobalOp &global = texts[value];
+  if (!global) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+    std::string data = value.str();
+    data.push_back(0);
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
+    global = LLVM::GlobalOp::create(atStart, loc, type, /*isConstant=*/true,
+                                    LLVM::Linkage::Internal,
+                                    "text_" + std::to_string(texts.size() - 1),
+                                    builder.getStringAttr(data));
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+void mlir::rt::markModules(FunctionOpInterface program,
+                           RuntimeSymbols &symbols) {
+  SmallVector<Operation *> calls;
+  bool isNamed = false;
+  program->walk([&](Operation *op) {
+    if (!isa<ContractOp, ConvolveOp, CallOpInterface>(op))
+      return;
+    calls.push_back(op);
+    isNamed |= op->hasAttr(dist::kScopeAttr);
+  });
+  if (!isNamed)
+    return;
+  Type pointer = LLVM::LLVMPointerType::get(program.getContext());
+  LLVM::LLVMFuncOp mark = symbols.function(
+      "dist_mark", LLVM::LLVMVoidType::get(program.getContext()),
+      {pointer, pointer});
+  for (Operation *op : calls) {
+    OpBuilder builder(op);
+    auto scope = op->getAttrOfType<StringAttr>(dist::kScopeAttr);
+    Value text =
+        symbols.text(builder, op->getLoc(), scope ? scope.getValue() : "");
+    LLVM::CallOp::create(builder, op->getLoc(), mark,
+                         ValueRange{program.getArgument(0), text});
+    op->removeAttr(dist::kScopeAttr);
+  }
 }
 
 //===----------------------------------------------------------------------===//

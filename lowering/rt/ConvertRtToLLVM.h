@@ -11,6 +11,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -28,6 +29,9 @@ public:
   /// The address of a constant table, the same for equal ones.
   Value table(OpBuilder &builder, Location loc, ArrayRef<int64_t> values);
 
+  /// The address of a text, which ends with a zero.
+  Value text(OpBuilder &builder, Location loc, StringRef value);
+
   /// The number of an event, by the op that records it.
   int32_t event(Operation *record) { return events.lookup(record); }
 
@@ -42,9 +46,14 @@ private:
   ModuleOp module;
   llvm::StringMap<Operation *> functions;
   DenseMap<Attribute, LLVM::GlobalOp> tables;
+  llvm::StringMap<LLVM::GlobalOp> texts;
   DenseMap<Operation *, int32_t> events;
   llvm::MapVector<Attribute, int32_t> checks;
 };
+
+/// Where the program names modules: has it say, before each contraction,
+/// convolution and kernel, for which one that is (dist_mark).
+void markModules(FunctionOpInterface program, RuntimeSymbols &symbols);
 
 /// Calls of the runtime from a function whose first argument is the rank
 /// (`dist_rank *`).

@@ -279,4 +279,9 @@ int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
   });
   return finish(rank, ok);
 }
+
+void dist_mark(dist_rank *rank, const char *module) {
+  if (rank->tracing)
+    rank->backend.mark(module);
+}
 } // extern "C"

@@ -137,6 +137,8 @@ struct TraceEvent {
   int64_t startNanos, endNanos;
   int64_t bytes; // sent by this rank; 0 for contractions
   double flops;  // 0 for collectives
+  /// What it is for, of what has no site.
+  std::string module = {};
 };
 
 /// The machine on which one rank works. Each function returns whether it
@@ -150,6 +152,8 @@ public:
   /// On stream 0.
   virtual bool contract(const ContractCall &call) = 0;
   virtual bool convolve(const ConvolveCall &call) = 0;
+  /// What stream 0 does next is for this module; in traced runs alone.
+  virtual void mark(const char *module) {}
 
   // Streams.
   virtual bool eventRecord(int32_t event, int32_t stream) = 0;

@@ -8,6 +8,7 @@
 #include "ThreadRank.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dist;
 
@@ -122,6 +123,7 @@ bool ThreadRank::perform(const CollectiveCall &call) {
 }
 
 bool ThreadRank::collective(const CollectiveCall &call) {
+  endKernel();
   if (call.stream == 0)
     return perform(call);
   if (run.streams.hasThreads()) {
@@ -143,12 +145,30 @@ bool ThreadRank::collective(const CollectiveCall &call) {
   return !failed();
 }
 
+void ThreadRank::mark(const char *module) {
+  endKernel();
+  marked = module;
+  markedAt = nowNanos();
+}
+
+std::string ThreadRank::takeMark() {
+  const char *module = std::exchange(marked, nullptr);
+  return module ? module : "";
+}
+
+void ThreadRank::endKernel() {
+  if (!marked)
+    return;
+  work[0].trace.push_back(
+      {"kernel", index, 0, -1, markedAt, nowNanos(), 0, 0, takeMark()});
+}
+
 bool ThreadRank::contract(const ContractCall &call) {
   int64_t start = rank.tracing ? nowNanos() : 0;
   double flops = contractions.run(call);
   if (rank.tracing)
     work[0].trace.push_back(
-        {"contract", index, 0, -1, start, nowNanos(), 0, flops});
+        {"contract", index, 0, -1, start, nowNanos(), 0, flops, takeMark()});
   return true;
 }
 
@@ -157,6 +177,6 @@ bool ThreadRank::convolve(const ConvolveCall &call) {
   double flops = convolutions.run(call);
   if (rank.tracing)
     work[0].trace.push_back(
-        {"convolve", index, 0, -1, start, nowNanos(), 0, flops});
+        {"convolve", index, 0, -1, start, nowNanos(), 0, flops, takeMark()});
   return true;
 }

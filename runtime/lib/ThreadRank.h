@@ -94,6 +94,7 @@ public:
   bool collective(const CollectiveCall &call) override;
   bool contract(const ContractCall &call) override;
   bool convolve(const ConvolveCall &call) override;
+  void mark(const char *module) override;
   bool eventRecord(int32_t event, int32_t stream) override;
   bool streamWait(int32_t stream, int32_t event) override;
   bool streamSync(int32_t stream) override;
@@ -135,6 +136,11 @@ private:
   /// Sleeps until the emulated link has carried the call, which it began to do
   /// when the last member arrived, or when it had carried what came before.
   void emulateLink(const CollectiveCall &call, int64_t arrival);
+  /// In a trace: the module of the library's call that begins.
+  std::string takeMark();
+  /// What the program has computed itself since the last mark, if anything, is
+  /// an event of the trace.
+  void endKernel();
   Channel &channelOf(const CollectiveCall &call);
   std::string waitsIn(const CollectiveCall &call) const;
   Stream &open(int32_t stream);
@@ -157,6 +163,9 @@ private:
   std::vector<Event> events;
   std::vector<Channel *> channels;
   std::vector<Work> work;
+  /// The last mark, until something else begins, and when it was made.
+  const char *marked = nullptr;
+  int64_t markedAt = 0;
   /// Tasks submitted to streams without threads.
   uint64_t numSubmitted = 0;
   /// For each axis of the mesh, when this rank's link along it is free again;

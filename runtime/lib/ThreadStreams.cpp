@@ -136,6 +136,7 @@ bool ThreadRank::eventRecord(int32_t event, int32_t stream) {
 }
 
 bool ThreadRank::streamWait(int32_t stream, int32_t event) {
+  endKernel();
   Event source = events[event];
   if (source.stream == 0 || source.stream == stream)
     return true;
@@ -146,6 +147,7 @@ bool ThreadRank::streamWait(int32_t stream, int32_t event) {
 }
 
 bool ThreadRank::streamSync(int32_t stream) {
+  endKernel();
   if (stream == 0 || !streams[stream])
     return true;
   return waitFor(stream, streams[stream]->submitted.load());

@@ -41,7 +41,10 @@ static Json makeEvent(const TraceEvent &event, int64_t first,
     args["scope"] = site->scope;
     args["cause"] = site->cause;
   }
-  return {{"name", event.name},
+  if (!event.module.empty())
+    args["scope"] = event.module;
+  return {{"name",
+           event.module.empty() ? event.name : event.name + " " + event.module},
           {"cat", event.flops > 0 ? "product"
                   : site          ? "transfer"
                                   : "other"},

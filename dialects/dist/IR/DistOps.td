@@ -112,7 +112,10 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     and DTensor's `Partial`); it is an error where nothing is pending. `value` before
     the target places a value by the name that its op's location gives it, which an
     importer takes from the model's nodes; of an op with several results that others
-    read, a number after the name says which.
+    read, a number after the name says which. `groups [64, 16, 16] dim 0` after the
+    list of a parameter says that this dimension is blocks side by side, in this
+    proportion, of which each is sharded: the output features of a projection, which
+    is taken apart as for `column`, or those of its bias, given the same.
 
     ```mlir
     dist.shard "h.*.mlp.c_fc" column over "tp"
@@ -121,6 +124,7 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     dist.shard "layers.*.self_attn" heads over "tp"
     dist.shard "layers.*.mlp.experts" experts over "ep"
     dist.shard parameter "wte.weight" [{"tp"}, {} ] optional
+    dist.shard parameter "qkv_proj.weight" [{"tp"}, {} ] groups [64, 16, 16] dim 0
     dist.shard input "input_ids" [{"dp"}, {} ]
     dist.shard "h.*.mlp" output 0 [{"dp"}, {"tp"}, {} ] expect 12
     dist.shard "h.*.mlp.c_proj" output [{"dp"}, {}, {} ] partial = sum {"tp"}
@@ -132,7 +136,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
     - (C1) `column`, `row`, `heads` and `experts` have axes and no dimensions; the
       others the reverse, or `replicate`.
     - (C2) `groups` is at least 1, and only `column` and `row` have it; a list of
-      them, of at least 2 numbers, only `column`.
+      them, of at least 2 numbers, only `column`, and `parameter` with a list and
+      the dimension that they are of.
     - (C3) axes are in the schedule's mesh, where its file defines it, and no
       axis occurs twice.
     - (C4) only `input` and `output` of modules and values have a number, of at

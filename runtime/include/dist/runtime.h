@@ -297,6 +297,16 @@ DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
                                const void *image, const void *kernel,
                                const void *bias, void *out);
 
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
+/// Says for which module of the model the next contraction or convolution is,
+/// or what the program computes itself from here to its next call ("" if that
+/// is not known). Only a run that is traced takes notice. The text stays
+/// readable while the program runs.
+DIST_API void dist_mark(dist_rank *rank, const char *module);
+
 #ifdef __cplusplus
 }
 #endif

@@ -56,9 +56,10 @@ simulated = ["each rank, simulated on cpu"] if options.simulated else []
 check(f"owners are {owners}", [owners[i] for i in sorted(owners)] == ranks + simulated)
 for pid, owner in owners.items():
     own = collections.Counter((tracks[e["pid"], e["tid"]], e["name"]) for e in drawn if e["pid"] == pid)
-    wanted = {("compute", "contract"): 2, ("link tp", "all_reduce"): 1}
+    wanted = {("compute", "contract h.0.<fc>"): 1, ("compute", "kernel h.0.act"): 1, ("compute", "contract h.0.proj"): 1,
+              ("link tp", "all_reduce"): 1}
     if owner in simulated:
-        wanted = {("compute", "matmul h.0.<fc>"): 1, ("compute", "exp h.0.act"): 1, ("compute", "matmul h.0.proj"): 1,
+        wanted = {("compute", "matmul h.0.<fc>"): 1, ("compute", "generic h.0.act"): 1, ("compute", "matmul h.0.proj"): 1,
                   ("link tp", "all_reduce tp"): 1}
     check(f"{owner} has {own}", own == wanted)
 # What a thread does ends before it does something else; as doubles, of microseconds.
@@ -84,7 +85,8 @@ for rect in rects:
     x, y, w, h = (float(rect[key]) for key in ("x", "y", "width", "height"))
     check(f"{rect} is beyond the picture", 0 <= x and 0 <= w and x + w <= width * 1.001 and 0 <= y and y + h <= height)
 names = collections.Counter(title.split("\n")[0] for title in titles)
-for name, wanted in (("contract", 2 * options.measured), ("all_reduce h.0.proj", options.measured),
+for name, wanted in (("contract h.0.<fc>", options.measured), ("kernel h.0.act", options.measured),
+                     ("contract h.0.proj", options.measured), ("all_reduce h.0.proj", options.measured),
                      ("matmul h.0.<fc>", len(simulated)), ("all_reduce tp h.0.proj", len(simulated))):
     check(f"{name}: {names}", names[name] == wanted)
 rows = ["".join(data) for tag, attrs, data in page.elements if tag == "div" and not attrs.get("id")]
