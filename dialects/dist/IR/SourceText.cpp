@@ -96,8 +96,9 @@ public:
 
   /// Makes room for more than `bytes` in all.
   llvm::Error reserve(uint64_t bytes);
-  /// Reads `fd` to its end. Somebody may write to a named pipe later.
-  llvm::Error read(int fd, uint64_t mostBytes, bool isNamedPipe);
+  /// Reads `fd` to its end. Somebody may write to a named pipe later; a file of
+  /// the kernel that has nothing to say now is not waited for.
+  llvm::Error read(int fd, uint64_t mostBytes, bool isFile, bool isNamedPipe);
 
   StringRef getBufferIdentifier() const override { return name; }
   BufferKind getBufferKind() const override { return MemoryBuffer_MMap; }
@@ -122,7 +123,8 @@ llvm::Error Pages::reserve(uint64_t bytes) {
   return llvm::Error::success();
 }
 
-llvm::Error Pages::read(int fd, uint64_t mostBytes, bool isNamedPipe) {
+llvm::Error Pages::read(int fd, uint64_t mostBytes, bool isFile,
+                        bool isNamedPipe) {
   pollfd wait{fd, POLLIN, 0};
   // While nobody has opened it to write, its end is read at once.
   bool isSilent = isNamedPipe && poll(&wait, 1, kMostWait * 1000) == 0;
@@ -145,7 +147,7 @@ llvm::Error Pages::read(int fd, uint64_t mostBytes, bool isNamedPipe) {
                    " bytes that such a file may have");
     if (count > 0 || errno == EINTR)
       continue;
-    if (errno != EAGAIN)
+    if (errno != EAGAIN || isFile)
       return systemError(errno);
     poll(&wait, 1, -1);
   }
@@ -189,7 +191,7 @@ mlir::dist::readText(StringRef path, uint64_t mostBytes) {
           std::max<uint64_t>(isFile ? info.st_size + 1 : 0, 1 << 16)))
     return wrong;
   if (llvm::Error wrong =
-          buffer->read(fd, mostBytes, !isFile && !isStandardInput))
+          buffer->read(fd, mostBytes, isFile, !isFile && !isStandardInput))
     return wrong;
   if (isFile && !isStandardInput)
     return buffer;
