@@ -16,6 +16,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "passes/memory/Passes.h"
 #include "passes/overlap/Passes.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Diagnostics.h"
@@ -119,6 +120,7 @@ int main(int argc, char **argv) {
   registerAllPasses();
   registerDistPasses();
   registerSpmdPipeline();
+  registerDistMemoryPasses();
   registerDistOverlapPasses();
   registerLowerPasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);

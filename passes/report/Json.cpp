@@ -35,6 +35,17 @@ static void printCollective(const CollectiveUse &use, const LinkTime &time,
   });
 }
 
+static void printBackward(const BackwardUse &use, llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("scope", llvm::json::fixUTF8(use.scope));
+    json.attribute("kept_bytes", use.keptBytes);
+    json.attribute("spared_bytes", use.sparedBytes);
+    json.attribute("added_flops", use.addedFlops);
+    json.attribute("added_bytes", use.addedBytes);
+    json.attribute("added_bytes_sent", use.addedBytesSent);
+  });
+}
+
 static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
   struct Total {
@@ -72,6 +83,12 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     json.attribute("constant_bytes_per_rank", function.constantBytes);
     json.attribute("peak_bytes_per_rank", function.peakBytes);
     json.attribute("flops_per_rank", function.flops);
+    if (function.backward.empty())
+      return;
+    json.attributeArray("backward", [&] {
+      for (const BackwardUse &use : function.backward)
+        printBackward(use, json);
+    });
   });
 }
 
