@@ -16,8 +16,8 @@ using namespace mlir::dist;
 
 /// What says where a value is, and not what it is.
 static bool isAnnotation(Operation *op) {
-  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, FollowOp, SyncOp,
-             ReshardOp, ManualReshardOp>(op);
+  return isa<MeshOp, ScheduleOp, ShardingConstraintOp, FollowOp,
+             OptimizationBarrierOp, SyncOp, ReshardOp, ManualReshardOp>(op);
 }
 
 namespace {
@@ -37,7 +37,8 @@ struct EraseAnnotationsPass
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (StringRef name :
            {StringRef(kShardingsAttr), StringRef(kShardingAttr),
-            StringRef(kFuseAttr), StringRef(kBackwardAttr)})
+            StringRef(kFuseAttr), StringRef(kBackwardAttr),
+            StringRef(kRecomputedAttr)})
         op->removeDiscardableAttr(name);
       if (isAnnotation(op)) {
         ops.push_back(op);

@@ -15,6 +15,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
+#include "passes/memory/Passes.h"
 #include "passes/overlap/Passes.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/Diagnostics.h"
@@ -118,6 +119,7 @@ int main(int argc, char **argv) {
   registerAllPasses();
   registerDistPasses();
   registerSpmdPipeline();
+  registerDistMemoryPasses();
   registerDistOverlapPasses();
   registerLowerPasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);

@@ -78,6 +78,12 @@ static cl::opt<bool>
                    cl::desc("Store tensors so that collectives are on the "
                             "leading dimension"),
                    cl::cat(category));
+static cl::opt<std::string>
+    recompute("recompute",
+              cl::desc("With --schedule: what backward computes again, as of "
+                       "dist-run (default: cheap)"),
+              cl::init("cheap"), cl::value_desc("asked|cheap|gathers"),
+              cl::cat(category));
 static cl::opt<bool> verbose("v", cl::desc("Say how long each stage took"),
                              cl::cat(category));
 
@@ -89,6 +95,7 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   if (!schedule.empty() || !mesh.empty() || fuseTransposes) {
     ScheduleOptions options{schedule, "", mesh, *sizes};
     options.fuseTransposes = fuseTransposes;
+    options.recompute = recompute;
     return distribute(module, options, stages);
   }
   // What is sent depends on all sizes.

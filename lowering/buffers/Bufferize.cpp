@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
@@ -419,6 +420,7 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
 
   LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
+    eraseBarriers(module);
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/Passes.h"
@@ -78,6 +79,7 @@ struct BufferizePlainly
     ModuleOp module = getOperation();
     copySlices(module);
     fixCarriedTypes(module);
+    eraseBarriers(module);
     // Each op is a kernel of its own.
     module.walk([](FenceOp fence) { fence.erase(); });
     OneShotBufferizationOptions options;

@@ -7,6 +7,7 @@
 
 #include "passes/cost/Work.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -66,7 +67,8 @@ static double countScalarOps(linalg::LinalgOp nest) {
 static bool isView(Operation *op) {
   return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
              tensor::ExtractSliceOp, tensor::CastOp, tensor::EmptyOp,
-             LocalConstantOp, AllSliceOp, linalg::FillOp>(op) ||
+             LocalConstantOp, AllSliceOp, OptimizationBarrierOp,
+             linalg::FillOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();
 }
 

@@ -1,6 +1,7 @@
 //===- KernelUnits.cpp - Ops that may be one kernel -----------------------===//
 
 #include "passes/overlap/KernelUnits.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -54,7 +55,8 @@ static Value getRoot(Value value) {
     if (isa<tensor::EmptyOp, linalg::FillOp>(op))
       return {};
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, tensor::CastOp, AllSliceOp>(op))
+             tensor::ExtractSliceOp, tensor::CastOp, AllSliceOp,
+             OptimizationBarrierOp>(op))
       break;
     value = op->getOperand(0);
   }

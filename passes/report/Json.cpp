@@ -59,6 +59,17 @@ static void printAttention(const AttentionUse &use, llvm::json::OStream &json) {
   });
 }
 
+static void printBackward(const BackwardUse &use, llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("scope", llvm::json::fixUTF8(use.scope));
+    json.attribute("kept_bytes", use.keptBytes);
+    json.attribute("spared_bytes", use.sparedBytes);
+    json.attribute("added_flops", use.addedFlops);
+    json.attribute("added_bytes", use.addedBytes);
+    json.attribute("added_bytes_sent", use.addedBytesSent);
+  });
+}
+
 static void printFunction(const FunctionReport &function, const LinkTime &time,
                           llvm::json::OStream &json) {
   struct Total {
@@ -96,11 +107,16 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     json.attribute("constant_bytes_per_rank", function.constantBytes);
     json.attribute("peak_bytes_per_rank", function.peakBytes);
     json.attribute("flops_per_rank", function.flops);
-    if (function.attentions.empty())
+    if (!function.attentions.empty())
+      json.attributeArray("window_attentions", [&] {
+        for (const AttentionUse &use : function.attentions)
+          printAttention(use, json);
+      });
+    if (function.backward.empty())
       return;
-    json.attributeArray("window_attentions", [&] {
-      for (const AttentionUse &use : function.attentions)
-        printAttention(use, json);
+    json.attributeArray("backward", [&] {
+      for (const BackwardUse &use : function.backward)
+        printBackward(use, json);
     });
   });
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -30,7 +31,7 @@ private:
   /// The operand whose memory result `result` is, whatever else happens.
   static Value getViewSource(Operation *op) {
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-            tensor::ExtractSliceOp, tensor::CastOp>(op))
+            tensor::ExtractSliceOp, tensor::CastOp, OptimizationBarrierOp>(op))
       return op->getOperand(0);
     return {};
   }

@@ -94,9 +94,28 @@ static void addPacks(const Packs &packs, FunctionReport &report) {
     report.packedBytes += bytes;
 }
 
+/// Adds what a block, which runs `count` times, keeps for backward.
+static void addBackward(Block &block, int64_t count, FunctionReport &report) {
+  for (BackwardUse &use : getBackwardUses(block)) {
+    // One time after the other: what is kept is, each time anew.
+    use.addedFlops *= count;
+    use.addedBytes *= count;
+    use.addedBytesSent *= count;
+    auto same = llvm::find_if(report.backward, [&](const BackwardUse &known) {
+      return known.scope == use.scope;
+    });
+    if (same == report.backward.end())
+      report.backward.push_back(use);
+    else
+      same->add(use);
+  }
+}
+
 /// Adds what the ops of `region`, which runs `count` times, send and compute.
 static LogicalResult visit(Region &region, int64_t count, bool inUnknownLoop,
                            FunctionReport &report, Packs &packs) {
+  for (Block &block : region)
+    addBackward(block, count, report);
   for (Operation &op : region.getOps()) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (collective && !isa<AllSliceOp>(op)) {

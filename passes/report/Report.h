@@ -68,6 +68,21 @@ struct AttentionUse {
 /// None where `op` is no such attention.
 std::optional<AttentionUse> makeAttentionUse(AttentionOp op, int64_t count);
 
+/// What a module keeps of forward until backward reads it, and computes again
+/// in place of that (--dist-recompute).
+struct BackwardUse {
+  std::string scope;
+  /// Of values that forward computes and backward reads.
+  int64_t keptBytes = 0;
+  /// Of values that backward reads and computes again itself.
+  int64_t sparedBytes = 0;
+  /// What is added by that: multiplications and additions of products, bytes
+  /// that are written to memory, and bytes that a rank sends.
+  int64_t addedFlops = 0, addedBytes = 0, addedBytesSent = 0;
+
+  void add(const BackwardUse &other);
+};
+
 struct FunctionReport {
   std::string name;
   /// Whether it is the entry function or one that this calls.
@@ -87,6 +102,8 @@ struct FunctionReport {
   int64_t peakBytes = 0;
   /// Multiplications and additions of contractions; nothing else is counted.
   int64_t flops = 0;
+  /// By module, in program order; empty where nothing is differentiated.
+  std::vector<BackwardUse> backward;
 };
 
 struct ProgramReport {
@@ -108,6 +125,9 @@ FailureOr<ProgramReport> makeReport(ModuleOp module);
 /// views of their source; a destination whose last use it is becomes the
 /// result; else every result has memory of its own. Constants are not counted.
 int64_t getPeakBytes(Block &block);
+
+/// Of a block, once. Empty where no op of it is backward.
+std::vector<BackwardUse> getBackwardUses(Block &block);
 
 /// The axis as reports name it: `tp`, or `tp(1)2` of a part.
 std::string describeAxis(AxisRefAttr axis);

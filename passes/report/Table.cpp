@@ -79,6 +79,9 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
+/// Those that stand in one place of paths that are alike.
+using Numbers = llvm::SetVector<StringRef>;
+
 /// Collectives that share a line.
 struct Line {
   const CollectiveUse *first;
@@ -86,7 +89,7 @@ struct Line {
   std::string cause;
   int64_t count = 0;
   /// Numbers in the paths, one list for each place where there is one.
-  std::vector<llvm::SetVector<StringRef>> numbers;
+  std::vector<Numbers> numbers;
 };
 } // namespace
 
@@ -105,16 +108,17 @@ static std::string splitPath(StringRef path, std::vector<StringRef> &numbers) {
   return llvm::join(parts, ".");
 }
 
-/// The path of a line: "h.{0..11}.attn" where several share it.
-static std::string joinPath(const Line &line) {
+/// The path of a line: "h.{0..11}.attn" where several share it. `path` is the
+/// first one's.
+static std::string joinPath(StringRef path, ArrayRef<Numbers> all) {
   std::vector<std::string> parts;
   size_t place = 0;
-  for (StringRef part : llvm::split(line.first->scope, '.')) {
+  for (StringRef part : llvm::split(path, '.')) {
     if (!isNumber(part)) {
       parts.push_back(part.str());
       continue;
     }
-    const llvm::SetVector<StringRef> &seen = line.numbers[place++];
+    const Numbers &seen = all[place++];
     SmallVector<StringRef> numbers(seen.begin(), seen.end());
     bool isRange = numbers.size() > 2;
     for (size_t i = 0; i + 1 < numbers.size(); ++i) {
@@ -218,6 +222,53 @@ static void printAttentions(ArrayRef<AttentionUse> uses,
   stream << "  * what the program does\n";
 }
 
+/// What is kept for backward and what is computed again, by module: alike
+/// modules' figures are added, unless `all` is set.
+static void printBackward(const FunctionReport &function, bool all,
+                          llvm::raw_ostream &stream) {
+  if (function.backward.empty())
+    return;
+  struct Group {
+    StringRef path;
+    BackwardUse sum;
+    std::vector<Numbers> numbers;
+  };
+  std::vector<Group> groups;
+  llvm::StringMap<size_t> numberOf;
+  BackwardUse total;
+  for (const BackwardUse &use : function.backward) {
+    std::vector<StringRef> numbers;
+    std::string key = splitPath(use.scope, numbers);
+    auto [entry, inserted] =
+        numberOf.try_emplace(all ? use.scope : key, groups.size());
+    if (inserted)
+      groups.push_back({use.scope, {}, std::vector<Numbers>(numbers.size())});
+    Group &group = groups[entry->second];
+    group.sum.add(use);
+    total.add(use);
+    for (auto [place, number] : llvm::enumerate(numbers))
+      group.numbers[place].insert(number);
+  }
+  Columns columns("lrrrrr");
+  columns.add({"for backward", "kept", "spared", "computed again",
+               "written again", "sent again"});
+  auto add = [&](std::string name, const BackwardUse &use) {
+    columns.add({std::move(name), bytesText(use.keptBytes),
+                 bytesText(use.sparedBytes),
+                 withUnit(use.addedFlops, 1000,
+                          {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"}),
+                 bytesText(use.addedBytes), bytesText(use.addedBytesSent)});
+  };
+  for (const Group &group : groups) {
+    std::string path = joinPath(group.path, group.numbers);
+    add(path.empty() ? "outside of modules" : path, group.sum);
+  }
+  if (groups.size() > 1)
+    add("sum", total);
+  stream << "\n";
+  columns.print(stream);
+}
+
 static void printFunction(const FunctionReport &function, StringRef entry,
                           const LinkTime &time, bool all,
                           llvm::raw_ostream &stream) {
@@ -252,7 +303,7 @@ static void printFunction(const FunctionReport &function, StringRef entry,
           shape + use.dtype,
           bytesText(use.bytesSentPerRank),
           std::to_string(line.count) + (use.inUnknownLoop ? "+" : ""),
-          joinPath(line),
+          joinPath(use.scope, line.numbers),
           "(" + std::to_string(cause) + ")"};
       if (packs)
         row.insert(row.begin() + 4, bytesText(use.packedBytesPerRank /
@@ -311,6 +362,7 @@ static void printFunction(const FunctionReport &function, StringRef entry,
     printAttentions(function.attentions, stream);
   if (anyUnknown)
     stream << "  + in a loop of unknown trip count: one iteration is counted\n";
+  printBackward(function, all, stream);
   stream << "\n  a rank holds " << bytesText(function.parameterBytes)
          << " of parameters, "
          << (function.constantBytes

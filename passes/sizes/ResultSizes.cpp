@@ -230,7 +230,8 @@ static bool setByInterface(Operation *op) {
   if (op->hasTrait<OpTrait::Elementwise>() ||
       op->hasTrait<OpTrait::SameOperandsAndResultType>() ||
       op->hasTrait<OpTrait::SameOperandsAndResultShape>() ||
-      isa<ReshardOp, ShardingConstraintOp, FollowOp, SyncOp>(op)) {
+      isa<ReshardOp, ShardingConstraintOp, FollowOp, OptimizationBarrierOp,
+          SyncOp>(op)) {
     for (Value operand : op->getOperands()) {
       auto type = dyn_cast<RankedTensorType>(operand.getType());
       if (!type)

@@ -86,7 +86,7 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
     if (!from)
       continue;
     add(graph.isBackward(op)
-            ? values.getCostFromCopies(operand, bytes, op, dims)
+            ? values.getCostFromCopies(operand, bytes, dims)
             : getMoveCost(layout, bytes, from.getDims(), {}, dims),
         operand);
   }

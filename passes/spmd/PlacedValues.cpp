@@ -111,13 +111,6 @@ Value PlacedValues::makeFree(Value value, ShardingAttr wanted) {
 Value PlacedValues::makeReshard(OpBuilder &builder, Location loc, Value value,
                                 ShardingAttr from, ShardingAttr to,
                                 StringRef cause, Attribute scope) {
-  return makeReshard(builder, loc, value, from, to, cause, scope, copies);
-}
-
-Value PlacedValues::makeReshard(OpBuilder &builder, Location loc, Value value,
-                                ShardingAttr from, ShardingAttr to,
-                                StringRef cause, Attribute scope,
-                                Copies &copies) {
   auto reshard = ReshardOp::create(builder, loc, value.getType(), value, from,
                                    to, builder.getStringAttr(cause));
   setShardings(reshard, to);
@@ -137,19 +130,12 @@ Value PlacedValues::getOriginal(Value value) const {
   return value;
 }
 
-bool PlacedValues::isGatheredAgain(Value value, Operation *user) const {
-  return graph.isBackward(user) && user->hasAttr(kCheckpointAttr) &&
-         isStored(getOriginal(value));
-}
-
 int64_t PlacedValues::getCostFromCopies(Value value, int64_t bytes,
-                                        Operation *user,
                                         ArrayRef<DimShardingAttr> dims) const {
   int64_t least =
       getMoveCost(layout, bytes, getCompleted(value).getDims(), {}, dims);
-  const Copies &known = isGatheredAgain(value, user) ? copiesAgain : copies;
-  auto found = known.find(getOriginal(value));
-  if (found != known.end() && !synced.contains(value))
+  auto found = copies.find(getOriginal(value));
+  if (found != copies.end() && !synced.contains(value))
     for (Value copy : found->second)
       if (ShardingAttr from = getPlacement(copy); !from.isPartial())
         least = std::min(least,
@@ -157,8 +143,7 @@ int64_t PlacedValues::getCostFromCopies(Value value, int64_t bytes,
   return least;
 }
 
-Value PlacedValues::getNearest(Value value, ShardingAttr wanted,
-                               const Copies &copies) const {
+Value PlacedValues::getNearest(Value value, ShardingAttr wanted) const {
   Value original = getOriginal(value);
   auto known = copies.find(original);
   if (known == copies.end() || getPlacement(original) == wanted)
@@ -195,9 +180,7 @@ Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
     value = makeFree(value, wanted.withoutPartial());
   if (getPlacement(value) == wanted)
     return value;
-  bool isAgain = isGatheredAgain(value, user);
-  Copies &copies = isAgain ? copiesAgain : this->copies;
-  value = getNearest(value, wanted, copies);
+  value = getNearest(value, wanted);
   ShardingAttr from = getPlacement(value);
   if (from == wanted)
     return value;
@@ -215,9 +198,8 @@ Value PlacedValues::getAs(Value value, ShardingAttr wanted, Operation *user,
   if (source && from.isPartial())
     if (Attribute theirs = source->getAttr(kScopeAttr))
       scope = theirs;
-  return makeReshard(builder, user->getLoc(), value, from, wanted,
-                     (isAgain ? "again, for gradients: " : "") + cause(), scope,
-                     copies);
+  return makeReshard(builder, user->getLoc(), value, from, wanted, cause(),
+                     scope);
 }
 
 void PlacedValues::adopt(ReshardOp reshard, ShardingAttr now) {

@@ -98,7 +98,7 @@ public:
 
   /// What it costs backward to bring a value, of which reshards may have made
   /// copies, to `dims`.
-  int64_t getCostFromCopies(Value value, int64_t bytes, Operation *user,
+  int64_t getCostFromCopies(Value value, int64_t bytes,
                             ArrayRef<DimShardingAttr> dims) const;
 
   //===--- Reshards -----------------------------------------------------===//
@@ -147,18 +147,10 @@ public:
   }
 
 private:
-  using Copies = llvm::DenseMap<Value, SmallVector<Value, 2>>;
-
   /// What a reshard is a copy of, in the end.
   Value getOriginal(Value value) const;
-  /// Which copies of a value `user` is given one of.
-  bool isGatheredAgain(Value value, Operation *user) const;
   /// The copy of a value from which the fewest bytes bring it to `wanted`.
-  Value getNearest(Value value, ShardingAttr wanted,
-                   const Copies &copies) const;
-  Value makeReshard(OpBuilder &builder, Location loc, Value value,
-                    ShardingAttr from, ShardingAttr to, StringRef cause,
-                    Attribute scope, Copies &copies);
+  Value getNearest(Value value, ShardingAttr wanted) const;
 
   const PlacementGraph &graph;
   const Placements &targets;
@@ -173,9 +165,8 @@ private:
   /// Free values as they were made so far.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> versions;
   /// Reshards made so far of a value: the next one is made from the one that is
-  /// nearest. Modules that are computed again for backward (dist.checkpoint)
-  /// gather their stored parameters again.
-  Copies copies, copiesAgain;
+  /// nearest.
+  llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
   llvm::SmallDenseSet<Value> synced, constrained;
   SmallVector<Operation *> erased;
 };

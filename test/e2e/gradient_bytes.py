@@ -78,13 +78,13 @@ LAYERS, BATCH, SEQUENCE, HIDDEN, HEADS, VOCABULARY = 2, 4, 64, 64, 4, 512
 FLOAT = 4
 
 
-def place(work, module, schedule, options=""):
+def place(work, module, schedule, options="", recompute="cheap"):
     """What `schedule`, differentiation and placement make of `module`."""
     path, placed = os.path.join(work, "schedule.mlir"), os.path.join(work, "placed.mlir")
     with open(path, "w") as file:
         file.write(schedule)
     passes = [f"--dist-apply-schedule=file={path}", f"--dist-differentiate=cotangent=cotangent {options}", "--dist-spmd"]
-    run("dist-opt", module, *passes, "-o", placed)
+    run("dist-opt", module, *passes, f"--dist-recompute=what={recompute}", "-o", placed)
     (function,) = json.loads(run("dist-report", "--json", placed))["functions"]
     got = Counts()
     for made in function["collectives"]:
@@ -113,12 +113,12 @@ class Stack:
         self.work = work
         self.all = BATCH * SEQUENCE * HIDDEN * FLOAT
 
-    def place(self, schedule, **kind):
+    def place(self, schedule, recompute="cheap", **kind):
         text, self.parameters = stack.emit(LAYERS, BATCH, SEQUENCE, HIDDEN, HEADS, **kind)
         module = os.path.join(self.work, "stack.mlir")
         with open(module, "w") as file:
             file.write(text)
-        return place(self.work, module, schedule)
+        return place(self.work, module, schedule, recompute=recompute)
 
     def tp(self, p, fused):
         """Two all_reduces a layer forward, two backward (Shoeybi et al. 2019)."""
@@ -172,24 +172,31 @@ class Stack:
 
     def fsdp(self, p, again):
         """2(p-1)/p W where gathered parameters are kept, 3(p-1)/p W where backward gathers them again (Rajbhandari et
-        al. 2020): those that it reads, which are not the biases."""
+        al. 2020): those that it reads, which are not the biases of linear layers; but where layers are computed again,
+        all that they need, which is these too, but for the last one, of which only the layer's result is made."""
         schedule = [
             'dist.shard input "x" [{"dp"}, {}, {}]',
             'dist.shard parameter "h.*.{attn,mlp}.*.weight" [{"dp"}, {}]',
             'dist.shard parameter "h.*.{ln_1,ln_2}.weight" [{"dp"}]',
             'dist.shard parameter "h.**.bias" [{"dp"}]',
         ]
-        got = self.place(on({"dp": p}, *schedule, *(['dist.checkpoint "h.*"'] if again else [])))
+        if again == "checkpoint":
+            got = self.place(on({"dp": p}, *schedule, 'dist.checkpoint "h.*"'))
+        else:
+            got = self.place(on({"dp": p}, *schedule), recompute="gathers" if again else "cheap")
         expected = Counts()
         for count in self.parameters:
             gather(expected, "dp", p, count * FLOAT)
             scatter(expected, "dp", p, count * FLOAT)
-        if again:
-            square, row = HIDDEN * HIDDEN * FLOAT, HIDDEN * FLOAT
-            for size in [row, *4 * [square], 4 * square, 4 * square]:
+        square, row = HIDDEN * HIDDEN * FLOAT, HIDDEN * FLOAT
+        if again == "checkpoint":
+            for count in self.parameters:
+                gather(expected, "dp", p, count * FLOAT)
+            gather(expected, "dp", p, row, -LAYERS)
+        elif again:
+            # What norms make is computed again, from their own parameters.
+            for size in [*4 * [row], *4 * [square], 4 * square, 4 * square]:
                 gather(expected, "dp", p, size, LAYERS)
-            # Nobody wants the gradient of what the first layer's norm reads.
-            gather(expected, "dp", p, row, LAYERS - 1)
         return got, expected
 
     def vocabulary(self, p):
@@ -280,8 +287,8 @@ def main():
                     cases[f"stack_{name}_{label}"] = lambda name=name, p=p, fused=fused: getattr(subject, name)(p, fused)
             for name in ("ulysses", "ddp", "vocabulary"):
                 cases[f"stack_{name}_{p}"] = lambda name=name, p=p: getattr(subject, name)(p)
-            for again in (False, True):
-                cases[f"stack_fsdp_{'again' if again else 'kept'}_{p}"] = lambda p=p, again=again: subject.fsdp(p, again)
+            for again in ("", "gathers", "checkpoint"):
+                cases[f"stack_fsdp_{again or 'kept'}_{p}"] = lambda p=p, again=again: subject.fsdp(p, again)
             for model, exporter, strategies in (
                 ("gpt2", "dynamo", ["tp", "sp"]),
                 ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "fsdp"]),

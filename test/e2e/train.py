@@ -303,7 +303,7 @@ class Subject:
             far = max(abs(a - b) for a, b in zip(self.one, losses))
             assert far <= 1e-9, f"{schedule}: losses are up to {far} from those of one rank"
 
-    def check_accumulate(self, ranks, stored):
+    def check_accumulate(self, ranks, stored, recompute="cheap"):
         """Three microbatches of four rows, of which the second has no label that counts, and the third few."""
         microbatches, rows, steps = 3, 4, 8
         numbers = [math.sin(0.37 * i) * 1.5 for i in range(steps * microbatches * rows * 6)]
@@ -326,7 +326,7 @@ class Subject:
             run(
                 "dist-run", "--train", self.path("mlp.mlir"), f"--steps={steps}", "--in-order", *data,
                 "--optimizer=adamw,lr=0.05,clip=0.2", f"--accumulate={count}", f"--save={folder}",
-                f"--curve={folder}.csv",
+                f"--curve={folder}.csv", f"--recompute={recompute}",
             )  # fmt: skip
             curves.append(read_curve(folder + ".csv"))
             end = read_checkpoint(f"{folder}/step-{steps}")
@@ -453,7 +453,7 @@ class Subject:
             (["--train", f32, data, mask], "--steps N says"),
             (["--train", f32, "--steps=1", mask], "--data says what"),
             (["--train", f32, "--steps=1", data], "attention_mask"),
-            (["--train", f32, "--steps=1", data, mask, "--optimizer=lion"], "'lion' is no optimizer"),
+            (["--train", f32, "--steps=1", data, mask, "--optimizer=lion"], "error: --optimizer lion: 'lion' is no optimizer"),
             (["--train", f32, "--steps=1", data, mask, "--optimizer=adam,momentum=1"], "is no setting of it"),
             (["--train", f32, "--steps=1", data, mask, "--resume=/nowhere"], "no checkpoint"),
             (["--train", f32, "--steps=1", data, mask, "--verify"], "--verify: does not go with --train"),
@@ -484,6 +484,7 @@ def main():
         for ranks, stored in [(1, False), (2, False), (2, True), (3, False)]:
             name = f"accumulate_{ranks}" + ("_stored" if stored else "")
             cases[name] = functools.partial(subject.check_accumulate, ranks, stored)
+        cases["accumulate_2_gathers"] = functools.partial(subject.check_accumulate, 2, True, "gathers")
         cases["masters"] = subject.check_masters
         cases["bytes"] = subject.check_bytes
         cases["resume"] = subject.check_resume

@@ -121,8 +121,8 @@ static int64_t getSender(const Devices &devices, int64_t receiver,
 LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
   isKnown = true;
   // Levels 1 and 2 mean the same with their annotations erased.
-  if (isa<ShardingConstraintOp, FollowOp, ReshardOp, ManualReshardOp, SyncOp>(
-          op)) {
+  if (isa<ShardingConstraintOp, FollowOp, OptimizationBarrierOp, ReshardOp,
+          ManualReshardOp, SyncOp>(op)) {
     PerDevice held = all(op->getOperand(0)); // a copy: the map may grow
     (*values)[op->getResult(0)] = std::move(held);
     return success();

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "passes/memory/Passes.h"
 #include "passes/overlap/Passes.h"
 #include "passes/schedule/Include.h"
 #include "passes/schedule/Schedule.h"
@@ -235,6 +236,16 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
   return stages.run("placement", passes, module);
 }
 
+/// What backward reads of forward is kept, or computed again.
+static LogicalResult recompute(ModuleOp module, const std::string &what,
+                               Stages &stages) {
+  PassManager passes(module.getContext());
+  DistRecomputeOptions options;
+  options.what = what;
+  passes.addPass(createDistRecompute(options));
+  return stages.run("placement", passes, module);
+}
+
 /// Turns, and collectives beside computation: level 3 to 4.
 static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
                              Stages &stages) {
@@ -278,7 +289,12 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
 LogicalResult mlir::dist::distribute(ModuleOp module,
                                      const ScheduleOptions &options,
                                      Stages &stages) {
+  // A program of one device has been looked at by who made it.
+  bool isFinal = getLevel(module) == 3;
   if (failed(place(module, options, stages)))
+    return failure();
+  if (!isFinal && !options.stopPlaced &&
+      failed(recompute(module, options.recompute, stages)))
     return failure();
   return overlap(module, options.overlap, stages);
 }

@@ -57,6 +57,8 @@ struct ScheduleOptions {
   bool f64 = false;
   /// Whether collectives are to be on the leading dimension.
   bool fuseTransposes = false;
+  /// What backward computes again: asked, cheap or gathers (--dist-recompute).
+  std::string recompute = "cheap";
   OverlapOptions overlap = {};
   /// Adds the passes that change the program at level 1, after the schedule.
   std::function<void(OpPassManager &)> addPasses = {};

@@ -26,6 +26,15 @@ struct CompileOptions {
                        llvm::cl::desc("Store tensors so that collectives are "
                                       "on the leading dimension"),
                        llvm::cl::cat(category)),
+        recompute("recompute",
+                  llvm::cl::desc("What backward computes again: cheap, what "
+                                 "works element by element or moves data; "
+                                 "gathers, also gathers of parameters stored "
+                                 "in parts; or asked, only what "
+                                 "dist.checkpoint says (default: cheap)"),
+                  llvm::cl::init("cheap"),
+                  llvm::cl::value_desc("asked|cheap|gathers"),
+                  llvm::cl::cat(category)),
         scheduleName("schedule-name",
                      llvm::cl::desc("Which schedule, where the file (or the "
                                     "module) has several"),
@@ -79,6 +88,7 @@ struct CompileOptions {
     options.name = scheduleName;
     options.allowUnmatched = allowUnmatched;
     options.fuseTransposes = fuseTransposes;
+    options.recompute = recompute;
     options.overlap.mode = overlap;
     options.overlap.machine = machine;
     options.overlap.turns = turns;
@@ -89,6 +99,7 @@ struct CompileOptions {
 
   llvm::cl::opt<std::string> schedule, plan;
   llvm::cl::opt<bool> allowUnmatched, fuseTransposes;
+  llvm::cl::opt<std::string> recompute;
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;

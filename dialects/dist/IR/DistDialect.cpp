@@ -244,7 +244,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << ", with a zero byte, which no file's name can have";
     return success();
   }
-  if (name == kBackwardAttr) {
+  if (name == kBackwardAttr || name == kRecomputedAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();

@@ -68,4 +68,27 @@ def Dist_ScatterAddOp : Dist_Op<"scatter_add", [
   let hasVerifier = 1;
 }
 
+def Dist_OptimizationBarrierOp : Dist_Op<"optimization_barrier", [
+    Pure, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "The value, of which no pass knows what it is";
+  let description = [{
+    The result is `operand`. What is computed of it is not found to be what is
+    computed of the operand, and so not made one with it: backward computes again
+    what forward has computed, in place of keeping it. With `after`, it is not
+    there before that value is. It takes no memory and no time.
+
+    ```mlir
+    %1 = dist.optimization_barrier %x after %dy : tensor<8x16xf32> after tensor<8x4xf32>
+    %2 = math.exp %1 : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$operand,
+                       Optional<AnyRankedTensor>:$after);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand (`after` $after^)? attr-dict
+    `:` type($operand) (`after` type($after)^)?
+  }];
+}
+
 #endif // DIST_IR_DISTGRADIENTS_TD

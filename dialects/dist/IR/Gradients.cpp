@@ -9,6 +9,13 @@ using namespace mlir::dist;
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistGradients.cpp.inc"
 
+void mlir::dist::eraseBarriers(Operation *op) {
+  op->walk([](OptimizationBarrierOp barrier) {
+    barrier.getResult().replaceAllUsesWith(barrier.getOperand());
+    barrier.erase();
+  });
+}
+
 LogicalResult ScatterAddOp::verify() {
   RankedTensorType dest = getDest().getType(), source = getSource().getType(),
                    indices = getIndices().getType();

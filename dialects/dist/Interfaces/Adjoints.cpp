@@ -186,8 +186,7 @@ LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
         made.setDiscardableAttr(kScopeAttr, scope);
       if (checkpoint)
         made.setDiscardableAttr(kCheckpointAttr, checkpoint);
-      if (isFollowing)
-        made.setDiscardableAttr(kBackwardAttr, b.getUnitAttr());
+      made.setDiscardableAttr(kBackwardAttr, b.getUnitAttr());
     }
   }
   return success();

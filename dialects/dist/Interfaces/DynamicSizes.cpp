@@ -43,7 +43,7 @@ static Value getAlike(OpResult result) {
     return scatter.getDest();
   if (op->hasTrait<OpTrait::Elementwise>() ||
       isa<tensor::CastOp, ReshardOp, ManualReshardOp, ShardingConstraintOp,
-          FollowOp, SyncOp>(op))
+          FollowOp, OptimizationBarrierOp, SyncOp>(op))
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()))
         return operand;

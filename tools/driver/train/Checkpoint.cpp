@@ -317,6 +317,20 @@ static void loadShards(const std::string &folder, host::Inputs &tensors) {
   });
 }
 
+std::string Position::findConflict(const Position &asked) const {
+  if (asked.seed != seed)
+    return "--seed " + std::to_string(asked.seed) + ": it was trained with " +
+           std::to_string(seed) + ", and goes on so";
+  if (asked.accumulate != accumulate)
+    return "--accumulate " + std::to_string(asked.accumulate) +
+           ": it was trained with " + std::to_string(accumulate) +
+           ", and goes on so; say it again";
+  if (asked.inOrder != inOrder)
+    return inOrder ? "--in-order: it was trained with it; say it again"
+                   : "--in-order: it was trained without it, and goes on so";
+  return "";
+}
+
 std::vector<int64_t> mlir::dist::findSteps(const std::string &folder) {
   std::vector<int64_t> steps;
   std::error_code error;

@@ -26,6 +26,10 @@ struct Position {
   /// Batches a step, and whether they come in the order of the data.
   int64_t accumulate = 1;
   bool inOrder = false;
+
+  /// Why a run that is to be as `asked` cannot go on from here, in words that
+  /// begin with the option; empty where it can.
+  std::string findConflict(const Position &asked) const;
 };
 
 /// Where checkpoints go.

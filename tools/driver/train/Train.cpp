@@ -155,6 +155,17 @@ static void checkTensors(const TrainOptions &options, const Position &start,
       fail("lacks '" + name + "', which a step takes");
 }
 
+/// Says how many numbers the model has, of which all or some are trained.
+static void sayParameters(const host::Manifest &manifest,
+                          const std::set<std::string> &states) {
+  int64_t count = 0;
+  for (const host::TensorDesc &desc : manifest.arguments)
+    if (desc.kind == host::TensorDesc::Parameter && !states.count(desc.name))
+      count += host::numElements(desc.globalShape);
+  llvm::outs() << count << " parameters\n";
+  llvm::outs().flush();
+}
+
 /// Where checkpoints go; what they would replace is looked at before the first
 /// step.
 static void openFolder(const TrainOptions &options, int64_t first,
@@ -180,23 +191,15 @@ void mlir::dist::runTraining(const host::Program &program,
   start.inOrder = options.inOrder;
   if (!options.resume.empty()) {
     host::Inputs tensors;
+    Position asked = start;
     start = loadCheckpoint(options.resume, tensors);
     checkTensors(options, start, manifest, tensors);
     given.merge(tensors);
-    if (options.seed.getNumOccurrences() > 0 && options.seed != start.seed)
-      throw host::Error("--seed " + std::to_string(options.seed) + ": " +
-                        options.resume + " was trained with " +
-                        std::to_string(start.seed) + ", and goes on so");
-    if (options.accumulate != start.accumulate)
-      throw host::Error("--accumulate " + std::to_string(options.accumulate) +
-                        ": " + options.resume + " was trained with " +
-                        std::to_string(start.accumulate) +
-                        ", and goes on so; say it again");
-    if (options.inOrder != start.inOrder)
-      throw host::Error(std::string("--in-order: ") + options.resume +
-                        (start.inOrder
-                             ? " was trained with it; say it again"
-                             : " was trained without it, and goes on so"));
+    // The seed need not be said again.
+    if (options.seed.getNumOccurrences() == 0)
+      asked.seed = start.seed;
+    if (std::string conflict = start.findConflict(asked); !conflict.empty())
+      throw host::Error("--resume " + options.resume + ": " + conflict);
     if (start.step >= options.steps)
       throw host::Error("--steps " + std::to_string(options.steps) + ": " +
                         options.resume + " is at step " +
@@ -231,6 +234,7 @@ void mlir::dist::runTraining(const host::Program &program,
     curve.emplace(options.curve, start.step);
   Loop loop(manifest, options, states, start, batches,
             folder ? &*folder : nullptr, curve ? &*curve : nullptr);
+  sayParameters(manifest, states);
   run.stepper = &loop;
   host::launch(program, given, run);
   if (curve)

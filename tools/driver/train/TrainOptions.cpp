@@ -3,6 +3,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "passes/Passes.h"
+#include "passes/train/Optimizer.h"
 #include "tools/driver/train/Train.h"
 #include <memory>
 
@@ -92,6 +93,9 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
                         ": does not go with --train, which does many steps");
   if (steps < 1)
     throw host::Error("--train: --steps N says at which step it ends");
+  std::string problem;
+  if (!Optimizer::parse(getOptimizer(), problem))
+    throw host::Error("--optimizer " + optimizer + ": " + problem);
   if (accumulate < 1)
     throw host::Error("--accumulate: a step takes one batch at least");
   // In bytes it is less than 2^63.

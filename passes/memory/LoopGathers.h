@@ -1,0 +1,18 @@
+//===- LoopGathers.h - Gathers in loops over microbatches -------*- C++ -*-===//
+
+#ifndef DIST_PASSES_MEMORY_LOOPGATHERS_H
+#define DIST_PASSES_MEMORY_LOOPGATHERS_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::dist {
+
+/// Parameters that are gathered before the loop and read in it alone are
+/// gathered in each round, where they are read first; and sums that are
+/// scattered after it are scattered in each round, so that the loop carries a
+/// device's part of them.
+void moveIntoLoop(scf::ForOp loop);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_MEMORY_LOOPGATHERS_H
