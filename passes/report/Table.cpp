@@ -254,9 +254,7 @@ static void printBackward(const FunctionReport &function, bool all,
                "written again", "sent again"});
   auto add = [&](std::string name, const BackwardUse &use) {
     columns.add({std::move(name), bytesText(use.keptBytes),
-                 bytesText(use.sparedBytes),
-                 withUnit(use.addedFlops, 1000,
-                          {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"}),
+                 bytesText(use.sparedBytes), flopsText(use.addedFlops),
                  bytesText(use.addedBytes), bytesText(use.addedBytesSent)});
   };
   for (const Group &group : groups) {

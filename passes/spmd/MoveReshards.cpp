@@ -79,13 +79,21 @@ static void visitCopies(Value source, const PlacementTree &tree, Visit visit) {
   }
 }
 
-/// Whether other trees read it as well, and its own op can be placed otherwise.
+/// Whether other trees read it as this one does, as layers read a mask, and its
+/// own op can be placed otherwise.
 bool Mover::isShared(Value source) {
   Operation *maker = source.getDefiningOp();
-  return maker && tree.isMovable(maker) &&
-         llvm::any_of(getFirstUsers(source), [&](Operation *user) {
-           return !isa<ReshardOp>(user) && !tree.contains(user);
-         });
+  if (!maker || !tree.isMovable(maker))
+    return false;
+  SmallVector<Operation *> others;
+  llvm::SmallDenseSet<OperationName> own;
+  for (Operation *user : getFirstUsers(source))
+    if (tree.contains(user))
+      own.insert(user->getName());
+    else if (!isa<ReshardOp>(user))
+      others.push_back(user);
+  return llvm::any_of(
+      others, [&](Operation *user) { return own.contains(user->getName()); });
 }
 
 int64_t Mover::getSourceBytes(Value source, ShardingAttr wanted) {
