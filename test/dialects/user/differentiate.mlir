@@ -6,7 +6,7 @@
 
 // CHECK: func.func @main(%[[X:.*]]: tensor<8xf64> {dist.input = "x"}, %[[DY:.*]]: tensor<8xf64> {dist.input = "dy"})
 // CHECK: user.scale %[[X]] by 2.000000e+00 {dist.scope = "a"}
-// CHECK: %[[DX:.*]] = user.scale %[[DY]] by 2.000000e+00 {dist.scope = "a"}
+// CHECK: %[[DX:.*]] = user.scale %[[DY]] by 2.000000e+00 {dist.backward, dist.scope = "a"}
 // CHECK: return %{{.*}}, %{{.*}}, %[[DX]]
 
 // OPAQUE: differentiate.mlir:16:8: error: 'user.opaque' op has no derivative that is known
