@@ -137,21 +137,13 @@ void ReshardInserter::placeAccumulators(Operation *op) {
   }
 }
 
-/// How many reductions in the op's place are one in that of its result: the
-/// rounds of a loop whose sum grows by it, where nothing else reads it.
-int64_t ReshardInserter::countSharedCompletions(Operation *op) const {
-  if (op->getNumResults() != 1 || !op->hasOneUse())
-    return 1;
-  Operation *user = *op->user_begin();
-  if (op->getBlock() != user->getBlock() ||
-      llvm::none_of(user->getOperands(), [&](Value operand) {
-        return accumulators.contains(operand);
-      }))
-    return 1;
-  auto loop = cast<LoopLikeOpInterface>(user->getParentOp());
-  std::optional<APInt> rounds = loop.getStaticTripCount();
-  return rounds ? std::max<int64_t>(rounds->getLimitedValue(INT32_MAX), 1)
-                : INT32_MAX;
+/// Whether a loop's sum grows by the op's result, and nothing else reads it: to
+/// complete it would be a collective a round, where the sum is one in all.
+bool ReshardInserter::isAccumulated(Operation *op) const {
+  return op->getNumResults() == 1 && op->hasOneUse() &&
+         llvm::any_of(
+             (*op->user_begin())->getOperands(),
+             [&](Value operand) { return accumulators.contains(operand); });
 }
 
 LogicalResult ReshardInserter::visitBranch(RegionBranchOpInterface branch) {

@@ -193,7 +193,7 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
         return *graph.getRule(other);
       },
       op->getNumResults() == 1 && keptPending.contains(op->getResult(0)),
-      countSharedCompletions(op));
+      isAccumulated(op));
   if (failed(bringOperands(op, rule, choice, plan)))
     return failure();
   replicateCaptures(op);

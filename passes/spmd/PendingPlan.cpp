@@ -3,7 +3,6 @@
 #include "passes/spmd/PendingPlan.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "passes/spmd/PendingOperands.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -51,7 +50,7 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const PlacedValues &values,
                                     const ExclusiveSums &exclusive,
                                     ExclusiveSums::GetRule getRule,
-                                    bool isKept, int64_t completions) {
+                                    bool isKept, bool mayGrow) {
   PendingPlan plan;
   // What each result is left to be reduced by: each in its own way.
   std::optional<ReductionKind> reducedKind;
@@ -80,9 +79,8 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     bool mayPass = iface && op->getNumResults() && isOfOneKind &&
                    !anyOverlap(plan.passed, choice.getAxes()) &&
                    llvm::is_contained(plan.isPassed, true) &&
-                   llvm::divideCeil(getBytes(op->getResultTypes()),
-                                    completions) <=
-                       static_cast<uint64_t>(pending.bytes);
+                   (mayGrow ||
+                    getBytes(op->getResultTypes()) <= pending.bytes);
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
     if (mayPass && !passes && isKept) {

@@ -35,14 +35,14 @@ struct PendingPlan {
 llvm::DenseSet<Value> findKeptPending(Operation *module);
 
 /// Where the op's result is `isKept`, operands that are added to what is
-/// pending are made pending as well, so that it passes. It may become larger
-/// where it is one for `completions` of the operands.
+/// pending are made pending as well, so that it passes. With `mayGrow` it
+/// passes though it becomes larger.
 PendingPlan planPending(Operation *op, const ShardingRule &rule,
                         const MeshLayout &layout, const FactorChoice &choice,
                         const PlacedValues &values,
                         const ExclusiveSums &exclusive,
                         ExclusiveSums::GetRule getRule, bool isKept,
-                        int64_t completions);
+                        bool mayGrow);
 
 } // namespace mlir::dist
 

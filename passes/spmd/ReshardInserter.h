@@ -48,7 +48,7 @@ private:
   void visitReshard(ReshardOp reshard);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   void placeAccumulators(Operation *op);
-  int64_t countSharedCompletions(Operation *op) const;
+  bool isAccumulated(Operation *op) const;
   LogicalResult visitReturn(Operation *op, FunctionOpInterface function);
   LogicalResult visitCall(CallOpInterface call);
   LogicalResult visitGeneral(Operation *op);
