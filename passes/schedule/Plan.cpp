@@ -450,6 +450,8 @@ LogicalResult PlanReader::readModules(const LocatedJson &modules,
       return expected(list, "a list of axes, such as [\"tp\"]");
     SmallVector<Attribute> axes;
     for (const LocatedJson &name : list.items) {
+      if (name.kind != LocatedJson::String)
+        return expected(name, "the name of an axis");
       FailureOr<AxisRefAttr> axis = findAxis(name);
       if (failed(axis))
         return failure();

@@ -358,7 +358,7 @@ LogicalResult ShardOp::verify() {
           return size < 1 || size > int64_t(1) << 40;
         }))
       return emitOpError() << "groups [" << llvm::interleaved(*blocks)
-                           << "] must be at least 2 sizes of at least 1";
+                           << "] must be at least 2 sizes from 1 to 2^40";
   }
   SmallVector<AxisRefAttr> axes;
   if (isFeature)

@@ -223,7 +223,7 @@ dist.schedule @s on @m {
 // Lists of groups.
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{groups [4] must be at least 2 sizes of at least 1}}
+  // expected-error@below {{groups [4] must be at least 2 sizes from 1 to 2^40}}
   dist.shard "fc" column over "tp" groups [4]
 }
 
@@ -231,7 +231,7 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
-  // expected-error@below {{groups [4, 0] must be at least 2 sizes of at least 1}}
+  // expected-error@below {{groups [4, 0] must be at least 2 sizes from 1 to 2^40}}
   dist.shard "fc" column over "tp" groups [4, 0]
 }
 
