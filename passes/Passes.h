@@ -32,6 +32,8 @@ struct SpmdPipelineOptions : PassPipelineOptions<SpmdPipelineOptions> {
 void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false);
 /// Its first part: to a module of level 2, which is checked.
 void buildPlacementPipeline(OpPassManager &pm);
+/// The rest: what a module of level 2 says is what is done.
+void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false);
 /// Its last part, for a module of level 3: collectives on the leading
 /// dimension, verified.
 void addFuseTransposes(OpPassManager &pm);

@@ -26,8 +26,7 @@ void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createVerifyPlacedPass());
 }
 
-void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
-  buildPlacementPipeline(pm);
+void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
@@ -36,6 +35,11 @@ void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
     addFuseTransposes(pm);
   else
     pm.addPass(createVerifySpmdPass());
+}
+
+void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
+  buildPlacementPipeline(pm);
+  buildPartitionPipeline(pm, fuseTransposes);
 }
 
 void dist::registerSpmdPipeline() {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Dist.h"
 #include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Contraction.h"
 #include "lowering/buffers/DecomposeIndexed.h"
@@ -307,7 +308,13 @@ struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
                                 PatternRewriter &rewriter) const override {
     if (isa<linalg::FillOp>(op) || succeeded(matchContraction(op)))
       return failure();
-    return linalg::generalizeNamedOp(rewriter, op);
+    // For the traces of what becomes of it.
+    Attribute scope = op->getAttr(kScopeAttr);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (succeeded(generic) && scope)
+      (*generic)->setAttr(kScopeAttr, scope);
+    return generic;
   }
 };
 

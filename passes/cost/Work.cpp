@@ -63,12 +63,18 @@ static double countScalarOps(linalg::LinalgOp nest) {
                                  [](Operation &op) { return !isFree(op); });
 }
 
+Value mlir::dist::getViewSource(Operation *op) {
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::ExtractSliceOp, tensor::CastOp, OptimizationBarrierOp>(op))
+    return op->getOperand(0);
+  return {};
+}
+
 /// Whether `op` only says where something is, or holds no data yet.
 static bool isView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, tensor::CastOp, tensor::EmptyOp,
-             LocalConstantOp, AllSliceOp, OptimizationBarrierOp,
-             linalg::FillOp>(op) ||
+  return getViewSource(op) ||
+         isa<tensor::EmptyOp, LocalConstantOp, AllSliceOp, linalg::FillOp>(
+             op) ||
          op->hasTrait<OpTrait::ConstantLike>();
 }
 

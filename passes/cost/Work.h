@@ -30,6 +30,9 @@ struct Work {
   bool isKernel = false;
 };
 
+/// What the result of `op` is a view of; null where it is memory of its own.
+Value getViewSource(Operation *op);
+
 /// Of `op` itself, without the ops of its regions.
 Work getWork(Operation *op);
 

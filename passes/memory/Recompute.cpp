@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Work.h"
 #include "passes/memory/LoopGathers.h"
 #include "passes/memory/MinCut.h"
 #include "passes/memory/Passes.h"
@@ -66,7 +67,7 @@ private:
 void Recomputation::findReturned() {
   for (Value value : block.getTerminator()->getOperands()) {
     Operation *op = value.getDefiningOp();
-    while (op && isMemoryView(op)) {
+    while (op && getViewSource(op)) {
       value = op->getOperand(0);
       op = value.getDefiningOp();
     }
@@ -85,7 +86,7 @@ unsigned Recomputation::getNode(Value value) {
     made->second = graph.addNode();
     pending.push_back(op);
   }
-  bool isView = isMemoryView(op) && ops.mayRepeat(op);
+  bool isView = getViewSource(op) && ops.mayRepeat(op);
   int64_t bytes =
       returned.contains(value) ? 0 : getTensorBytes(value.getType());
   graph.addEdge(made->second, number, isView ? MinCut::kUncut : bytes);

@@ -7,14 +7,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Work.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-bool mlir::dist::isMemoryView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, tensor::CastOp>(op);
-}
 
 void mlir::dist::forEachRead(Operation *op,
                              function_ref<void(OpOperand &)> visit) {
@@ -23,6 +19,14 @@ void mlir::dist::forEachRead(Operation *op,
       if (!op->isAncestor(operand.get().getParentBlock()->getParentOp()))
         visit(operand);
   });
+}
+
+/// Whether the op multiplies what it reads: a contraction, a convolution or an
+/// attention.
+static bool isProduct(Operation *op) {
+  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
+  return rules && op->getNumOperands() > 1 &&
+         rules.getShardingRule().isContraction;
 }
 
 RecomputedOps::RecomputedOps(Block &block, Repeated repeated)
@@ -66,6 +70,9 @@ void RecomputedOps::findModules() {
           return mark;
       return {};
     }
+    // No product is put there by placement.
+    if (isProduct(op))
+      return {};
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp())
         if (Attribute mark = modules.lookup(source))
@@ -118,9 +125,7 @@ bool RecomputedOps::isCheap(Operation *op) const {
     return false;
   if (auto nest = dyn_cast<linalg::LinalgOp>(op))
     return nest.getNumReductionLoops() == 0;
-  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
-  return !rules || op->getNumOperands() < 2 ||
-         !rules.getShardingRule().isContraction;
+  return !isProduct(op);
 }
 
 void RecomputedOps::findRepeatable() {
@@ -143,7 +148,7 @@ void RecomputedOps::keepWhatLeaves() {
              !reader->hasTrait<OpTrait::IsTerminator>();
     });
     // What is kept is what it is a view of.
-    while (leaves && isMemoryView(op)) {
+    while (leaves && getViewSource(op)) {
       op = op->getOperand(0).getDefiningOp();
       leaves = op && inForward.contains(op);
     }

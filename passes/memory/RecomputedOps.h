@@ -16,9 +16,6 @@ namespace mlir::dist {
 /// What is repeated; see --dist-recompute.
 enum class Repeated { Asked, Cheap, Gathers };
 
-/// Whether the op's result is memory of its operand's.
-bool isMemoryView(Operation *op);
-
 class RecomputedOps {
 public:
   /// Of a block with ops of backward: from the first of them on, all are.

@@ -1,12 +1,12 @@
 //===- KernelUnits.cpp - Ops that may be one kernel -----------------------===//
 
 #include "passes/overlap/KernelUnits.h"
-#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/StepTime.h"
+#include "passes/cost/Work.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -54,9 +54,7 @@ static Value getRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tensor::EmptyOp, linalg::FillOp>(op))
       return {};
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, tensor::CastOp, AllSliceOp,
-             OptimizationBarrierOp>(op))
+    if (!getViewSource(op) && !isa<AllSliceOp>(op))
       break;
     value = op->getOperand(0);
   }

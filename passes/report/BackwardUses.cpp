@@ -20,10 +20,10 @@ void BackwardUse::add(const BackwardUse &other) {
 /// The value whose memory `value` is.
 static Value getMemory(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-             tensor::ExtractSliceOp, tensor::CastOp, OptimizationBarrierOp>(op))
+    Value source = getViewSource(op);
+    if (!source)
       break;
-    value = op->getOperand(0);
+    value = source;
   }
   return value;
 }

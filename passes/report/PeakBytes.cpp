@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/cost/Work.h"
 #include "passes/report/Report.h"
 
 using namespace mlir;
@@ -27,14 +27,6 @@ private:
     int64_t bytes;
     size_t lastUse;
   };
-
-  /// The operand whose memory result `result` is, whatever else happens.
-  static Value getViewSource(Operation *op) {
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-            tensor::ExtractSliceOp, tensor::CastOp, OptimizationBarrierOp>(op))
-      return op->getOperand(0);
-    return {};
-  }
 
   /// The operand that result `result` may overwrite.
   static Value getDestination(OpResult result) {

@@ -44,8 +44,6 @@ private:
   };
 
   std::vector<Border> borders;
-  /// How many operands each op has, by its mark.
-  std::vector<unsigned> operandCounts;
 };
 
 } // namespace mlir::dist

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -33,27 +34,6 @@ static Value createZerosLike(OpBuilder &b, Location loc, Value like,
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
   Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
   return linalg::FillOp::create(b, loc, zero, empty).getResult(0);
-}
-
-static Value addTensors(OpBuilder &b, Location loc, Value left, Value right) {
-  auto type = cast<RankedTensorType>(left.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, left), type.getElementType());
-  return linalg::GenericOp::create(
-             b, loc, type, ValueRange{left, right}, empty,
-             ArrayRef<AffineMap>{all, all, all}, loops,
-             [](OpBuilder &b, Location loc, ValueRange args) {
-               Value sum;
-               if (isa<FloatType>(args[0].getType()))
-                 sum = arith::AddFOp::create(b, loc, args[0], args[1]);
-               else
-                 sum = arith::AddIOp::create(b, loc, args[0], args[1]);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
 }
 
 namespace {
@@ -186,7 +166,7 @@ Value Adder::pass(Value part, int64_t shift, ArrayAttr axes) {
 
 void Adder::addRows(Value rows, int64_t dim, int64_t offset) {
   int64_t count = cast<RankedTensorType>(rows.getType()).getDimSize(dim);
-  Value sum = addTensors(b, loc, slice(value, dim, offset, count), rows);
+  Value sum = createSum(b, loc, slice(value, dim, offset, count), rows);
   value = count == type().getDimSize(dim)
               ? sum
               : insert(sum, value, dim, b.getIndexAttr(offset));
@@ -394,7 +374,7 @@ LogicalResult LocalWindows::sendHome(OpResult result, Value init,
     return success();
   }
   if (!isNothing)
-    home = addTensors(builder, op.getLoc(), init, *home);
+    home = createSum(builder, op.getLoc(), init, *home);
   for (OpOperand *use : uses)
     use->set(*home);
   return success();

@@ -165,6 +165,16 @@ static bool makeNamedWindow(RandomProgram &p) {
   return true;
 }
 
+/// The body of a product that is accumulated.
+static void addProduct(OpBuilder &b, Location loc, ValueRange v) {
+  bool isFloat = isa<FloatType>(v[2].getType());
+  Value term = isFloat ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
+                       : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
+  Value sum = isFloat ? arith::AddFOp::create(b, loc, v[2], term).getResult()
+                      : arith::AddIOp::create(b, loc, v[2], term).getResult();
+  linalg::YieldOp::create(b, loc, sum);
+}
+
 /// The gradient of a convolution's weight: the loop that moves its windows is
 /// summed over.
 static bool makeWeightGradient(RandomProgram &p) {
@@ -187,7 +197,6 @@ static bool makeWeightGradient(RandomProgram &p) {
   Value dy = p.tame(p.getTensor({out, p.pickSize()}, element));
   int64_t features = p.typeOf(dy).getDimSize(1);
   Value init = p.filled({window, channels, features}, element, 0);
-  bool isFloat = isa<FloatType>(element);
   using Loop = utils::IteratorType;
   auto op = p.generic(
       {x, dy}, {init},
@@ -195,15 +204,7 @@ static bool makeWeightGradient(RandomProgram &p) {
        p.map(4, {p.dim(0), p.dim(3)}),
        p.map(4, {p.dim(1), p.dim(2), p.dim(3)})},
       {Loop::reduction, Loop::parallel, Loop::parallel, Loop::parallel},
-      [&](OpBuilder &b, Location loc, ValueRange v) {
-        Value term =
-            isFloat ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
-                    : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
-        Value sum = isFloat
-                        ? arith::AddFOp::create(b, loc, v[2], term).getResult()
-                        : arith::AddIOp::create(b, loc, v[2], term).getResult();
-        linalg::YieldOp::create(b, loc, sum);
-      });
+      addProduct);
   Bounds rx = p.rangeOf(x), ry = p.rangeOf(dy);
   p.tame(
       p.add(op.getResult(0), {rx.bound * ry.bound * out, rx.grid + ry.grid}));
@@ -230,22 +231,13 @@ static bool makeInputGradient(RandomProgram &p) {
   bool isStarted = p.c.chance(25);
   Value init = isStarted ? p.tame(p.getTensor({size, channels}, element))
                          : p.filled({size, channels}, element, 0);
-  bool isFloat = isa<FloatType>(element);
   using Loop = utils::IteratorType;
   auto op = p.generic(
       {dy, weights}, {init},
       {p.map(4, {p.dim(0), p.dim(3)}), p.map(4, {p.dim(1), p.dim(3)}),
        p.map(4, {p.dim(0) * stride + p.dim(1) * dilation, p.dim(2)})},
       {Loop::reduction, Loop::reduction, Loop::parallel, Loop::reduction},
-      [&](OpBuilder &b, Location loc, ValueRange v) {
-        Value term =
-            isFloat ? arith::MulFOp::create(b, loc, v[0], v[1]).getResult()
-                    : arith::MulIOp::create(b, loc, v[0], v[1]).getResult();
-        Value sum = isFloat
-                        ? arith::AddFOp::create(b, loc, v[2], term).getResult()
-                        : arith::AddIOp::create(b, loc, v[2], term).getResult();
-        linalg::YieldOp::create(b, loc, sum);
-      });
+      addProduct);
   Bounds ry = p.rangeOf(dy), rw = p.rangeOf(weights);
   Bounds range{ry.bound * rw.bound * window * features, ry.grid + rw.grid};
   if (isStarted) {

@@ -189,6 +189,10 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
   if (level == 3 && !options.mesh.empty())
     return module.emitError("is already the program of one device, for a mesh "
                             "of fixed size; --mesh cannot change it");
+  // As its writer placed it, for these sizes: placed again it might come out
+  // otherwise.
+  bool isPlaced = level == 2 && !hasSchedule && options.mesh.empty() &&
+                  options.sizes.empty() && !hasUnknownSizes(module);
   if (failed(overrideMesh(module, options.mesh)))
     return failure();
   if ((!options.sizes.empty() || hasUnknownSizes(module)) &&
@@ -229,7 +233,11 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
       return success();
   }
   PassManager passes(module.getContext());
-  if (options.stopPlaced)
+  if (isPlaced) {
+    passes.addPass(createVerifyPlacedPass());
+    if (!options.stopPlaced)
+      buildPartitionPipeline(passes, options.fuseTransposes);
+  } else if (options.stopPlaced)
     buildPlacementPipeline(passes);
   else
     buildSpmdPipeline(passes, options.fuseTransposes);

@@ -19,8 +19,10 @@ bool mlir::dist::isDifferentiable(Type type) {
 Value mlir::dist::createSum(OpBuilder &b, Location loc, Value left,
                             Value right) {
   auto type = dyn_cast<RankedTensorType>(left.getType());
-  if (!type)
+  if (!type && isa<FloatType>(left.getType()))
     return arith::AddFOp::create(b, loc, left, right);
+  if (!type)
+    return arith::AddIOp::create(b, loc, left, right);
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
@@ -30,8 +32,8 @@ Value mlir::dist::createSum(OpBuilder &b, Location loc, Value left,
              b, loc, type, ValueRange{left, right}, empty,
              ArrayRef<AffineMap>{identity, identity, identity}, loops,
              [](OpBuilder &b, Location loc, ValueRange args) {
-               Value sum = arith::AddFOp::create(b, loc, args[0], args[1]);
-               linalg::YieldOp::create(b, loc, sum);
+               linalg::YieldOp::create(b, loc,
+                                       createSum(b, loc, args[0], args[1]));
              })
       .getResult(0);
 }

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define DIST_ABI_VERSION 2
+#define DIST_ABI_VERSION 3
 #define DIST_API __attribute__((visibility("default")))
 
 /// One rank of a running program: its place in the mesh, its streams, events

@@ -111,3 +111,23 @@ func.func @modules(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %dy: tensor<8x16
   %d4 = arith.mulf %h0, %d3 {dist.backward, dist.checkpoint = "h.0", dist.scope = "h.0"} : tensor<8x16xf32>
   return %out, %d4 : tensor<8x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+// A product of no module is none of the module that it reads: it stays, and so does what the module hands on.
+
+// ASKED-LABEL: func.func @outside
+// ASKED: %[[Y:.*]] = math.tanh
+// ASKED: %[[O:.*]] = linalg.matmul ins(%[[Y]]
+// ASKED-NEXT: arith.mulf %[[O]], %arg2
+// ASKED-NEXT: arith.mulf %[[Y]],
+// ASKED-NEXT: return
+
+func.func @outside(%x: tensor<8x16xf32>, %w: tensor<16x16xf32>, %dy: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %y = math.tanh %x {dist.checkpoint = "h.0", dist.scope = "h.0"} : tensor<8x16xf32>
+  %o = linalg.matmul ins(%y, %w : tensor<8x16xf32>, tensor<16x16xf32>) outs(%zero : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %d0 = arith.mulf %o, %dy {dist.backward} : tensor<8x16xf32>
+  %d1 = arith.mulf %y, %d0 {dist.backward} : tensor<8x16xf32>
+  return %d1 : tensor<8x16xf32>
+}

@@ -59,7 +59,7 @@ for pid, owner in owners.items():
     wanted = {("compute", "contract h.0.<fc>"): 1, ("compute", "kernel h.0.act"): 1, ("compute", "contract h.0.proj"): 1,
               ("link tp", "all_reduce"): 1}
     if owner in simulated:
-        wanted = {("compute", "matmul h.0.<fc>"): 1, ("compute", "generic h.0.act"): 1, ("compute", "matmul h.0.proj"): 1,
+        wanted = {("compute", "matmul h.0.<fc>"): 1, ("compute", "exp h.0.act"): 1, ("compute", "matmul h.0.proj"): 1,
                   ("link tp", "all_reduce tp"): 1}
     check(f"{owner} has {own}", own == wanted)
 # What a thread does ends before it does something else; as doubles, of microseconds.
