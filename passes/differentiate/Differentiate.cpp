@@ -5,6 +5,7 @@
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/differentiate/InlineCalls.h"
 #include "passes/differentiate/Models.h"
 #include "passes/schedule/NamePattern.h"
 #include "llvm/ADT/MapVector.h"
@@ -18,6 +19,7 @@ void mlir::dist::registerAdjoints(DialectRegistry &registry) {
   registerLinalgAdjoints(registry);
   registerTensorAdjoints(registry);
   registerPlacementAdjoints(registry);
+  registerControlAdjoints(registry);
 }
 
 namespace {
@@ -270,8 +272,8 @@ FailureOr<SmallVector<unsigned>> Gradients::run() {
   if (!function->getParentOfType<ModuleOp>().getOps<MeshOp>().empty())
     adjoints.followPrimals();
   if (failed(chooseArguments()) || failed(chooseResult()) ||
-      failed(findOps()) || failed(addCotangent()) ||
-      failed(adjoints.reverse(builder, ops)))
+      failed(inlineCalls(function)) || failed(findOps()) ||
+      failed(addCotangent()) || failed(adjoints.reverse(builder, ops)))
     return failure();
   returnGradients();
   return llvm::map_to_vector(

@@ -2,7 +2,8 @@
 // What a result accumulates by additions reaches all iterations alike; of a
 // maximum or minimum those get a share that attain it: of a window, and where
 // its place is found as well, the first one, else all the same (PyTorch's
-// max_pool, max and amax). Of what is overwritten the last one counts.
+// max_pool, max and amax). Of a product each factor gets the product of the
+// others. Of what is overwritten the last one counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +44,9 @@ LinalgAdjoint::Step LinalgAdjoint::findStep(OpResult result, Value yielded) {
   };
   if (Value value = getExtended(combiner))
     return {Step::Extreme, value, nullptr};
+  if (isa<arith::MulFOp>(combiner))
+    return {Step::Product, combiner->getOperand(combiner->getOperand(0) == out),
+            nullptr};
   auto select = dyn_cast<arith::SelectOp>(combiner);
   if (!select || select.getCondition() == out)
     return {};
@@ -201,6 +205,63 @@ LogicalResult LinalgAdjoint::seedReplaced(OpResult result, Step step) {
   return success();
 }
 
+/// The product of the others is that of all that are not zero, over the factor;
+/// with one zero, what the zero is multiplied with; with more it is zero.
+void LinalgAdjoint::seedProduct(OpResult result, Value factor) {
+  AffineMap map = getMap(result);
+  Type element = getElementTypeOrSelf(result.getType());
+  OpBuilder scalar = atEnd();
+  Value zero = createConstantLike(scalar, loc, factor, 0);
+  Value one = createConstantLike(scalar, loc, factor, 1);
+  Value isZero = arith::CmpFOp::create(scalar, loc, arith::CmpFPredicate::OEQ,
+                                       factor, zero);
+  Value counted = arith::SelectOp::create(scalar, loc, isZero, one, zero);
+  Value taken = arith::SelectOp::create(scalar, loc, isZero, one, factor);
+  Value zeros = reduce(
+      counted, map, result, element,
+      [&](OpBuilder &b, Value left, Value right) -> Value {
+        return arith::AddFOp::create(b, loc, left, right);
+      },
+      b.getFloatAttr(element, 0));
+  Value product = reduce(
+      taken, map, result, element,
+      [&](OpBuilder &b, Value left, Value right) -> Value {
+        return arith::MulFOp::create(b, loc, left, right);
+      },
+      b.getFloatAttr(element, 1));
+  // `product` where `zeros` is as many, else nothing; times `by`.
+  auto where = [&](OpBuilder &b, Value zeros, double count, Value product,
+                   Value by) -> Value {
+    Value such =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, zeros,
+                              createConstantLike(b, loc, zeros, count));
+    Value out = arith::MulFOp::create(b, loc, product, by);
+    return arith::SelectOp::create(b, loc, such, out,
+                                   createConstantLike(b, loc, out, 0));
+  };
+  Value init = op.getDpsInitOperand(result.getResultNumber())->get();
+  Value cotangent = adjoints.lookup(result);
+  if (adjoints.isActive(init))
+    adjoints.add(b, loc, init,
+                 mapElements(b, loc, {zeros, product, cotangent}, element,
+                             [&](OpBuilder &b, ValueRange args) {
+                               return where(b, args[0], 0, args[1], args[2]);
+                             }));
+  Value begun =
+      mapElements(b, loc, {cotangent, init}, element,
+                  [&](OpBuilder &b, ValueRange args) -> Value {
+                    return arith::MulFOp::create(b, loc, args[0], args[1]);
+                  });
+  Value all = addSource({product, map}), number = addSource({zeros, map}),
+        by = addSource({begun, map});
+  scalar = atEnd();
+  Value others = arith::DivFOp::create(scalar, loc, all, taken);
+  Value share = arith::SelectOp::create(scalar, loc, isZero,
+                                        where(scalar, number, 1, all, by),
+                                        where(scalar, number, 0, others, by));
+  scalars.add(scalar, loc, factor, share);
+}
+
 LogicalResult LinalgAdjoint::seedResult(OpResult result, Value yielded) {
   Value cotangent = adjoints.lookup(result);
   if (!cotangent)
@@ -216,6 +277,9 @@ LogicalResult LinalgAdjoint::seedResult(OpResult result, Value yielded) {
     return seedExtreme(result, step);
   case Step::Replace:
     return seedReplaced(result, step);
+  case Step::Product:
+    seedProduct(result, step.value);
+    return success();
   case Step::Sum: {
     // Where nothing is added the sum passes as it is.
     Value added = addSource({cotangent, getMap(result)});
@@ -242,8 +306,9 @@ LogicalResult LinalgAdjoint::checkAccumulators() {
     auto argument = dyn_cast_or_null<BlockArgument>(through);
     if (through && !(argument && sources[argument.getArgNumber()].value ==
                                      adjoints.lookup(result)))
-      return op->emitOpError("accumulates in a way of which the derivative is "
-                             "not known: it is of sums, maxima and minima");
+      return op->emitOpError(
+          "accumulates in a way of which the derivative is "
+          "not known: it is of sums, products, maxima and minima");
   }
   for (OpOperand *input : op.getDpsInputOperands()) {
     Value derivative =
@@ -256,8 +321,8 @@ LogicalResult LinalgAdjoint::checkAccumulators() {
     used.resize(op->getNumOperands());
     if (used.anyCommon(outs))
       return op->emitOpError("has a derivative that depends on what it has "
-                             "accumulated before: it is known of sums, maxima "
-                             "and minima");
+                             "accumulated before: it is known of sums, "
+                             "products, maxima and minima");
   }
   return success();
 }

@@ -43,6 +43,7 @@ private:
       Extreme, ///< the larger, or the smaller
       First,   ///< the same, of which the first place is found as well
       Replace, ///< `value`, if `condition` holds
+      Product, ///< times `value`
     } kind = Other;
     Value value, condition;
   };
@@ -57,6 +58,7 @@ private:
   LogicalResult seedResult(OpResult result, Value yielded);
   LogicalResult seedExtreme(OpResult result, Step step);
   LogicalResult seedReplaced(OpResult result, Step step);
+  void seedProduct(OpResult result, Value factor);
   LogicalResult checkRanges();
   bool readsOuts(Value value);
   Value findPlace(Value condition, OpResult result, bool isLast);

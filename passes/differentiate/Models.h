@@ -16,6 +16,7 @@ void registerScalarAdjoints(DialectRegistry &registry);
 void registerLinalgAdjoints(DialectRegistry &registry);
 void registerTensorAdjoints(DialectRegistry &registry);
 void registerPlacementAdjoints(DialectRegistry &registry);
+void registerControlAdjoints(DialectRegistry &registry);
 
 /// The rule for all structured ops.
 LogicalResult addLinalgAdjoints(linalg::LinalgOp op, OpBuilder &builder,

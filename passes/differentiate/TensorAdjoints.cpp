@@ -28,6 +28,16 @@ template <typename OpTy> struct Context {
     if (adjoints.isActive(operand))
       adjoints.add(b, loc, operand, make());
   }
+
+  /// The same where the operand's cotangent may be a sum that is carried:
+  /// `into` adds to it in place, at the cost of the part alone.
+  void add(Value operand, function_ref<Value()> make,
+           function_ref<Value(Value sum)> into) {
+    if (Value sum = adjoints.takeCarried(operand))
+      adjoints.giveBack(b, loc, operand, into(sum));
+    else
+      add(operand, make);
+  }
 };
 } // namespace
 
@@ -66,6 +76,18 @@ static LogicalResult derive(Context<tensor::ExtractSliceOp> c) {
   tensor::ExtractSliceOp op = c.op;
   Value source = op.getSource();
   RankedTensorType whole = op.getSourceType();
+  auto addInto = [&](Value sum) -> Value {
+    Value part = tensor::ExtractSliceOp::create(
+        c.b, c.loc, op.getType(), sum, op.getMixedOffsets(), op.getMixedSizes(),
+        op.getMixedStrides());
+    return tensor::InsertSliceOp::create(
+        c.b, c.loc, createSum(c.b, c.loc, part, c.cotangent), sum,
+        op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides());
+  };
+  if (Value sum = c.adjoints.takeCarried(source)) {
+    c.adjoints.giveBack(c.b, c.loc, source, addInto(sum));
+    return success();
+  }
   if (op.hasUnitStride() && whole.hasStaticShape() &&
       op.getType().getRank() == whole.getRank() &&
       op.getType().hasStaticShape() &&
@@ -151,11 +173,12 @@ static LogicalResult derive(Context<tensor::ConcatOp> c) {
 /// Rows are added up where they came from.
 static LogicalResult derive(Context<tensor::GatherOp> c) {
   Value table = c.op.getSource();
-  c.add(table, [&] {
-    return ScatterAddOp::create(c.b, c.loc, table.getType(), c.cotangent,
-                                createZeros(c.b, c.loc, table),
+  auto addInto = [&](Value sum) -> Value {
+    return ScatterAddOp::create(c.b, c.loc, table.getType(), c.cotangent, sum,
                                 c.op.getIndices(), c.op.getGatherDims());
-  });
+  };
+  c.add(
+      table, [&] { return addInto(createZeros(c.b, c.loc, table)); }, addInto);
   return success();
 }
 
@@ -230,11 +253,19 @@ static LogicalResult derive(Context<tensor::FromElementsOp> c) {
 
 /// One element: zeros but for its place.
 static LogicalResult derive(Context<tensor::ExtractOp> c) {
-  c.add(c.op.getTensor(), [&] {
-    return tensor::InsertOp::create(c.b, c.loc, c.cotangent,
-                                    createZeros(c.b, c.loc, c.op.getTensor()),
+  Value source = c.op.getTensor();
+  auto insert = [&](Value number, Value into) -> Value {
+    return tensor::InsertOp::create(c.b, c.loc, number, into,
                                     c.op.getIndices());
-  });
+  };
+  c.add(
+      source,
+      [&] { return insert(c.cotangent, createZeros(c.b, c.loc, source)); },
+      [&](Value sum) {
+        Value known =
+            tensor::ExtractOp::create(c.b, c.loc, sum, c.op.getIndices());
+        return insert(createSum(c.b, c.loc, known, c.cotangent), sum);
+      });
   return success();
 }
 

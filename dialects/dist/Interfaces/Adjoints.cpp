@@ -70,6 +70,25 @@ void Adjoints::addSlice(Location loc, Value value, ArrayRef<int64_t> offsets,
     slices[value].push_back({loc, llvm::to_vector<4>(offsets), cotangent});
 }
 
+void Adjoints::carry(Value value, Value sum) {
+  setActive(value);
+  carried.insert(value);
+  cotangents[value] = sum;
+}
+
+Value Adjoints::takeCarried(Value value) {
+  if (!carried.contains(value))
+    return nullptr;
+  return std::exchange(cotangents[value], nullptr);
+}
+
+void Adjoints::giveBack(OpBuilder &b, Location loc, Value value, Value sum) {
+  if (carried.contains(value))
+    cotangents[value] = sum;
+  else
+    add(b, loc, value, sum);
+}
+
 /// Slices that lie side by side along one dimension and are whole along the
 /// others, with zeros between them; null where they do not.
 Value Adjoints::concatenate(OpBuilder &b, RankedTensorType type,
@@ -191,5 +210,13 @@ LogicalResult Adjoints::reverse(OpBuilder &b, ArrayRef<Operation *> ops) {
       made.setDiscardableAttr(kBackwardAttr, b.getUnitAttr());
     }
   }
+  for (Operation *op : replaced)
+    op->erase();
+  replaced.clear();
   return success();
+}
+
+void Adjoints::replace(Operation *op, ValueRange values) {
+  op->replaceAllUsesWith(values);
+  replaced.push_back(op);
 }

@@ -1,6 +1,6 @@
 //===- Adjoints.h - Cotangents of values, and who makes them ----*- C++ -*-===//
 //
-// Reverse mode over straight-line code (Linnainmaa 1970; Griewank and Walther
+// Reverse mode over the ops of a block (Linnainmaa 1970; Griewank and Walther
 // 2008): from the last op to the first, each op turns the cotangents of its
 // results into contributions to those of its operands.
 //
@@ -44,6 +44,17 @@ public:
   void addSlice(Location loc, Value value, ArrayRef<int64_t> offsets,
                 Value cotangent);
 
+  /// `value` is active, and what is added to it is added to `sum`, which goes
+  /// around a loop or through a branch: to be written into, not beside.
+  void carry(Value value, Value sum);
+
+  /// Takes what is carried for `value` so far, to be given back by `giveBack`;
+  /// null where nothing is carried.
+  Value takeCarried(Value value);
+
+  /// What has become of `takeCarried`; where that was null, a contribution.
+  void giveBack(OpBuilder &builder, Location loc, Value value, Value sum);
+
   /// Makes the cotangent of `value` complete; all its users have been visited.
   void settle(OpBuilder &builder, Value value);
 
@@ -54,9 +65,15 @@ public:
   /// the last to the first. Fails after an error.
   LogicalResult reverse(OpBuilder &builder, ArrayRef<Operation *> ops);
 
+  /// For adjoints that need more of their op than it gives: `values` stand for
+  /// its results from now on, and it goes when all adjoints are written.
+  void replace(Operation *op, ValueRange values);
+
 private:
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> cotangents;
+  llvm::DenseSet<Value> carried;
+  SmallVector<Operation *> replaced;
   bool isFollowing = false;
   struct Slice {
     Location loc;

@@ -35,14 +35,8 @@ struct Function {
 
 /// Those of which no derivative is known, and what is said of them.
 static const std::pair<StringRef, StringRef> kRefused[] = {
-    {"product of rows", "accumulates"},
-    {"product of columns", "accumulates"},
-    {"product of all", "accumulates"},
     {"flip", "reads what varies from within its body"},
-    {"scf.for", "'scf.for' op has no derivative"},
-    {"loop over an unknown size", "'scf.for' op has no derivative"},
-    {"scf.if", "'scf.if' op has no derivative"},
-    {"func.call", "'func.call' op has no derivative"},
+    {"loop over an unknown size", "cannot be kept"},
     {"tensor.generate", "'tensor.generate' op has no derivative"},
 };
 

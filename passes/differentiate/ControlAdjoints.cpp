@@ -1,0 +1,452 @@
+//===- ControlAdjoints.cpp - Adjoints of loops and branches ---------------===//
+//
+// A loop runs backward: from the last round to the first, each turns the
+// cotangents of what it hands on into those of what it got, and adds to those
+// of what all rounds read. What a round computed and its adjoint needs is kept
+// in a tensor with a leading dimension of rounds. A branch goes back the way it
+// came.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Gradients.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/differentiate/Models.h"
+#include "passes/differentiate/Replay.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// What the regions of `op` read from around it, and varies.
+static SmallVector<Value> findActiveReads(Operation *op,
+                                          const Adjoints &adjoints) {
+  llvm::SetVector<Value> above;
+  getUsedValuesDefinedAbove(op->getRegions(), above);
+  SmallVector<Value> out;
+  for (Value value : above)
+    if (adjoints.isActive(value))
+      out.push_back(value);
+  return out;
+}
+
+static SmallVector<Operation *> getOps(Block &block) {
+  return llvm::map_to_vector(block.without_terminator(),
+                             [](Operation &op) { return &op; });
+}
+
+/// Fails with an error where values of the type cannot be kept for backward.
+static LogicalResult checkKept(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type ? type.hasStaticShape() : value.getType().isIntOrIndexOrFloat())
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitError(value.getLoc(), "is needed by the gradient of what is around "
+                                "it, and values of type ")
+      << value.getType() << " cannot be kept for it";
+  if (type)
+    diagnostic << ": sizes are to be known (--bind)";
+  return diagnostic;
+}
+
+/// The attribute is that of each op, those within others included.
+static void markBackward(Region &region) {
+  for (Operation &op : region.front().without_terminator())
+    op.setDiscardableAttr(kBackwardAttr, UnitAttr::get(op.getContext()));
+}
+
+/// The cotangent, or zeros.
+static Value lookupOrZeros(const Adjoints &adjoints, OpBuilder &b, Location loc,
+                           Value value) {
+  if (Value found = adjoints.lookup(value))
+    return found;
+  return createConstantLike(b, loc, value, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+class LoopAdjoint {
+public:
+  LoopAdjoint(scf::ForOp loop, OpBuilder &b, Adjoints &adjoints)
+      : loop(loop), b(b), adjoints(adjoints), loc(loop.getLoc()) {}
+  LogicalResult build();
+
+private:
+  LogicalResult countRounds();
+  void findActive();
+  LogicalResult writeBackward();
+  LogicalResult handOver();
+  Value keep(OpBuilder &at, Value value, Value all, Value round);
+  Value recall(OpBuilder &at, Value value, Value all, Value round);
+  Value getIndex(OpBuilder &at, int64_t number) {
+    return arith::ConstantIndexOp::create(at, loc, number);
+  }
+
+  scf::ForOp loop;
+  OpBuilder &b;
+  Adjoints &adjoints;
+  Location loc;
+  int64_t rounds = 0;
+  /// Numbers of what the loop carries and varies.
+  SmallVector<unsigned> carried;
+  /// What varies and all rounds read.
+  SmallVector<Value> reads;
+  Adjoints within;
+  scf::ForOp backward;
+};
+} // namespace
+
+LogicalResult LoopAdjoint::countRounds() {
+  std::optional<APInt> count = loop.getStaticTripCount();
+  if (!count || count->getActiveBits() > 40)
+    return loop.emitOpError(
+        "has a gradient only where the number of its rounds is known: its "
+        "bounds and its step are to be constants");
+  rounds = count->getZExtValue();
+  return success();
+}
+
+/// What a round hands on varies in the next one: until nothing new does.
+void LoopAdjoint::findActive() {
+  reads = findActiveReads(loop, adjoints);
+  for (Value value : reads)
+    within.setActive(value);
+  auto spread = [&](ValueRange values) {
+    bool isNew = false;
+    for (auto [argument, value] :
+         llvm::zip_equal(loop.getRegionIterArgs(), values)) {
+      bool varies = within.isActive(value) || adjoints.isActive(value);
+      if (!varies || within.isActive(argument) ||
+          !isDifferentiable(argument.getType()))
+        continue;
+      within.setActive(argument);
+      isNew = true;
+    }
+    return isNew;
+  };
+  spread(loop.getInitArgs());
+  do
+    within.spreadActivity(*loop.getBody());
+  while (spread(loop.getYieldedValues()));
+  for (auto [number, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (within.isActive(argument))
+      carried.push_back(number);
+}
+
+LogicalResult LoopAdjoint::writeBackward() {
+  SmallVector<Value> inits;
+  for (unsigned number : carried)
+    inits.push_back(lookupOrZeros(adjoints, b, loc, loop.getResult(number)));
+  for (Value value : reads) {
+    Value begun = adjoints.takeCarried(value);
+    inits.push_back(begun ? begun : createConstantLike(b, loc, value, 0));
+  }
+  backward = scf::ForOp::create(b, loc, getIndex(b, 0), getIndex(b, rounds),
+                                getIndex(b, 1), inits);
+  OpBuilder inner(b.getContext());
+  inner.setInsertionPointToStart(backward.getBody());
+  ValueRange arguments = backward.getRegionIterArgs();
+  for (auto [value, sum] :
+       llvm::zip_equal(reads, arguments.drop_front(carried.size())))
+    within.carry(value, sum);
+  for (auto [number, cotangent] :
+       llvm::zip_equal(carried, arguments.take_front(carried.size())))
+    within.add(inner, loc, loop.getYieldedValues()[number], cotangent);
+  if (failed(within.reverse(inner, getOps(*loop.getBody()))))
+    return failure();
+  SmallVector<Value> results;
+  auto finish = [&](Value value) {
+    within.settle(inner, value);
+    results.push_back(lookupOrZeros(within, inner, loc, value));
+  };
+  for (unsigned number : carried)
+    finish(loop.getRegionIterArg(number));
+  llvm::for_each(reads, finish);
+  scf::YieldOp::create(inner, loc, results);
+  return success();
+}
+
+/// Offsets, sizes and strides of one round's part.
+static std::array<SmallVector<OpFoldResult>, 3>
+getPart(OpBuilder &b, RankedTensorType type, Value round) {
+  std::array<SmallVector<OpFoldResult>, 3> out;
+  out[0].assign(type.getRank() + 1, b.getIndexAttr(0));
+  out[0].front() = round;
+  out[1].push_back(b.getIndexAttr(1));
+  llvm::append_range(out[1],
+                     getAsIndexOpFoldResult(b.getContext(), type.getShape()));
+  out[2].assign(type.getRank() + 1, b.getIndexAttr(1));
+  return out;
+}
+
+Value LoopAdjoint::keep(OpBuilder &at, Value value, Value all, Value round) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return tensor::InsertOp::create(at, loc, value, all, round);
+  auto [offsets, sizes, strides] = getPart(at, type, round);
+  return tensor::InsertSliceOp::create(at, loc, value, all, offsets, sizes,
+                                       strides);
+}
+
+Value LoopAdjoint::recall(OpBuilder &at, Value value, Value all, Value round) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return tensor::ExtractOp::create(at, loc, all, round);
+  auto [offsets, sizes, strides] = getPart(at, type, round);
+  return tensor::ExtractSliceOp::create(at, loc, type, all, offsets, sizes,
+                                        strides);
+}
+
+/// Forward keeps what backward needs, and backward reads it.
+LogicalResult LoopAdjoint::handOver() {
+  Replay replay(loop.getRegion(), backward.getRegion(), loop.getInductionVar());
+  for (Value value : replay.getSaved())
+    if (failed(checkKept(value)))
+      return failure();
+  OpBuilder before(loop);
+  SmallVector<Value> inits(loop.getInitArgs());
+  for (Value value : replay.getSaved()) {
+    SmallVector<int64_t> shape{rounds};
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      llvm::append_range(shape, type.getShape());
+    inits.push_back(tensor::EmptyOp::create(
+        before, loc, shape, getElementTypeOrSelf(value.getType())));
+  }
+  auto made = scf::ForOp::create(before, loc, loop.getLowerBound(),
+                                 loop.getUpperBound(), loop.getStep(), inits);
+  made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  made.setUnsignedCmp(loop.getUnsignedCmp());
+  made.getRegion().takeBody(loop.getRegion());
+  Block &body = *made.getBody();
+
+  // The number of the round, from 0 on.
+  Value counter = made.getInductionVar();
+  OpBuilder inner(b.getContext());
+  auto toIndex = [&](OpBuilder &at, Value value) -> Value {
+    if (value.getType().isIndex())
+      return value;
+    return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
+  };
+  inner.setInsertionPointToStart(&body);
+  Value round = counter;
+  if (!replay.getSaved().empty() &&
+      !(getConstantIntValue(made.getLowerBound()) == 0 &&
+        getConstantIntValue(made.getStep()) == 1)) {
+    Value past =
+        arith::SubIOp::create(inner, loc, counter, made.getLowerBound());
+    round = arith::DivUIOp::create(inner, loc, past, made.getStep());
+  }
+  if (!replay.getSaved().empty())
+    round = toIndex(inner, round);
+  Operation *first = round.getDefiningOp();
+  SmallVector<Value> yielded(body.getTerminator()->getOperands());
+  for (Value value : replay.getSaved()) {
+    Value all =
+        body.addArgument(inits[yielded.size()].getType(), value.getLoc());
+    // Before anything overwrites it.
+    Operation *maker = value.getDefiningOp();
+    if (!maker)
+      maker = first;
+    if (maker)
+      inner.setInsertionPointAfter(maker);
+    else
+      inner.setInsertionPointToStart(&body);
+    yielded.push_back(keep(inner, value, all, round));
+  }
+  body.getTerminator()->setOperands(yielded);
+
+  inner.setInsertionPointToStart(backward.getBody());
+  IRMapping mapping;
+  Value last = getIndex(inner, rounds - 1);
+  Value past =
+      arith::SubIOp::create(inner, loc, last, backward.getInductionVar());
+  Value steps = past;
+  if (!counter.getType().isIndex())
+    steps = arith::IndexCastOp::create(inner, loc, counter.getType(), past);
+  Value moved = arith::MulIOp::create(inner, loc, steps, made.getStep());
+  mapping.map(counter, Value(arith::AddIOp::create(inner, loc, moved,
+                                                   made.getLowerBound())));
+  ValueRange kept = made.getResults().drop_front(loop.getNumResults());
+  for (auto [value, all] : llvm::zip_equal(replay.getSaved(), kept))
+    mapping.map(value, recall(inner, value, all, past));
+  replay.connect(inner, mapping);
+  markBackward(backward.getRegion());
+  adjoints.replace(loop, made.getResults().take_front(loop.getNumResults()));
+  return success();
+}
+
+LogicalResult LoopAdjoint::build() {
+  if (failed(countRounds()))
+    return failure();
+  if (rounds == 0) {
+    for (auto [init, result] :
+         llvm::zip_equal(loop.getInitArgs(), loop.getResults()))
+      if (Value cotangent = adjoints.lookup(result))
+        adjoints.add(b, loc, init, cotangent);
+    return success();
+  }
+  findActive();
+  SmallVector<Value> inits(loop.getInitArgs());
+  if (failed(writeBackward()) || failed(handOver()))
+    return failure();
+  ValueRange results = backward.getResults();
+  for (auto [number, cotangent] :
+       llvm::zip_equal(carried, results.take_front(carried.size())))
+    adjoints.add(b, loc, inits[number], cotangent);
+  for (auto [value, sum] :
+       llvm::zip_equal(reads, results.drop_front(carried.size())))
+    adjoints.giveBack(b, loc, value, sum);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+namespace {
+class BranchAdjoint {
+public:
+  BranchAdjoint(scf::IfOp branch, OpBuilder &b, Adjoints &adjoints)
+      : branch(branch), b(b), adjoints(adjoints), loc(branch.getLoc()) {}
+  LogicalResult build();
+
+private:
+  LogicalResult writeBackward(Region &forward, Block &block);
+  LogicalResult handOver();
+
+  scf::IfOp branch;
+  OpBuilder &b;
+  Adjoints &adjoints;
+  Location loc;
+  SmallVector<Value> reads;
+  /// What `reads` have already, to which the branch adds; or null.
+  SmallVector<Value> begun;
+  scf::IfOp backward;
+};
+} // namespace
+
+LogicalResult BranchAdjoint::writeBackward(Region &forward, Block &block) {
+  OpBuilder inner(b.getContext());
+  inner.setInsertionPointToEnd(&block);
+  Adjoints within;
+  for (auto [value, sum] : llvm::zip_equal(reads, begun)) {
+    within.setActive(value);
+    if (sum)
+      within.carry(value, sum);
+  }
+  Block &body = forward.front();
+  within.spreadActivity(body);
+  for (auto [yielded, result] : llvm::zip_equal(
+           body.getTerminator()->getOperands(), branch.getResults()))
+    if (Value cotangent = adjoints.lookup(result))
+      within.add(inner, loc, yielded, cotangent);
+  if (failed(within.reverse(inner, getOps(body))))
+    return failure();
+  SmallVector<Value> results;
+  for (Value value : reads) {
+    within.settle(inner, value);
+    results.push_back(lookupOrZeros(within, inner, loc, value));
+  }
+  scf::YieldOp::create(inner, loc, results);
+  return success();
+}
+
+/// Each side hands over what its adjoint needs; the other side something of
+/// that type, which nobody reads.
+LogicalResult BranchAdjoint::handOver() {
+  Replay replays[] = {{branch.getThenRegion(), backward.getThenRegion()},
+                      {branch.getElseRegion(), backward.getElseRegion()}};
+  SmallVector<Type> types(branch.getResultTypes());
+  for (Replay &replay : replays)
+    for (Value value : replay.getSaved()) {
+      if (failed(checkKept(value)))
+        return failure();
+      types.push_back(value.getType());
+    }
+  OpBuilder before(branch);
+  auto made = scf::IfOp::create(before, loc, types, branch.getCondition());
+  made->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
+  made.getThenRegion().takeBody(branch.getThenRegion());
+  made.getElseRegion().takeBody(branch.getElseRegion());
+  unsigned next = branch.getNumResults();
+  Region *forward[] = {&made.getThenRegion(), &made.getElseRegion()};
+  Region *back[] = {&backward.getThenRegion(), &backward.getElseRegion()};
+  for (unsigned side : {0, 1}) {
+    IRMapping mapping;
+    for (Value value : replays[side].getSaved()) {
+      for (unsigned other : {0, 1}) {
+        Operation *yield = forward[other]->front().getTerminator();
+        OpBuilder at(yield);
+        Value handed = value;
+        if (other != side) {
+          Type type = value.getType();
+          if (auto tensor = dyn_cast<RankedTensorType>(type))
+            handed = tensor::EmptyOp::create(at, loc, tensor.getShape(),
+                                             tensor.getElementType());
+          else
+            handed = arith::ConstantOp::create(at, loc, at.getZeroAttr(type));
+        }
+        yield->insertOperands(yield->getNumOperands(), handed);
+      }
+      mapping.map(value, made.getResult(next++));
+    }
+    OpBuilder inner(b.getContext());
+    inner.setInsertionPointToStart(&back[side]->front());
+    replays[side].connect(inner, mapping);
+    markBackward(*back[side]);
+  }
+  adjoints.replace(branch,
+                   made.getResults().take_front(branch.getNumResults()));
+  return success();
+}
+
+LogicalResult BranchAdjoint::build() {
+  reads = findActiveReads(branch, adjoints);
+  for (Value value : reads)
+    begun.push_back(adjoints.takeCarried(value));
+  SmallVector<Type> types =
+      llvm::map_to_vector(reads, [](Value value) { return value.getType(); });
+  backward = scf::IfOp::create(b, loc, types, branch.getCondition(),
+                               /*addThenBlock=*/true, /*addElseBlock=*/true);
+  if (failed(writeBackward(branch.getThenRegion(),
+                           backward.getThenRegion().front())) ||
+      failed(writeBackward(branch.getElseRegion(),
+                           backward.getElseRegion().front())) ||
+      failed(handOver()))
+    return failure();
+  for (auto [value, sum] : llvm::zip_equal(reads, backward.getResults()))
+    adjoints.giveBack(b, loc, value, sum);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ForModel
+    : DifferentiableOpInterface::ExternalModel<ForModel, scf::ForOp> {
+  LogicalResult addAdjoints(Operation *op, OpBuilder &b,
+                            Adjoints &adjoints) const {
+    return LoopAdjoint(cast<scf::ForOp>(op), b, adjoints).build();
+  }
+};
+
+struct IfModel : DifferentiableOpInterface::ExternalModel<IfModel, scf::IfOp> {
+  LogicalResult addAdjoints(Operation *op, OpBuilder &b,
+                            Adjoints &adjoints) const {
+    return BranchAdjoint(cast<scf::IfOp>(op), b, adjoints).build();
+  }
+};
+} // namespace
+
+void mlir::dist::registerControlAdjoints(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {
+    scf::ForOp::attachInterface<ForModel>(*context);
+    scf::IfOp::attachInterface<IfModel>(*context);
+  });
+}
