@@ -123,19 +123,57 @@ static SmallVector<OpFoldResult> getUnits(OpBuilder &b, size_t count) {
   return SmallVector<OpFoldResult>(count, b.getIndexAttr(1));
 }
 
+/// The sum of all elements.
+static Value sumUp(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>(),
+                                        type.getElementType());
+  Value init = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  AffineMap one = AffineMap::get(type.getRank(), 0, b.getContext());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::reduction);
+  Value sum = linalg::GenericOp::create(
+                  b, loc, init.getType(), value, init,
+                  ArrayRef<AffineMap>{all, one}, loops,
+                  [](OpBuilder &b, Location loc, ValueRange args) {
+                    Value added =
+                        arith::AddFOp::create(b, loc, args[1], args[0]);
+                    linalg::YieldOp::create(b, loc, added);
+                  })
+                  .getResult(0);
+  return tensor::ExtractOp::create(b, loc, sum, ValueRange());
+}
+
+/// The number that pads gets the sum of what lies around.
 static LogicalResult derive(Context<tensor::PadOp> c) {
   tensor::PadOp op = c.op;
-  // A number that varies would collect what lies around.
-  Value number = op.getConstantPaddingValue();
-  if (!number || c.adjoints.isActive(number))
-    return op->emitOpError(
-        "pads with what is no constant: its derivative is not known");
   Value source = op.getSource();
+  SmallVector<OpFoldResult> offsets = op.getMixedLowPad(),
+                            sizes = tensor::getMixedSizes(c.b, c.loc, source),
+                            strides =
+                                getUnits(c.b, op.getSourceType().getRank());
+  Value number = op.getConstantPaddingValue();
+  auto isActive = [&](Value value) { return c.adjoints.isActive(value); };
+  if (!number &&
+      llvm::any_of(op.getBody()->getOperations(), [&](Operation &nested) {
+        return readsAny(&nested, isActive);
+      }))
+    return op->emitOpError("pads with what varies from place to place: its "
+                           "derivative is not known");
+  if (number)
+    c.add(number, [&] {
+      Value around = tensor::InsertSliceOp::create(
+          c.b, c.loc, createZeros(c.b, c.loc, source), c.cotangent, offsets,
+          sizes, strides);
+      return sumUp(c.b, c.loc, around);
+    });
   c.add(source, [&] {
     return tensor::ExtractSliceOp::create(
         c.b, c.loc, cast<RankedTensorType>(source.getType()), c.cotangent,
-        op.getMixedLowPad(), tensor::getMixedSizes(c.b, c.loc, source),
-        getUnits(c.b, op.getSourceType().getRank()));
+        offsets, sizes, strides);
   });
   return success();
 }
@@ -193,29 +231,7 @@ static LogicalResult derive(Context<ScatterAddOp> c) {
 }
 
 static LogicalResult derive(Context<tensor::SplatOp> c) {
-  Value number = c.op.getInput();
-  c.add(number, [&]() -> Value {
-    auto type = c.op.getType();
-    Value zero = arith::ConstantOp::create(
-        c.b, c.loc, c.b.getZeroAttr(type.getElementType()));
-    Value empty = tensor::EmptyOp::create(c.b, c.loc, ArrayRef<int64_t>(),
-                                          type.getElementType());
-    Value init = linalg::FillOp::create(c.b, c.loc, zero, empty).getResult(0);
-    AffineMap all = c.b.getMultiDimIdentityMap(type.getRank());
-    AffineMap one = AffineMap::get(type.getRank(), 0, c.b.getContext());
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::reduction);
-    Value sum = linalg::GenericOp::create(
-                    c.b, c.loc, init.getType(), c.cotangent, init,
-                    ArrayRef<AffineMap>{all, one}, loops,
-                    [](OpBuilder &b, Location loc, ValueRange args) {
-                      Value added =
-                          arith::AddFOp::create(b, loc, args[1], args[0]);
-                      linalg::YieldOp::create(b, loc, added);
-                    })
-                    .getResult(0);
-    return tensor::ExtractOp::create(c.b, c.loc, sum, ValueRange());
-  });
+  c.add(c.op.getInput(), [&] { return sumUp(c.b, c.loc, c.cotangent); });
   return success();
 }
 

@@ -14,6 +14,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/differentiate/Differentiate.h"
+#include "test/generator/Arguments.h"
+#include "test/generator/Choices.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Fuzz.h"
 #include "test/generator/Interpreter.h"
@@ -89,13 +91,14 @@ Tensor Comparison::makeDirection(const Tensor &like) {
 
 /// The last result of floats, which most of the program leads to.
 bool Comparison::chooseResult() {
-  for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
-    if (getElementTypeOrSelf(type).isF64()) {
+  Builder b(module.getContext());
+  for (unsigned number = function.getNumResults(); number-- > 0;)
+    if (getElementTypeOrSelf(function.getResultTypes()[number]).isF64()) {
       result = number;
-      Builder b(module.getContext());
       function.setResultAttr(number, kOutputAttr, b.getStringAttr("of"));
+      return true;
     }
-  return bool(function.getResultAttr(result, kOutputAttr));
+  return false;
 }
 
 FailureOr<std::vector<Tensor>> Comparison::evaluate(double step) {
@@ -126,9 +129,10 @@ std::optional<Verdict> Comparison::begin(uint64_t seed) {
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     if (!argument.getElementType().isF64())
       continue;
-    // Off the grid, where much is equal.
+    // Off the grid, where much is equal, and off zero.
+    Tensor noise = makeDirection(argument);
     for (int64_t k = 0, e = argument.getNumElements(); k < e; ++k)
-      argument.write()[k].f *= 1 + double(choices.below(1 << 20)) / (1 << 23);
+      argument.write()[k].f += 0.1 * noise.read()[k].f;
     names.push_back("x" + std::to_string(i));
     function.setArgAttr(i, kInputAttr, b.getStringAttr(names.back()));
     varied.push_back(i);
@@ -202,6 +206,7 @@ Verdict Comparison::place(const CheckOptions &options) {
   llvm::raw_string_ostream(text) << *copy;
   CheckOptions placed = options;
   placed.isExact = false;
+  placed.forgetsSizes = false;
   return check(text, placed);
 }
 

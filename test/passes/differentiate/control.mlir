@@ -61,7 +61,7 @@ func.func @branch(%x: tensor<4xf32> {dist.parameter = "x"}, %c: i1 {dist.input =
 dist.mesh @m ["x" = 2]
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: call
-// CHECK: dist.sharding_constraint %{{.*}} <@m, [{"x"} ]>
+// CHECK: dist.sharding_constraint %{{.*}} <@m, [{"x"}]>
 // CHECK: math.tanh
 // CHECK: return
 func.func private @f(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@m, [{"x"} ]>}) -> tensor<4xf32> {
