@@ -170,6 +170,11 @@ LogicalResult LoopAdjoint::writeBackward() {
   return success();
 }
 
+/// A slice of no elements would begin where nothing is.
+static bool hasNothing(RankedTensorType type) {
+  return llvm::is_contained(type.getShape(), 0);
+}
+
 /// Offsets, sizes and strides of one round's part.
 static std::array<SmallVector<OpFoldResult>, 3>
 getPart(OpBuilder &b, RankedTensorType type, Value round) {
@@ -187,6 +192,8 @@ Value LoopAdjoint::keep(OpBuilder &at, Value value, Value all, Value round) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return tensor::InsertOp::create(at, loc, value, all, round);
+  if (hasNothing(type))
+    return all;
   auto [offsets, sizes, strides] = getPart(at, type, round);
   return tensor::InsertSliceOp::create(at, loc, value, all, offsets, sizes,
                                        strides);
@@ -196,6 +203,9 @@ Value LoopAdjoint::recall(OpBuilder &at, Value value, Value all, Value round) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return tensor::ExtractOp::create(at, loc, all, round);
+  if (hasNothing(type))
+    return tensor::EmptyOp::create(at, loc, type.getShape(),
+                                   type.getElementType());
   auto [offsets, sizes, strides] = getPart(at, type, round);
   return tensor::ExtractSliceOp::create(at, loc, type, all, offsets, sizes,
                                         strides);

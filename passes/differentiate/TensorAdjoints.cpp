@@ -25,8 +25,13 @@ template <typename OpTy> struct Context {
   Value cotangent = adjoints.lookup(op->getResult(0));
 
   void add(Value operand, function_ref<Value()> make) {
-    if (adjoints.isActive(operand))
-      adjoints.add(b, loc, operand, make());
+    if (!adjoints.isActive(operand))
+      return;
+    // Of nothing there is no part to cut out.
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    bool isEmpty = type && llvm::is_contained(type.getShape(), 0);
+    adjoints.add(b, loc, operand,
+                 isEmpty ? createConstantLike(b, loc, operand, 0) : make());
   }
 
   /// The same where the operand's cotangent may be a sum that is carried:
