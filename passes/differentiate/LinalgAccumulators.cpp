@@ -310,9 +310,13 @@ LogicalResult LinalgAdjoint::checkAccumulators() {
           "accumulates in a way of which the derivative is "
           "not known: it is of sums, products, maxima and minima");
   }
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    Value derivative =
-        scalars.lookup(block.getArgument(input->getOperandNumber()));
+  SmallVector<Value> read;
+  for (OpOperand *input : op.getDpsInputOperands())
+    read.push_back(block.getArgument(input->getOperandNumber()));
+  for (tensor::ExtractOp element : reads)
+    read.push_back(element.getResult());
+  for (Value value : read) {
+    Value derivative = scalars.lookup(value);
     if (!derivative)
       continue;
     SmallVector<Operation *> ops;

@@ -3,6 +3,7 @@
 #ifndef DIST_PASSES_DIFFERENTIATE_LINALGADJOINT_H
 #define DIST_PASSES_DIFFERENTIATE_LINALGADJOINT_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/differentiate/Models.h"
 
 namespace mlir::dist {
@@ -71,6 +72,8 @@ private:
                TypedAttr neutral);
   Value contract(Value scalar, AffineMap outMap, Value like);
   void contribute(OpOperand &operand, Value derivative);
+  LogicalResult findReads();
+  LogicalResult contributeRead(tensor::ExtractOp read);
   LogicalResult checkAccumulators();
 
   linalg::LinalgOp op;
@@ -81,6 +84,8 @@ private:
   Block block;
   SmallVector<Source> sources;
   SmallVector<unsigned> reductionLoops;
+  /// What the body reads of tensors that vary, at places it computes.
+  SmallVector<tensor::ExtractOp> reads;
   /// The number of this iteration, where it was asked for.
   Value here;
   Adjoints scalars;

@@ -3,10 +3,12 @@
 // One rule: the body is differentiated as scalar code, and the contribution to
 // an operand is one linalg.generic over the same loops. Its inputs are what the
 // derivative uses and the cotangents, its output map is the operand's, and
-// loops that this lacks, or has within a window, are summed.
+// loops that this lacks, or has within a window, are summed. What the body
+// reads at places that it computes gets its derivatives added there.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -201,14 +203,84 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
   adjoints.add(b, loc, value, made);
 }
 
+/// The cloned body's reads of tensors that vary.
+LogicalResult LinalgAdjoint::findReads() {
+  auto isActive = [&](Value value) { return adjoints.isActive(value); };
+  for (Operation &nested : block) {
+    auto read = dyn_cast<tensor::ExtractOp>(nested);
+    if (read && isActive(read.getTensor())) {
+      reads.push_back(read);
+      scalars.setActive(read.getResult());
+    } else if (readsAny(&nested, isActive)) {
+      return op->emitOpError("reads what varies from within its body, by other "
+                             "than tensor.extract: its derivative is not "
+                             "known");
+    }
+  }
+  return success();
+}
+
+/// Adds the derivatives of all iterations to the places that were read.
+LogicalResult LinalgAdjoint::contributeRead(tensor::ExtractOp read) {
+  Value derivative = scalars.lookup(read.getResult());
+  if (!derivative)
+    return success();
+  Value table = read.getTensor();
+  Type element = getElementTypeOrSelf(table.getType());
+  auto sumOf = [&](OpBuilder &b, Value left, Value right) -> Value {
+    return arith::AddFOp::create(b, loc, left, right);
+  };
+  unsigned loops = op.getNumLoops();
+  if (read.getIndices().empty()) {
+    adjoints.add(b, loc, table,
+                 reduce(derivative, AffineMap::get(loops, 0, b.getContext()),
+                        table, element, sumOf, b.getFloatAttr(element, 0)));
+    return success();
+  }
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  if (ShapedType::isDynamicShape(ranges))
+    return op->emitOpError("reads a tensor by computed places over loops of "
+                           "sizes that are not known: bind them "
+                           "(--dist-bind-sizes)");
+  // Over all loops: what is added, and where.
+  AffineMap all = b.getMultiDimIdentityMap(loops);
+  Value like = tensor::EmptyOp::create(b, loc, ranges, element);
+  Value rows =
+      reduce(derivative, all, like, element, sumOf, b.getFloatAttr(element, 0));
+  SmallVector<int64_t> shape(ranges);
+  shape.push_back(1);
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t loop = 0; loop < loops; ++loop)
+    groups.push_back({loop});
+  if (loops > 0)
+    groups.back().push_back(loops);
+  SmallVector<Value> places;
+  Type i64 = b.getI64Type();
+  for (Value index : read.getIndices()) {
+    OpBuilder scalar = atEnd();
+    Value place = arith::IndexCastOp::create(scalar, loc, i64, index);
+    Value made = reduce(place, all, like, i64, nullptr, b.getI64IntegerAttr(0));
+    places.push_back(tensor::ExpandShapeOp::create(
+        b, loc, RankedTensorType::get(shape, i64), made, groups));
+  }
+  if (like.use_empty())
+    like.getDefiningOp()->erase();
+  Value indices =
+      places.size() == 1
+          ? places.front()
+          : tensor::ConcatOp::create(b, loc, loops, places).getResult();
+  SmallVector<int64_t> dims =
+      llvm::to_vector(llvm::seq<int64_t>(0, places.size()));
+  Value begun = adjoints.takeCarried(table);
+  if (!begun)
+    begun = createZeros(b, loc, table);
+  adjoints.giveBack(b, loc, table,
+                    ScatterAddOp::create(b, loc, table.getType(), rows, begun,
+                                         indices, dims));
+  return success();
+}
+
 LogicalResult LinalgAdjoint::run() {
-  if (readsAny(op, [&](Value value) {
-        return value.getParentRegion() != &op->getRegion(0) &&
-               adjoints.isActive(value) &&
-               !llvm::is_contained(op->getOperands(), value);
-      }))
-    return op->emitOpError("reads what varies from within its body: its "
-                           "derivative is not known");
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   for (auto [loop, iterator] : llvm::enumerate(iterators))
     if (iterator == utils::IteratorType::reduction)
@@ -231,10 +303,14 @@ LogicalResult LinalgAdjoint::run() {
   OpBuilder scalar = atEnd();
   for (Operation &nested : op.getBlock()->without_terminator())
     scalar.clone(nested, mapping);
+  if (failed(findReads()))
+    return failure();
   scalars.spreadActivity(block);
   SmallVector<Operation *> ops;
   for (Operation &nested : block)
-    ops.push_back(&nested);
+    if (!isa<tensor::ExtractOp>(nested) ||
+        !llvm::is_contained(reads, cast<tensor::ExtractOp>(nested)))
+      ops.push_back(&nested);
 
   Operation *yield = op.getBlock()->getTerminator();
   for (OpResult result : op->getResults())
@@ -261,6 +337,9 @@ LogicalResult LinalgAdjoint::run() {
     else
       contribute(operand, derivative);
   }
+  for (tensor::ExtractOp read : reads)
+    if (failed(contributeRead(read)))
+      return failure();
   return success();
 }
 

@@ -35,7 +35,6 @@ struct Function {
 
 /// Those of which no derivative is known, and what is said of them.
 static const std::pair<StringRef, StringRef> kRefused[] = {
-    {"flip", "reads what varies from within its body"},
     {"loop over an unknown size", "cannot be kept"},
     {"tensor.generate", "'tensor.generate' op has no derivative"},
 };
