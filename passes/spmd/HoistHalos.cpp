@@ -215,8 +215,8 @@ Value HaloGroup::exchange(Rows rows) {
   OpBuilder b(first);
   auto op = HaloExchangeOp::create(
       b, first.getLoc(), type.clone(shape), rows.first,
-      b.getI64IntegerAttr(rows.second), first.getLowAttr(), first.getHighAttr(),
-      first.getAxesAttr(), first.getMeshAttr(), first.getCauseAttr());
+      b.getI64IntegerAttr(rows.second), first.getSizeAttr(), first.getLowAttr(),
+      first.getHighAttr(), first.getBoundaryAttr(), first.getAxesAttr(), first.getMeshAttr(), first.getCauseAttr());
   if (StringAttr cause = first.getCauseAttr())
     op.setCauseAttr(
         b.getStringAttr(cause.str() + ", made of rows that are smaller"));
