@@ -27,8 +27,8 @@ void printPartial(AsmPrinter &printer, ReductionKind kind,
                   ArrayRef<AxisRefAttr> axes);
 
 /// `constant 1.5 : f32`.
-ParseResult parseBoundary(AsmParser &parser, BoundaryAttr &boundary);
-void printBoundary(AsmPrinter &printer, BoundaryAttr boundary);
+ParseResult parseBoundaryAttr(AsmParser &parser, BoundaryAttr &boundary);
+void printBoundaryAttr(AsmPrinter &printer, BoundaryAttr boundary);
 
 } // namespace mlir::dist
 

@@ -70,7 +70,7 @@ static void printText(OpAsmPrinter &printer, Operation *, StringAttr text) {
 
 /// Zeros are what is meant where nothing is written.
 static ParseResult parseBoundary(OpAsmParser &parser, BoundaryAttr &boundary) {
-  if (dist::parseBoundary(parser, boundary))
+  if (dist::parseBoundaryAttr(parser, boundary))
     return failure();
   if (boundary.getKind() == BoundaryKind::Zero)
     boundary = {};
@@ -79,7 +79,7 @@ static ParseResult parseBoundary(OpAsmParser &parser, BoundaryAttr &boundary) {
 
 static void printBoundary(OpAsmPrinter &printer, Operation *,
                           BoundaryAttr boundary) {
-  dist::printBoundary(printer, boundary);
+  dist::printBoundaryAttr(printer, boundary);
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +151,7 @@ static ParseResult parseHalo(OpAsmParser &parser, OperationState &result) {
   if (failed(parser.parseOptionalKeyword("boundary")))
     return success();
   BoundaryAttr boundary;
-  if (dist::parseBoundary(parser, boundary))
+  if (dist::parseBoundaryAttr(parser, boundary))
     return failure();
   result.addAttribute("boundary", boundary);
   return success();
@@ -267,7 +267,7 @@ void SyncOp::print(OpAsmPrinter &printer) {
       printer << " high " << *getHigh();
     if (getBoundary()) {
       printer << " boundary ";
-      dist::printBoundary(printer, *getBoundary());
+      dist::printBoundaryAttr(printer, *getBoundary());
     }
     printer << " over ";
     printAxisList(printer, *this, getAxes());

@@ -22,7 +22,7 @@ BoundaryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-ParseResult mlir::dist::parseBoundary(AsmParser &parser,
+ParseResult mlir::dist::parseBoundaryAttr(AsmParser &parser,
                                       BoundaryAttr &boundary) {
   StringRef word;
   llvm::SMLoc loc = parser.getCurrentLocation();
@@ -40,7 +40,7 @@ ParseResult mlir::dist::parseBoundary(AsmParser &parser,
   return success(boundary != nullptr);
 }
 
-void mlir::dist::printBoundary(AsmPrinter &printer, BoundaryAttr boundary) {
+void mlir::dist::printBoundaryAttr(AsmPrinter &printer, BoundaryAttr boundary) {
   printer << stringifyBoundaryKind(boundary.getKind());
   if (boundary.getValue())
     printer << " " << boundary.getValue();
@@ -48,7 +48,7 @@ void mlir::dist::printBoundary(AsmPrinter &printer, BoundaryAttr boundary) {
 
 Attribute BoundaryAttr::parse(AsmParser &parser, Type) {
   BoundaryAttr boundary;
-  if (parser.parseLess() || parseBoundary(parser, boundary) ||
+  if (parser.parseLess() || parseBoundaryAttr(parser, boundary) ||
       parser.parseGreater())
     return {};
   return boundary;
@@ -56,7 +56,7 @@ Attribute BoundaryAttr::parse(AsmParser &parser, Type) {
 
 void BoundaryAttr::print(AsmPrinter &printer) const {
   printer << "<";
-  printBoundary(printer, *this);
+  printBoundaryAttr(printer, *this);
   printer << ">";
 }
 
