@@ -192,7 +192,9 @@ LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<Piece, 2> pieces =
       layout.pieces(wanted.getDims()[dim], type.getDimSize(dim));
-  SmallVector<AxisRefAttr> has(pieces.back().axes), asked(axes);
+  SmallVector<AxisRefAttr> has(pieces.back().axes.begin(),
+                               pieces.back().axes.end()),
+      asked(axes);
   layout.refine(has, axes);
   layout.refine(asked, pieces.back().axes);
   if (pieces.size() != 1 || has != asked) {

@@ -325,7 +325,8 @@ void HaloGroup::run() {
 SyncedRows *HaloGroup::findSynced(Rows rows) const {
   const SyncedHalo *halo = synced.find(rows.first);
   SyncedRows *found = halo ? halo->find(rows.second) : nullptr;
-  return found && found->sync.getAxes() == first.getAxes() ? found : nullptr;
+  HaloExchangeOp exchange = first;
+  return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
 }
 
 FailureOr<bool> HaloGroup::takeSynced() {

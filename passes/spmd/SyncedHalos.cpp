@@ -52,7 +52,8 @@ LogicalResult SyncedRows::read(int64_t wantedLow, int64_t wantedHigh,
 }
 
 LogicalResult SyncedRows::checkEnds(Value fill, Location reader) const {
-  BoundaryAttr boundary = sync.getBoundaryAttr();
+  SyncOp op = sync;
+  BoundaryAttr boundary = op.getBoundaryAttr();
   if (!boundary)
     return success();
   TypedAttr constant = getConstantFill(fill);
@@ -67,7 +68,7 @@ LogicalResult SyncedRows::checkEnds(Value fill, Location reader) const {
   if (boundary.getValue())
     os << " " << boundary.getValue();
   InFlightDiagnostic error =
-      sync.emitOpError() << "'halo' says that past the ends of dimension "
+      op.emitOpError() << "'halo' says that past the ends of dimension "
                          << dim << " there is '" << text << "', but ";
   if (constant)
     error << constant << " is read there";
