@@ -168,7 +168,7 @@ LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
 }
 
 /// What a sync asks for, and where.
-static std::string describeSync(SyncOp sync) {
+static std::string describeSync(SyncOp sync, ArrayRef<AxisRefAttr> axes) {
   if (StringAttr cause = sync.getCauseAttr())
     return cause.str();
   std::string text;
@@ -177,7 +177,7 @@ static std::string describeSync(SyncOp sync) {
      << stringifySyncKind(sync.getKind());
   if (sync.getDim())
     os << " dim " << *sync.getDim();
-  os << " over " << printAxes(getAxisRefs(sync.getAxes()));
+  os << " over " << printAxes(axes);
   if (std::string at = describeFileLine(sync.getLoc()); !at.empty())
     os << " (" << at << ")";
   return text;
@@ -209,9 +209,9 @@ LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
     return error;
   }
   Value ready =
-      values.getAs(operand, wanted, sync, [&] { return describeSync(sync); });
+      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
   sync.getOperandMutable().assign(ready);
-  sync.setCauseAttr(StringAttr::get(context, describeSync(sync)));
+  sync.setCauseAttr(StringAttr::get(context, describeSync(sync, axes)));
   values.setPlacement(sync.getResult(), wanted);
   values.setShardings(sync, {wanted});
   values.setSynced(sync.getResult());
@@ -301,7 +301,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   }
   ShardingAttr wanted = values.place(dims, now.getPartialKind(), partial);
   Value ready =
-      values.getAs(operand, wanted, sync, [&] { return describeSync(sync); });
+      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
   values.setSynced(ready);
   sync.getResult().replaceAllUsesWith(ready);
   values.erase(sync);

@@ -330,7 +330,11 @@ SyncedRows *HaloGroup::findSynced(Rows rows) const {
 }
 
 FailureOr<bool> HaloGroup::takeSynced() {
-  SmallVector<Rows> frontier{{first.getOperand(), first.getDim()}};
+  SmallVector<Rows> frontier;
+  for (HaloExchangeOp exchange : exchanges)
+    if (Rows rows{exchange.getOperand(), exchange.getDim()};
+        !llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
   for (unsigned step = 0; step < kMostOps; ++step) {
     Rows *last =
         findLast(frontier, [&](Rows rows) { return !findSynced(rows); });
@@ -396,6 +400,17 @@ static AttentionOp findAttention(Value rows) {
   return found;
 }
 
+/// Whether they bring as many rows over the same axes, in one block.
+static bool areAlike(ArrayRef<HaloExchangeOp> exchanges) {
+  HaloExchangeOp first = exchanges.front();
+  return llvm::all_of(exchanges, [&](HaloExchangeOp exchange) {
+    return exchange.getLow() == first.getLow() &&
+           exchange.getHigh() == first.getHigh() &&
+           exchange.getAxes() == first.getAxes() &&
+           exchange->getBlock() == first->getBlock();
+  });
+}
+
 LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
                                      const SyncedHalos &synced) {
   llvm::MapVector<AttentionOp, SmallVector<HaloExchangeOp, 2>> byAttention;
@@ -406,23 +421,24 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
       byAttention[attention].push_back(exchange);
   });
   for (auto &[attention, all] : byAttention) {
-    SmallVector<HaloExchangeOp, 2> exchanges;
+    // All at once where they are alike, else those that syncs brought.
+    if (areAlike(all)) {
+      FailureOr<bool> isTaken = HaloGroup(all, synced).takeSynced();
+      if (failed(isTaken))
+        return failure();
+      if (*isTaken)
+        continue;
+    }
+    SmallVector<HaloExchangeOp, 2> others;
     for (HaloExchangeOp exchange : all) {
       FailureOr<bool> isTaken = HaloGroup(exchange, synced).takeSynced();
       if (failed(isTaken))
         return failure();
       if (!*isTaken)
-        exchanges.push_back(exchange);
+        others.push_back(exchange);
     }
-    bool areAlike = llvm::all_of(exchanges, [&](HaloExchangeOp exchange) {
-      HaloExchangeOp first = exchanges.front();
-      return exchange.getLow() == first.getLow() &&
-             exchange.getHigh() == first.getHigh() &&
-             exchange.getAxes() == first.getAxes() &&
-             exchange->getBlock() == first->getBlock();
-    });
-    if (!exchanges.empty() && areAlike)
-      HaloGroup(exchanges, synced).run();
+    if (!others.empty() && areAlike(others))
+      HaloGroup(others, synced).run();
   }
   return success();
 }

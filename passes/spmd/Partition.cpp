@@ -123,7 +123,11 @@ LogicalResult Partitioner::visitManual(ManualReshardOp manual) {
 /// the rows that it brings.
 void Partitioner::visitHalo(SyncOp sync) {
   Whole whole = wholes[sync.getOperand()];
-  synced.exchange(builder, sync, whole.type.getDimSize(*sync.getDim()));
+  int64_t dim = *sync.getDim(), size = whole.type.getDimSize(dim);
+  // Blocks that are even say it themselves.
+  if (Blocks(layout, whole.sharding.getDims()[dim], size).isEven())
+    size = ShapedType::kDynamic;
+  synced.exchange(builder, sync, size);
   sync->removeDiscardableAttr(shardingsName);
   wholes[sync.getResult()] = whole;
 }

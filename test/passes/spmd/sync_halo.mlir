@@ -5,7 +5,7 @@
 // windows finds them there. Here the value is multiplied first.
 
 // CHECK-LABEL: func.func @main(
-// CHECK: %[[WIDE:.*]] = dist.halo_exchange %arg0 dim 0 of 16 low 1 high 1 over "sp"
+// CHECK: %[[WIDE:.*]] = dist.halo_exchange %arg0 dim 0 low 1 high 1 over "sp"
 // CHECK-SAME: cause "dist.sync fwd_pre halo dim 0 over \22sp\22 ({{.*}}sync_halo.mlir:
 // CHECK: linalg.generic
 // CHECK: arith.mulf
@@ -44,8 +44,8 @@ func.func @main(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>
 // the corners.
 
 // CHECK-LABEL: func.func @main(
-// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 2 of 16 low 1 high 1 over "y" {{.*}} -> tensor<1x3x10x6xf32>
-// CHECK: %[[XY:.*]] = dist.halo_exchange %[[X]] dim 3 of 12 low 1 high 1 over "x" {{.*}} -> tensor<1x3x10x8xf32>
+// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 2 low 1 high 1 over "y" {{.*}} -> tensor<1x3x10x6xf32>
+// CHECK: %[[XY:.*]] = dist.halo_exchange %[[X]] dim 3 low 1 high 1 over "x" {{.*}} -> tensor<1x3x10x8xf32>
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: linalg.conv_2d_nchw_fchw {{.*}} ins(%[[XY]],
 dist.mesh @m ["y" = 2, "x" = 2]
@@ -68,7 +68,7 @@ func.func @main(%x: tensor<1x3x16x12xf32> {dist.sharding = #dist.sharding<@m, [{
 // of what both are made of: nothing else is exchanged.
 
 // CHECK-LABEL: func.func @main(
-// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 0 of 64 low 4 high 0 over "sp"
+// CHECK: %[[X:.*]] = dist.halo_exchange %arg0 dim 0 low 4 high 0 over "sp"
 // CHECK-NOT: dist.halo_exchange
 // CHECK: linalg.{{.*}} ins(%[[X]], %{{.*}} : tensor<20x32xf32>, tensor<32x32xf32>)
 // CHECK: linalg.{{.*}} ins(%[[X]], %{{.*}} : tensor<20x32xf32>, tensor<32x32xf32>)
