@@ -225,6 +225,11 @@ static void addParameters(Call &call, CollectivePermuteOp op) {
 static void addParameters(Call &call, HaloExchangeOp op) {
   call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
   call.i64(op.getLow()).i64(op.getHigh());
+  call.i32(static_cast<int32_t>(op.getBoundary())).i64(op.getFill());
+}
+static void addParameters(Call &call, HaloReduceOp op) {
+  call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
+  call.i64(op.getLow()).i64(op.getHigh()).i32(op.getPeriodic());
 }
 namespace {
 
@@ -499,7 +504,7 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
       .add<LowerCollective<AllReduceOp>, LowerCollective<AllGatherOp>,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
-           LowerCollective<HaloExchangeOp>, LowerWait, LowerEventRecord,
+           LowerCollective<HaloExchangeOp>, LowerCollective<HaloReduceOp>, LowerWait, LowerEventRecord,
            LowerStreamWait, LowerContract, LowerConvolve, LowerCommIndex,
            LowerCheck, LowerFail, LowerFailed>(converter, symbols);
 }

@@ -33,6 +33,18 @@ static rt::Reduction convert(ReductionKind kind) {
   return *reduction; // the names are the same
 }
 
+static rt::Boundary convert(BoundaryKind kind) {
+  return *rt::symbolizeBoundary(stringifyBoundaryKind(kind));
+}
+
+/// The bits of a boundary's constant; 0 where it has none.
+static int64_t getBits(BoundaryAttr boundary) {
+  TypedAttr value = boundary ? boundary.getValue() : TypedAttr();
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return number.getValue().bitcastToAPInt().getZExtValue();
+  return value ? cast<IntegerAttr>(value).getValue().getZExtValue() : 0;
+}
+
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes)
@@ -289,9 +301,20 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
       })
       .Case([&](HaloExchangeOp halo) {
         int64_t dim = halo.getDim();
-        replace<rt::HaloExchangeOp>(op, op.getAxes(), before(dim),
-                                    shape[dim] * p, after(dim), halo.getLow(),
-                                    halo.getHigh());
+        replace<rt::HaloExchangeOp>(
+            op, op.getAxes(), before(dim),
+            halo.getSize().value_or(shape[dim] * p), after(dim), halo.getLow(),
+            halo.getHigh(), convert(halo.getBoundaryKind()),
+            getBits(halo.getBoundaryAttr()));
+        return success();
+      })
+      .Case([&](HaloReduceOp halo) {
+        int64_t dim = halo.getDim();
+        int64_t rows = halo.getResult().getType().getDimSize(dim);
+        replace<rt::HaloReduceOp>(op, op.getAxes(), before(dim),
+                                  halo.getSize().value_or(rows * p),
+                                  after(dim), halo.getLow(), halo.getHigh(),
+                                  halo.getPeriodic());
         return success();
       })
       .Case([&](CollectivePermuteOp permute) {

@@ -306,13 +306,25 @@ LogicalResult CollectivePermuteOp::verify() {
   return verifySameCount(*this, getInput(), getInit());
 }
 
-LogicalResult HaloExchangeOp::verify() {
-  if (failed(verifyBlock(*this, "operand", getInput(), getOuter(), getWhole(),
-                         getInner())))
+/// The elements of a block and of it with its halo.
+template <typename HaloOp>
+static LogicalResult verifyHalo(HaloOp op, StringRef whatBlock, Value block,
+                                StringRef whatWide, Value wide) {
+  if (failed(verifyBlock(op, whatBlock, block, op.getOuter(), op.getWhole(),
+                         op.getInner())))
     return failure();
-  return verifyCount(*this, "destination", getInit(),
-                     countOf(getInput()) +
-                         getOuter() * (getLow() + getHigh()) * getInner());
+  return verifyCount(op, whatWide, wide,
+                     countOf(block) + op.getOuter() *
+                                          (op.getLow() + op.getHigh()) *
+                                          op.getInner());
+}
+
+LogicalResult HaloExchangeOp::verify() {
+  return verifyHalo(*this, "operand", getInput(), "destination", getInit());
+}
+
+LogicalResult HaloReduceOp::verify() {
+  return verifyHalo(*this, "destination", getInit(), "operand", getInput());
 }
 
 //===----------------------------------------------------------------------===//

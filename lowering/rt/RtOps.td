@@ -55,6 +55,19 @@ def Rt_ReductionAttr : EnumAttr<Rt_Dialect, Rt_Reduction, "reduction"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Rt_Boundary : I32EnumAttr<"Boundary", "dist_boundary of the C interface", [
+      I32EnumAttrCase<"Zero", 0, "zero">,
+      I32EnumAttrCase<"Constant", 1, "constant">,
+      I32EnumAttrCase<"None", 2, "none">,
+      I32EnumAttrCase<"Periodic", 3, "periodic">]> {
+  let cppNamespace = "::mlir::rt";
+  let genSpecializedAttr = 0;
+}
+def Rt_BoundaryAttr : EnumAttr<Rt_Dialect, Rt_Boundary, "boundary"> {
+  let summary = "What rows outside of the whole dimension are";
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Rt_LoopKind : I32EnumAttr<"LoopKind", "dist_loop_kind of the C interface", [
       I32EnumAttrCase<"Batch", 0, "batch">, I32EnumAttrCase<"M", 1, "m">,
       I32EnumAttrCase<"N", 2, "n">, I32EnumAttrCase<"K", 3, "k">]> {
@@ -232,16 +245,35 @@ def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute",
 
 def Rt_HaloExchangeOp : Rt_CollectiveOp<"halo_exchange",
     (ins Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner, Rt_Size:$low,
-         Rt_Size:$high),
-    "`outer` $outer `whole` $whole `inner` $inner `low` $low `high` $high"> {
+         Rt_Size:$high, DefaultValuedAttr<Rt_BoundaryAttr, "Boundary::Zero">:$boundary,
+         DefaultValuedAttr<I64Attr, "0">:$fill),
+    [{`outer` $outer `whole` $whole `inner` $inner `low` $low `high` $high
+      (`boundary` $boundary^)? (`fill` $fill^)?}]> {
   let summary = "A block of a dimension with rows of its neighbours";
   let description = [{
     The operand is a block [outer, rows, inner] of [outer, whole, inner], the
     destination has `low` rows before it and `high` after it; rows outside of
-    the whole are zero.
+    the whole are zero, or what `boundary` says: `fill` holds the bits of the
+    constant, an element of the buffers, in its low ones.
     ```mlir
     rt.halo_exchange comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
         ins(%0 : memref<2x4x4xf32>) outs(%1 : memref<2x6x4xf32>)
+    ```
+  }];
+}
+
+def Rt_HaloReduceOp : Rt_CollectiveOp<"halo_reduce",
+    (ins Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner, Rt_Size:$low,
+         Rt_Size:$high, UnitAttr:$periodic),
+    [{`outer` $outer `whole` $whole `inner` $inner `low` $low `high` $high
+      (`periodic` $periodic^)?}]> {
+  let summary = "Rows of neighbours' blocks, added there";
+  let description = [{
+    The adjoint of rt.halo_exchange: its operand is what that one's destination
+    is.
+    ```mlir
+    rt.halo_reduce comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
+        ins(%0 : memref<2x6x4xf32>) outs(%1 : memref<2x4x4xf32>)
     ```
   }];
 }

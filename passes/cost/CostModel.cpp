@@ -131,7 +131,8 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
     if (blocks[level] > blocks[level + 1])
       outermost = level;
 
-  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp>(op))
+  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp,
+          HaloReduceOp>(op))
     return machine.callSeconds + links[outermost].stepSeconds +
            sent / links[outermost].bytesPerSecond;
 

@@ -143,7 +143,8 @@ void mlir::dist::reorderCarrier(
         placeOf(orderOf(collective.getOperand()), collective.getDim()));
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<AllGatherOp, ReduceScatterOp, AllSliceOp, HaloExchangeOp>(moveDim)
+      .Case<AllGatherOp, ReduceScatterOp, AllSliceOp, HaloExchangeOp,
+            HaloReduceOp>(moveDim)
       .Case([&](AllToAllOp exchange) {
         ArrayRef<int64_t> order = orderOf(exchange.getOperand());
         exchange.setSplitDim(placeOf(order, exchange.getSplitDim()));

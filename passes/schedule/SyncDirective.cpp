@@ -184,8 +184,9 @@ FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
         builder, loc, type, value, /*target=*/StringAttr(),
         directive.getModeAttr(), directive.getKindAttr(),
         dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-        directive.getToDimAttr(), directive.getAxesAttr(),
-        directive.getGroupsAttr(), /*function=*/FlatSymbolRefAttr(),
+        directive.getToDimAttr(), directive.getLowAttr(),
+        directive.getHighAttr(), directive.getBoundaryAttr(),
+        directive.getAxesAttr(), directive.getGroupsAttr(), /*function=*/FlatSymbolRefAttr(),
         /*backward=*/FlatSymbolRefAttr(), application.getNeededMesh(),
         /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
         application.getCause(directive));
@@ -220,7 +221,9 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
       application.getContext(),
       {directive.getModeAttr(), directive.getKindAttr(),
        directive.getAxesAttr(), orUnit(directive.getDimAttr()),
-       orUnit(directive.getToDimAttr()), orUnit(directive.getGroupsAttr()),
+       orUnit(directive.getToDimAttr()), orUnit(directive.getLowAttr()),
+       orUnit(directive.getHighAttr()), orUnit(directive.getBoundaryAttr()),
+       orUnit(directive.getGroupsAttr()),
        orUnit(directive.getFunctionAttr()),
        orUnit(directive.getBackwardAttr())});
   ModuleBorder::Reads inputs = module.findInputs();

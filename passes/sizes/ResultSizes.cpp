@@ -210,6 +210,8 @@ static LogicalResult setCollectiveSizes(CollectiveOpInterface op) {
     shape[exchange.getConcatDim()] *= devices;
   } else if (auto halo = dyn_cast<HaloExchangeOp>(*op)) {
     shape[halo.getDim()] += halo.getLow() + halo.getHigh();
+  } else if (auto halo = dyn_cast<HaloReduceOp>(*op)) {
+    shape[halo.getDim()] -= halo.getLow() + halo.getHigh();
   }
   if (succeeded(done))
     setShape(op, shape);

@@ -167,6 +167,57 @@ LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
   return success();
 }
 
+/// What a sync asks for, and where.
+static std::string describeSync(SyncOp sync, ArrayRef<AxisRefAttr> axes) {
+  if (StringAttr cause = sync.getCauseAttr())
+    return cause.str();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "dist.sync " << stringifySyncMode(sync.getMode()) << " "
+     << stringifySyncKind(sync.getKind());
+  if (sync.getDim())
+    os << " dim " << *sync.getDim();
+  os << " over " << printAxes(axes);
+  if (std::string at = describeFileLine(sync.getLoc()); !at.empty())
+    os << " (" << at << ")";
+  return text;
+}
+
+/// The value stays as it is, and complete; what it brings beside is for those
+/// that read it in windows, once ops are local.
+LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
+                                         ArrayRef<AxisRefAttr> axes) {
+  ShardingAttr wanted = values.getCompleted(operand);
+  int64_t dim = *sync.getDim();
+  auto type = cast<RankedTensorType>(operand.getType());
+  SmallVector<Piece, 2> pieces =
+      layout.pieces(wanted.getDims()[dim], type.getDimSize(dim));
+  SmallVector<AxisRefAttr> has(pieces.back().axes.begin(),
+                               pieces.back().axes.end()),
+      asked(axes);
+  layout.refine(has, axes);
+  layout.refine(asked, pieces.back().axes);
+  if (pieces.size() != 1 || has != asked) {
+    InFlightDiagnostic error =
+        sync.emitOpError() << "'halo' over " << printAxes(axes)
+                           << " needs a value whose dimension " << dim
+                           << " is sharded over just them, but here it is "
+                           << wanted << "; "
+                           << sayCut(operand.getDefiningOp(), dim, axes);
+    if (Operation *source = operand.getDefiningOp())
+      error.attachNote(source->getLoc()) << "the value is made here";
+    return error;
+  }
+  Value ready =
+      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
+  sync.getOperandMutable().assign(ready);
+  sync.setCauseAttr(StringAttr::get(context, describeSync(sync, axes)));
+  values.setPlacement(sync.getResult(), wanted);
+  values.setShardings(sync, {wanted});
+  values.setSynced(sync.getResult());
+  return success();
+}
+
 LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   Value operand = sync.getOperand();
   if (isFreeValue(operand) && !values.getPlacement(operand))
@@ -177,6 +228,13 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   SmallVector<AxisRefAttr> axes = getAxisRefs(sync.getAxes());
   llvm::erase_if(axes,
                  [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
+  if (sync.getKind() == SyncKind::Halo && !axes.empty())
+    return visitHalo(sync, operand, axes);
+  if (sync.getKind() == SyncKind::Halo) {
+    sync.getResult().replaceAllUsesWith(operand);
+    values.erase(sync);
+    return success();
+  }
   StringRef kind = stringifySyncKind(sync.getKind());
   bool needsPartial = sync.getKind() == SyncKind::AllReduce ||
                       sync.getKind() == SyncKind::ReduceScatter;
@@ -242,19 +300,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                         "have to divide");
   }
   ShardingAttr wanted = values.place(dims, now.getPartialKind(), partial);
-  Value ready = values.getAs(operand, wanted, sync, [&] {
-    if (StringAttr cause = sync.getCauseAttr())
-      return cause.str();
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "dist.sync " << stringifySyncMode(sync.getMode()) << " " << kind;
-    if (sync.getDim())
-      os << " dim " << *sync.getDim();
-    os << " over " << printAxes(axes);
-    if (std::string at = describeFileLine(sync.getLoc()); !at.empty())
-      os << " (" << at << ")";
-    return text;
-  });
+  Value ready =
+      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
   values.setSynced(ready);
   sync.getResult().replaceAllUsesWith(ready);
   values.erase(sync);

@@ -3,7 +3,8 @@
 // What is exchanged for an attention is a frontier of values through which all
 // goes that its neighbours' keys and values are made of. The frontier starts at
 // these and moves on towards the function's arguments, always past the last op
-// in it that computes row by row; the smallest one on that way is taken.
+// in it that computes row by row; the smallest one on that way is taken. Where
+// it comes to values of which a dist.sync has brought the rows, it ends there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,16 +32,23 @@ using RowOperands = SmallVector<std::pair<unsigned, int64_t>, 2>;
 /// The exchanges of one attention's keys and values that are alike.
 class HaloGroup {
 public:
-  explicit HaloGroup(ArrayRef<HaloExchangeOp> exchanges)
-      : exchanges(exchanges), first(exchanges.front()) {}
+  HaloGroup(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
+      : exchanges(exchanges), first(exchanges.front()), synced(synced) {}
 
   /// Moves them if that sends less.
   void run();
+  /// Takes their rows from what syncs have brought, if all is made of that;
+  /// whether it is. Fails after an error.
+  FailureOr<bool> takeSynced();
 
 private:
   int64_t getBytes(ArrayRef<Rows> frontier) const;
   /// The smallest frontier of those that start at `starts`.
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
+  SyncedRows *findSynced(Rows rows) const;
+  Rows *findLast(MutableArrayRef<Rows> frontier,
+                 function_ref<bool(Rows)> mayPass) const;
+  void replace(ArrayRef<Rows> frontier);
   Value widen(Rows rows);
   Value exchange(Rows rows);
   Operation *cloneWider(Operation *op, int64_t dim,
@@ -48,6 +56,7 @@ private:
 
   ArrayRef<HaloExchangeOp> exchanges;
   HaloExchangeOp first;
+  const SyncedHalos &synced;
   llvm::SmallDenseSet<Rows> chosen;
   llvm::SmallDenseMap<Rows, Value> wide;
 };
@@ -168,6 +177,22 @@ int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
   return sum;
 }
 
+/// The last of the values in the frontier that are made row by row and that
+/// `mayPass`: all that reads it is behind. Null where there is none.
+Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
+                          function_ref<bool(Rows)> mayPass) const {
+  Rows *last = nullptr;
+  for (Rows &rows : frontier) {
+    Operation *op = rows.first.getDefiningOp();
+    if (!op || op->getBlock() != first->getBlock() ||
+        !getRowOperands(op, rows.second) || !mayPass(rows))
+      continue;
+    if (!last || last->first.getDefiningOp()->isBeforeInBlock(op))
+      last = &rows;
+  }
+  return last;
+}
+
 SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
@@ -175,17 +200,10 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   // what is computed twice stays the last product.
   llvm::SmallDenseSet<Value> behindProduct;
   for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
-    // The last of the ops that can be passed: all that reads it is behind.
-    Rows *last = nullptr;
-    for (Rows &rows : frontier) {
-      Operation *op = rows.first.getDefiningOp();
-      if (!op || op->getBlock() != first->getBlock() ||
-          !getRowOperands(op, rows.second) ||
-          (isProduct(op) && behindProduct.contains(rows.first)))
-        continue;
-      if (!last || last->first.getDefiningOp()->isBeforeInBlock(op))
-        last = &rows;
-    }
+    Rows *last = findLast(frontier, [&](Rows rows) {
+      return !isProduct(rows.first.getDefiningOp()) ||
+             !behindProduct.contains(rows.first);
+    });
     if (!last)
       break;
     Rows passed = *last;
@@ -209,14 +227,19 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
 }
 
 Value HaloGroup::exchange(Rows rows) {
+  if (SyncedRows *brought = findSynced(rows)) {
+    OpBuilder b(first);
+    return synced.find(rows.first)->take(b, first.getLoc(), *brought,
+                                         first.getLow(), first.getHigh());
+  }
   auto type = cast<RankedTensorType>(rows.first.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[rows.second] += first.getLow() + first.getHigh();
   OpBuilder b(first);
   auto op = HaloExchangeOp::create(
       b, first.getLoc(), type.clone(shape), rows.first,
-      b.getI64IntegerAttr(rows.second), first.getLowAttr(), first.getHighAttr(),
-      first.getAxesAttr(), first.getMeshAttr(), first.getCauseAttr());
+      b.getI64IntegerAttr(rows.second), first.getSizeAttr(), first.getLowAttr(),
+      first.getHighAttr(), first.getBoundaryAttr(), first.getAxesAttr(), first.getMeshAttr(), first.getCauseAttr());
   if (StringAttr cause = first.getCauseAttr())
     op.setCauseAttr(
         b.getStringAttr(cause.str() + ", made of rows that are smaller"));
@@ -294,9 +317,52 @@ void HaloGroup::run() {
   SmallVector<Rows> best = findSmallest(starts);
   if (getBytes(apart) < getBytes(best))
     best = apart;
-  if (getBytes(best) >= getBytes(starts))
-    return;
-  chosen.insert(best.begin(), best.end());
+  if (getBytes(best) < getBytes(starts))
+    replace(best);
+}
+
+/// Null where no sync has brought these rows.
+SyncedRows *HaloGroup::findSynced(Rows rows) const {
+  const SyncedHalo *halo = synced.find(rows.first);
+  SyncedRows *found = halo ? halo->find(rows.second) : nullptr;
+  HaloExchangeOp exchange = first;
+  return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
+}
+
+FailureOr<bool> HaloGroup::takeSynced() {
+  SmallVector<Rows> frontier;
+  for (HaloExchangeOp exchange : exchanges)
+    if (Rows rows{exchange.getOperand(), exchange.getDim()};
+        !llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
+  for (unsigned step = 0; step < kMostOps; ++step) {
+    Rows *last =
+        findLast(frontier, [&](Rows rows) { return !findSynced(rows); });
+    if (!last)
+      break;
+    Rows passed = *last;
+    frontier.erase(last);
+    Operation *op = passed.first.getDefiningOp();
+    RowOperands operands = *getRowOperands(op, passed.second);
+    for (auto [operand, dim] : operands)
+      if (Rows rows{op->getOperand(operand), dim};
+          !llvm::is_contained(frontier, rows))
+        frontier.push_back(rows);
+  }
+  if (frontier.empty() ||
+      !llvm::all_of(frontier, [&](Rows rows) { return findSynced(rows); }))
+    return false;
+  for (Rows rows : frontier)
+    if (failed(findSynced(rows)->read(first.getLow(), first.getHigh(),
+                                      first.getLoc())))
+      return failure();
+  replace(frontier);
+  return true;
+}
+
+/// Exchanges the frontier, and computes from it what was exchanged.
+void HaloGroup::replace(ArrayRef<Rows> frontier) {
+  chosen.insert(frontier.begin(), frontier.end());
   for (HaloExchangeOp exchange : exchanges)
     exchange.getResult().replaceAllUsesWith(
         widen({exchange.getOperand(), exchange.getDim()}));
@@ -334,22 +400,45 @@ static AttentionOp findAttention(Value rows) {
   return found;
 }
 
-void mlir::dist::hoistHalos(FunctionOpInterface function) {
+/// Whether they bring as many rows over the same axes, in one block.
+static bool areAlike(ArrayRef<HaloExchangeOp> exchanges) {
+  HaloExchangeOp first = exchanges.front();
+  return llvm::all_of(exchanges, [&](HaloExchangeOp exchange) {
+    return exchange.getLow() == first.getLow() &&
+           exchange.getHigh() == first.getHigh() &&
+           exchange.getAxes() == first.getAxes() &&
+           exchange->getBlock() == first->getBlock();
+  });
+}
+
+LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
+                                     const SyncedHalos &synced) {
   llvm::MapVector<AttentionOp, SmallVector<HaloExchangeOp, 2>> byAttention;
   function.walk([&](HaloExchangeOp exchange) {
     if (AttentionOp attention = findAttention(exchange.getResult());
-        attention && attention->getBlock() == exchange->getBlock())
+        attention && attention->getBlock() == exchange->getBlock() &&
+        !synced.contains(exchange))
       byAttention[attention].push_back(exchange);
   });
-  for (auto &[attention, exchanges] : byAttention) {
-    HaloExchangeOp first = exchanges.front();
-    bool areAlike = llvm::all_of(exchanges, [&](HaloExchangeOp exchange) {
-      return exchange.getLow() == first.getLow() &&
-             exchange.getHigh() == first.getHigh() &&
-             exchange.getAxes() == first.getAxes() &&
-             exchange->getBlock() == first->getBlock();
-    });
-    if (areAlike)
-      HaloGroup(exchanges).run();
+  for (auto &[attention, all] : byAttention) {
+    // All at once where they are alike, else those that syncs brought.
+    if (areAlike(all)) {
+      FailureOr<bool> isTaken = HaloGroup(all, synced).takeSynced();
+      if (failed(isTaken))
+        return failure();
+      if (*isTaken)
+        continue;
+    }
+    SmallVector<HaloExchangeOp, 2> others;
+    for (HaloExchangeOp exchange : all) {
+      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takeSynced();
+      if (failed(isTaken))
+        return failure();
+      if (!*isTaken)
+        others.push_back(exchange);
+    }
+    if (!others.empty() && areAlike(others))
+      HaloGroup(others, synced).run();
   }
+  return success();
 }

@@ -12,12 +12,16 @@
 #define DIST_PASSES_SPMD_HOISTHALOS_H
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/SyncedHalos.h"
 
 namespace mlir::dist {
 
 /// Moves the halo exchanges of keys and values of attentions in a function of
-/// level 3 to where they send the fewest bytes.
-void hoistHalos(FunctionOpInterface function);
+/// level 3 to where they send the fewest bytes; of what syncs have brought, keys
+/// and values are computed from there. Fails where that is not enough, with an
+/// error at the sync.
+LogicalResult hoistHalos(FunctionOpInterface function,
+                         const SyncedHalos &synced);
 
 } // namespace mlir::dist
 

@@ -33,9 +33,12 @@ public:
   explicit Partitioner(const MeshLayout &layout)
       : layout(layout), planner(layout), builder(layout.getContext()),
         shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)),
-        windows(layout, planner, builder, wholes) {}
+        windows(layout, planner, builder, wholes, synced) {}
 
   LogicalResult visitFunction(FunctionOpInterface function);
+  /// Moves exchanges to where they send least, and checks those that syncs
+  /// asked for; once all ops of the function are local.
+  LogicalResult finishHalos(FunctionOpInterface function);
 
 private:
   LogicalResult visitBlock(Block &block);
@@ -43,6 +46,7 @@ private:
   LogicalResult makeLocal(Operation *op, const LocalView &view);
   LogicalResult visitReshard(ReshardOp reshard);
   LogicalResult visitManual(ManualReshardOp manual);
+  void visitHalo(SyncOp sync);
   LogicalResult visitConstant(Operation *op, ShardingAttr sharding);
   LogicalResult visitBranch(RegionBranchOpInterface branch);
   void setWhole(Value value, ShardingAttr sharding) {
@@ -54,6 +58,7 @@ private:
   OpBuilder builder;
   StringAttr shardingsName;
   WholeValues wholes;
+  SyncedHalos synced;
   LocalWindows windows;
   /// Ways of which it was said that there may be cheaper ones.
   llvm::SmallPtrSet<const ReshardRoute *, 4> reported;
@@ -112,6 +117,25 @@ LogicalResult Partitioner::visitManual(ManualReshardOp manual) {
   wholes[made] = {whole, manual.getSharding()};
   manual.erase();
   return success();
+}
+
+/// It stays, as a copy of the device's own part, until it is known what reads
+/// the rows that it brings.
+void Partitioner::visitHalo(SyncOp sync) {
+  Whole whole = wholes[sync.getOperand()];
+  int64_t dim = *sync.getDim(), size = whole.type.getDimSize(dim);
+  // Blocks that are even say it themselves.
+  if (Blocks(layout, whole.sharding.getDims()[dim], size).isEven())
+    size = ShapedType::kDynamic;
+  synced.exchange(builder, sync, size);
+  sync->removeDiscardableAttr(shardingsName);
+  wholes[sync.getResult()] = whole;
+}
+
+LogicalResult Partitioner::finishHalos(FunctionOpInterface function) {
+  if (failed(hoistHalos(function, synced)))
+    return failure();
+  return synced.finish();
 }
 
 LogicalResult Partitioner::visitBranch(RegionBranchOpInterface branch) {
@@ -211,6 +235,11 @@ LogicalResult Partitioner::visitOp(Operation *op) {
     return visitReshard(reshard);
   if (auto manual = dyn_cast<ManualReshardOp>(op))
     return visitManual(manual);
+  if (auto sync = dyn_cast<SyncOp>(op);
+      sync && sync.getKind() == SyncKind::Halo && sync.getOperand()) {
+    visitHalo(sync);
+    return success();
+  }
   auto attr = op->getAttrOfType<ArrayAttr>(shardingsName);
   if (!attr &&
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
@@ -347,7 +376,8 @@ struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
         continue;
       if (failed(partitioner.visitFunction(function)))
         return signalPassFailure();
-      hoistHalos(function);
+      if (failed(partitioner.finishHalos(function)))
+        return signalPassFailure();
     }
   }
 };

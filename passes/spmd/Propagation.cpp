@@ -326,6 +326,7 @@ void Propagation::visitSync(unsigned index,
     resultHas = sync.getToDim();
     break;
   case SyncKind::AllReduce:
+  case SyncKind::Halo:
   case SyncKind::Function: // of directives alone
     break;
   }

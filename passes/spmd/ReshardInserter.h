@@ -39,6 +39,8 @@ private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitOp(Operation *op);
   LogicalResult visitSync(SyncOp sync);
+  LogicalResult visitHalo(SyncOp sync, Value operand,
+                          ArrayRef<AxisRefAttr> axes);
   LogicalResult addPendingOf(ShardingConstraintOp constraint,
                              ShardingAttr &wanted);
   LogicalResult visitConstraint(ShardingConstraintOp constraint);

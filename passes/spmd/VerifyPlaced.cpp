@@ -38,6 +38,7 @@ private:
   LogicalResult verifyCaptures(Operation *op);
   LogicalResult verifyReshard(ReshardOp reshard);
   LogicalResult verifyManual(ManualReshardOp manual);
+  LogicalResult verifyHalo(SyncOp sync);
   LogicalResult verifyReturn(Operation *op, FunctionOpInterface function);
   LogicalResult verifyBranch(RegionBranchOpInterface branch);
   LogicalResult verifyCall(CallOpInterface call);
@@ -121,6 +122,28 @@ LogicalResult PlacedVerifier::verifyReshard(ReshardOp reshard) {
       now.getPartialAxes() == reshard.getSharding().getPartialAxes())
     exclusive.copy(reshard.getOperand(), reshard.getResult());
   return success();
+}
+
+/// It moves nothing to another place: rows of neighbours' blocks come beside
+/// the device's own.
+LogicalResult PlacedVerifier::verifyHalo(SyncOp sync) {
+  ShardingAttr now = get(sync.getOperand()), made = get(sync.getResult());
+  if (now != made)
+    return sync.emitOpError() << "its operand is placed as " << now
+                              << ", but its result as " << made;
+  SmallVector<AxisRefAttr> has = now.getDims()[*sync.getDim()].getAllAxes();
+  SmallVector<AxisRefAttr> asked = getAxisRefs(sync.getAxes());
+  llvm::erase_if(asked,
+                 [&](AxisRefAttr axis) { return layout.size(axis) == 1; });
+  SmallVector<AxisRefAttr> theirs(has);
+  layout.refine(has, asked);
+  layout.refine(asked, theirs);
+  if (has == asked && !now.isPartial())
+    return success();
+  return sync.emitOpError() << "'halo' over " << printAxes(asked)
+                            << " needs a complete value whose dimension "
+                            << *sync.getDim() << " is sharded over just them, "
+                            << "but it is placed as " << now;
 }
 
 /// Its region is the program of one device already: only what flows in and out
@@ -269,7 +292,9 @@ LogicalResult PlacedVerifier::verifyReturn(Operation *op,
 //===----------------------------------------------------------------------===//
 
 LogicalResult PlacedVerifier::verifyOp(Operation *op) {
-  if (isa<ShardingConstraintOp, FollowOp, SyncOp>(op))
+  auto sync = dyn_cast<SyncOp>(op);
+  bool isHalo = sync && sync.getKind() == SyncKind::Halo;
+  if (isa<ShardingConstraintOp, FollowOp, SyncOp>(op) && !isHalo)
     return op->emitOpError() << "is left over: --dist-insert-reshards puts "
                              << "reshards in its place";
   bool hasTensors =
@@ -292,6 +317,8 @@ LogicalResult PlacedVerifier::verifyOp(Operation *op) {
     return verifyReshard(reshard);
   if (auto manual = dyn_cast<ManualReshardOp>(op))
     return verifyManual(manual);
+  if (isHalo)
+    return verifyHalo(sync);
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (auto function = dyn_cast<FunctionOpInterface>(op->getParentOp()))
       return verifyReturn(op, function);

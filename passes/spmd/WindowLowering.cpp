@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/spmd/ReshardLowering.h"
 #include "passes/spmd/Windows.h"
 
@@ -19,7 +18,12 @@ public:
          ReshardPlanner &planner, WindowSource source, Value fill,
          std::string why, Attribute scope)
       : b(b), loc(loc), layout(layout), planner(planner), source(source),
-        value(source.local), fill(fill), why(std::move(why)), scope(scope) {}
+        value(source.synced ? source.synced->wide : source.local), fill(fill),
+        why(std::move(why)), scope(scope) {}
+
+  /// Leaves out what syncs have brought along dimensions of which no windows
+  /// are read.
+  void dropUnread(ArrayRef<WindowRead> reads);
 
   LogicalResult readSharded(const WindowRead &read);
   void readUnsharded(const WindowRead &read);
@@ -41,8 +45,16 @@ private:
     return getGlobalIndex(b, loc, layout, dim, blocks.size, constant(0)).index;
   }
   void pad(int64_t dim, int64_t low, int64_t high);
+  LogicalResult bring(const WindowPlan &plan, const WindowRead &read,
+                      ArrayRef<AxisRefAttr> axes);
   void exchange(const WindowPlan &plan, int64_t dim,
                 ArrayRef<AxisRefAttr> axes);
+  LogicalResult takeSynced(SyncedRows &rows, const WindowPlan &plan,
+                           const WindowRead &read);
+  bool isFilled(const WindowPlan &plan, int64_t dim) const;
+  SyncedRows *findSynced(int64_t dim) const {
+    return source.synced ? source.synced->find(dim) : nullptr;
+  }
   LogicalResult gather(int64_t dim, const WindowPlan &plan);
 
   OpBuilder &b;
@@ -93,12 +105,74 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
   shape[dim] += plan.low + plan.high;
   auto op = HaloExchangeOp::create(
       b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
+      getConstantFill(fill) && !plan.rows.isEven()
+          ? b.getI64IntegerAttr(plan.rows.size)
+          : IntegerAttr(),
       b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
+      getBoundary(getConstantFill(fill)),
       b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
       layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
+}
+
+/// What a sync has brought already, as much as is read of it.
+LogicalResult Reader::takeSynced(SyncedRows &rows, const WindowPlan &plan,
+                                 const WindowRead &read) {
+  if (failed(rows.read(plan.low, plan.high, loc)) ||
+      ((read.low != 0 || read.high != 0) && failed(rows.checkEnds(fill, loc))))
+    return failure();
+  value = sliceRows(b, loc, value, read.window.dim, rows.low - plan.low,
+                    plan.low + rows.block + plan.high);
+  return success();
+}
+
+void Reader::dropUnread(ArrayRef<WindowRead> reads) {
+  if (!source.synced)
+    return;
+  for (SyncedRows *rows : source.synced->rows) {
+    bool isRead = llvm::any_of(reads, [&](const WindowRead &read) {
+      return static_cast<int64_t>(read.window.dim) == rows->dim;
+    });
+    if (!isRead)
+      value = sliceRows(b, loc, value, rows->dim, rows->low, rows->block);
+  }
+}
+
+LogicalResult Reader::bring(const WindowPlan &plan, const WindowRead &read,
+                            ArrayRef<AxisRefAttr> axes) {
+  int64_t dim = read.window.dim;
+  SyncedRows *rows = findSynced(dim);
+  if (rows && plan.isLine())
+    return takeSynced(*rows, plan, read);
+  if (rows) {
+    InFlightDiagnostic error =
+        rows->sync.emitOpError()
+        << "'halo' brings rows of neighbours, but of dimension " << dim
+        << " blocks within blocks are uneven, so that it is gathered";
+    error.attachNote(loc) << "it is read here";
+    return error;
+  }
+  if (!plan.isExchanged)
+    return gather(dim, plan);
+  exchange(plan, dim, axes);
+  return success();
+}
+
+/// Whether the exchange has filled in what lies past the ends.
+bool Reader::isFilled(const WindowPlan &plan, int64_t dim) const {
+  TypedAttr constant = getConstantFill(fill);
+  if (!constant)
+    return false;
+  if (SyncedRows *rows = findSynced(dim)) {
+    BoundaryAttr said = rows->sync.getBoundaryAttr();
+    BoundaryAttr has =
+        said && said.getKind() == BoundaryKind::Constant ? said
+                                                         : BoundaryAttr();
+    return has == getBoundary(constant);
+  }
+  return plan.low + plan.high != 0 || plan.rows.isEven();
 }
 
 LogicalResult Reader::gather(int64_t dim, const WindowPlan &plan) {
@@ -135,18 +209,13 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   WindowPlan plan(layout, sharding, source.whole.getDimSize(dim),
                   read.iterations, window);
   const Blocks &rows = plan.rows, &iterations = plan.iterations;
+  plan.isExchanged |= findSynced(dim) && plan.isLine();
   int64_t low = plan.low;
-  bool isMasked = false;
-  if (plan.isExchanged) {
-    exchange(plan, dim, axes);
-    // The ends of the line get zeros; padding may be anything.
-    bool isZero = fill && (matchPattern(fill, m_PosZeroFloat()) ||
-                           matchPattern(fill, m_Zero()));
-    isMasked =
-        fill && (!rows.isEven() || (!isZero && plan.low + plan.high != 0));
-  } else if (failed(gather(dim, plan))) {
+  if (failed(bring(plan, read, axes)))
     return failure();
-  }
+  // Else the ends of the line have zeros, and padding may be anything.
+  bool isMasked = plan.isExchanged && fill && !isFilled(plan, dim) &&
+                  (!rows.isEven() || plan.low + plan.high != 0);
 
   // The part [first, first + length), made larger where a device has less.
   int64_t length = (iterations.extent - 1) * window.stride + window.extent;
@@ -244,6 +313,7 @@ FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,
     DimShardingAttr dim = source.sharding.getDims()[read.window.dim];
     return Blocks(layout, dim, /*size=*/1).devices > 1;
   };
+  reader.dropUnread(reads);
   SmallVector<WindowRead> order(reads);
   llvm::stable_sort(order, [&](const WindowRead &a, const WindowRead &b) {
     return isShared(a) > isShared(b);

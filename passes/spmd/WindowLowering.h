@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/ReshardPlan.h"
+#include "passes/spmd/SyncedHalos.h"
 
 namespace mlir::dist {
 
@@ -44,6 +45,8 @@ struct WindowSource {
   Value local;
   RankedTensorType whole;
   ShardingAttr sharding;
+  /// What syncs have brought of it; null where none has.
+  const SyncedHalo *synced = nullptr;
 };
 
 /// What the device reads of `source`. Elements in front of the first one of the
@@ -84,8 +87,10 @@ using WholeValues = llvm::DenseMap<Value, Whole>;
 class LocalWindows {
 public:
   LocalWindows(const MeshLayout &layout, ReshardPlanner &planner,
-               OpBuilder &builder, WholeValues &wholes)
-      : layout(layout), planner(planner), builder(builder), wholes(wholes) {}
+               OpBuilder &builder, WholeValues &wholes,
+               const SyncedHalos &synced)
+      : layout(layout), planner(planner), builder(builder), wholes(wholes),
+        synced(synced) {}
 
   /// The rule of an op some of whose operands are local already.
   ShardingRule getWholeRule(Operation *op);
@@ -118,6 +123,7 @@ private:
   ReshardPlanner &planner;
   OpBuilder &builder;
   WholeValues &wholes;
+  const SyncedHalos &synced;
   /// Pads of sharded dimensions whose users fill in what they add, not local
   /// yet: what they pad.
   llvm::DenseMap<Operation *, Whole> openPads;

@@ -1,8 +1,8 @@
 //===- WindowSums.cpp - What a device's iterations add up -----------------===//
 //
 // The adjoint of readWindows, step by step: rows that a device has added up for
-// others travel along the line of blocks and are added where they belong, the
-// last dimension first, so that corners go by the same way as they come. Where
+// others go home by one dist.halo_reduce and are added there, the last dimension
+// first, so that corners go by the same way as they come. Where
 // readWindows gathers, a sum is scattered.
 //
 //===----------------------------------------------------------------------===//
@@ -67,8 +67,6 @@ private:
                      DimShardingAttr sharding, int64_t before);
   void moveTo(const WindowPlan &plan, const Window &window,
               DimShardingAttr sharding);
-  Value pass(Value part, int64_t shift, ArrayAttr axes);
-  void addRows(Value rows, int64_t dim, int64_t offset);
   void sendHome(const WindowPlan &plan, int64_t dim,
                 ArrayRef<AxisRefAttr> axes);
   LogicalResult scatter(const WindowPlan &plan, int64_t dim,
@@ -155,45 +153,24 @@ void Adder::moveTo(const WindowPlan &plan, const Window &window,
   value = slice(insert(value, zeros, dim, place), dim, before, room);
 }
 
-Value Adder::pass(Value part, int64_t shift, ArrayAttr axes) {
-  auto op = SendRecvOp::create(b, loc, part.getType(), part,
-                               b.getI64IntegerAttr(shift), axes,
-                               layout.getName(), b.getStringAttr(why));
-  if (scope)
-    op->setDiscardableAttr(kScopeAttr, scope);
-  return op.getResult();
-}
-
-void Adder::addRows(Value rows, int64_t dim, int64_t offset) {
-  int64_t count = cast<RankedTensorType>(rows.getType()).getDimSize(dim);
-  Value sum = createSum(b, loc, slice(value, dim, offset, count), rows);
-  value = count == type().getDimSize(dim)
-              ? sum
-              : insert(sum, value, dim, b.getIndexAttr(offset));
-}
-
-/// Rows of the block `t` places away go there; past the ends of the line they
-/// are nobody's.
+/// Past the ends of the line rows are nobody's.
 void Adder::sendHome(const WindowPlan &plan, int64_t dim,
                      ArrayRef<AxisRefAttr> axes) {
+  if (plan.low == 0 && plan.high == 0)
+    return;
   SmallVector<AxisRefAttr, 2> joined(axes);
   layout.coalesce(joined);
-  ArrayAttr line =
-      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
-  int64_t rows = plan.rows.extent, low = plan.low, high = plan.high;
-  Value wide = value;
-  value = slice(wide, dim, low, rows);
-  for (int64_t t = 1; t < plan.rows.devices; ++t) {
-    int64_t end = low - (t - 1) * rows,
-            begin = std::max<int64_t>(end - rows, 0);
-    if (begin < end)
-      addRows(pass(slice(wide, dim, begin, end - begin), -t, line), dim,
-              rows - (end - begin));
-    begin = low + t * rows;
-    end = std::min(begin + rows, low + rows + high);
-    if (begin < end)
-      addRows(pass(slice(wide, dim, begin, end - begin), t, line), dim, 0);
-  }
+  SmallVector<int64_t> shape(type().getShape());
+  shape[dim] = plan.rows.extent;
+  auto op = HaloReduceOp::create(
+      b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
+      /*size=*/IntegerAttr(), b.getI64IntegerAttr(plan.low),
+      b.getI64IntegerAttr(plan.high), /*periodic=*/UnitAttr(),
+      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
+      layout.getName(), b.getStringAttr(why));
+  if (scope)
+    op->setDiscardableAttr(kScopeAttr, scope);
+  value = op.getResult();
 }
 
 LogicalResult Adder::scatter(const WindowPlan &plan, int64_t dim,

@@ -15,6 +15,7 @@ static std::pair<int64_t, int64_t> elementsOf(const CollectiveCall &call,
   int64_t whole = call.outer * call.whole * call.inner;
   int64_t rows = blockRows(comm.sizes, call.whole);
   int64_t block = call.outer * rows * call.inner;
+  int64_t halo = call.outer * (call.low + call.high) * call.inner;
   switch (call.kind) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::Broadcast:
@@ -28,7 +29,9 @@ static std::pair<int64_t, int64_t> elementsOf(const CollectiveCall &call,
     return {whole * call.middle * blockRows(comm.sizes, call.concatWhole),
             block * call.middle * call.concatWhole};
   case CollectiveKind::Halo:
-    return {block, block + call.outer * (call.low + call.high) * call.inner};
+    return {block, block + halo};
+  case CollectiveKind::HaloReduce:
+    return {block + halo, block};
   }
   return {0, 0};
 }

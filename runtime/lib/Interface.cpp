@@ -87,6 +87,19 @@ static bool checkPairs(dist_rank *rank, const CollectiveCall &call) {
   return true;
 }
 
+static bool checkHalo(dist_rank *rank, const CollectiveCall &call) {
+  std::string name = collectiveName(call.kind);
+  if (call.boundary < DIST_BOUNDARY_ZERO ||
+      call.boundary > DIST_BOUNDARY_PERIODIC)
+    return rank->backend.fail(name + ": boundary " +
+                              std::to_string(call.boundary) +
+                              " does not exist");
+  if (call.boundary == DIST_BOUNDARY_PERIODIC && call.whole == 0 &&
+      call.low + call.high != 0)
+    return rank->backend.fail(name + ": periodic over 0 rows");
+  return true;
+}
+
 /// `dtype` and `op` are what the caller gave, not yet known to be enumerators.
 static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
                   int32_t op) {
@@ -123,6 +136,11 @@ static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
     break;
   case CollectiveKind::Permute:
     if (!checkPairs(rank, call))
+      return false;
+    break;
+  case CollectiveKind::Halo:
+  case CollectiveKind::HaloReduce:
+    if (!checkHalo(rank, call))
       return false;
     break;
   default:
@@ -248,7 +266,8 @@ int32_t dist_collective_permute(dist_rank *rank, int32_t comm, int32_t stream,
 int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
                            int32_t site, int32_t dtype, int64_t outer,
                            int64_t whole, int64_t inner, int64_t low,
-                           int64_t high, const void *in, void *out) {
+                           int64_t high, int32_t boundary, int64_t fill,
+                           const void *in, void *out) {
   CollectiveCall call =
       makeCall(CollectiveKind::Halo, comm, stream, site, in, out);
   call.outer = outer;
@@ -256,6 +275,24 @@ int32_t dist_halo_exchange(dist_rank *rank, int32_t comm, int32_t stream,
   call.inner = inner;
   call.low = low;
   call.high = high;
+  call.boundary = boundary;
+  call.fill = fill;
+  return run(rank, call, dtype);
+}
+
+int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
+                         int32_t site, int32_t dtype, int64_t outer,
+                         int64_t whole, int64_t inner, int64_t low,
+                         int64_t high, int32_t periodic, const void *in,
+                         void *out) {
+  CollectiveCall call =
+      makeCall(CollectiveKind::HaloReduce, comm, stream, site, in, out);
+  call.outer = outer;
+  call.whole = whole;
+  call.inner = inner;
+  call.low = low;
+  call.high = high;
+  call.boundary = periodic ? DIST_BOUNDARY_PERIODIC : DIST_BOUNDARY_NONE;
   return run(rank, call, dtype);
 }
 

@@ -10,8 +10,12 @@ using namespace dist;
 const char *dist::collectiveName(CollectiveKind kind) {
   static const char *const names[] = {
       "all_reduce", "all_gather",         "reduce_scatter", "all_to_all",
-      "broadcast",  "collective_permute", "halo_exchange"};
+      "broadcast",  "collective_permute", "halo_exchange",  "halo_reduce"};
   return names[static_cast<int32_t>(kind)];
+}
+
+static bool isHalo(CollectiveKind kind) {
+  return kind == CollectiveKind::Halo || kind == CollectiveKind::HaloReduce;
 }
 
 std::string dist::toString(const CollectiveCall &call,
@@ -30,10 +34,12 @@ std::string dist::toString(const CollectiveCall &call,
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::Halo:
+  case CollectiveKind::HaloReduce:
     text += number("outer", call.outer) + number("whole", call.whole) +
             number("inner", call.inner);
-    if (call.kind == CollectiveKind::Halo)
-      text += number("low", call.low) + number("high", call.high);
+    if (isHalo(call.kind))
+      text += number("low", call.low) + number("high", call.high) +
+              number("boundary", call.boundary);
     break;
   case CollectiveKind::AllToAll:
     text += number("outer", call.outer) + number("split", call.whole) +
@@ -76,7 +82,8 @@ uint64_t dist::fingerprint(const CollectiveCall &call) {
       static_cast<uint64_t>(call.splitFirst) << 24 |
       static_cast<uint64_t>(static_cast<uint32_t>(call.site)) << 32);
   for (int64_t field : {call.outer, call.whole, call.inner, call.middle,
-                        call.concatWhole, call.low, call.high, call.root})
+                        call.concatWhole, call.low, call.high, int64_t{call.boundary},
+                        call.fill, call.root})
     mix(field);
   for (int64_t i = 0; i < 2 * call.numPairs; ++i)
     mix(call.pairs[i]);

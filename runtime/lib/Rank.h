@@ -29,7 +29,8 @@ enum class CollectiveKind : int32_t {
   AllToAll,
   Broadcast,
   Permute,
-  Halo
+  Halo,
+  HaloReduce
 };
 
 /// "all_reduce", ...
@@ -52,8 +53,10 @@ struct CollectiveCall {
   bool splitFirst = false;
   int64_t middle = 1;
   int64_t concatWhole = 1;
-  // halo_exchange
+  // halo_exchange, halo_reduce
   int64_t low = 0, high = 0;
+  int32_t boundary = DIST_BOUNDARY_ZERO;
+  int64_t fill = 0;
   /// broadcast's root.
   int64_t root = 0;
   // collective_permute

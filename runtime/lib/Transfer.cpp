@@ -1,6 +1,7 @@
 //===- Transfer.cpp - Collectives in shared memory ------------------------===//
 
 #include "Transfer.h"
+#include "Halo.h"
 #include "Reduce.h"
 #include "dist/Tensor.h"
 
@@ -151,32 +152,6 @@ static void permute(const CollectiveCall &call, const GroupBuffers &buffers,
   std::memset(buffers.outs[me], 0, bytes);
 }
 
-static void haloExchange(const CollectiveCall &call, const Communicator &comm,
-                         const GroupBuffers &buffers, int64_t me) {
-  int64_t rowBytes = call.inner * dtypeBytes(call.dtype);
-  int64_t rows = blockRows(comm.sizes, call.whole);
-  int64_t outRows = call.low + rows + call.high;
-  // Rows of the whole dimension that the result covers; what no member holds
-  // is zero.
-  int64_t start = blockAt(comm.sizes, call.whole, me).start - call.low;
-  int64_t end = start + outRows;
-  char *out = buffers.outs[me];
-  zeroRows(out, call.outer, outRows, rowBytes, 0,
-           std::clamp<int64_t>(-start, 0, outRows));
-  zeroRows(out, call.outer, outRows, rowBytes,
-           std::clamp<int64_t>(call.whole - start, 0, outRows), outRows);
-  for (int64_t from = 0; from < comm.size; ++from) {
-    Block block = blockAt(comm.sizes, call.whole, from);
-    int64_t first = std::max(start, block.start);
-    int64_t last = std::min(end, block.start + block.valid);
-    if (first < last)
-      copyRuns(buffers.ins[from] + (first - block.start) * rowBytes,
-               out + (first - start) * rowBytes, {1, 0, 0}, {1, 0, 0},
-               {call.outer, rows * rowBytes, outRows * rowBytes},
-               (last - first) * rowBytes);
-  }
-}
-
 void dist::transfer(const CollectiveCall &call, const Communicator &comm,
                     const GroupBuffers &buffers, int64_t me) {
   switch (call.kind) {
@@ -199,5 +174,7 @@ void dist::transfer(const CollectiveCall &call, const Communicator &comm,
     return permute(call, buffers, me);
   case CollectiveKind::Halo:
     return haloExchange(call, comm, buffers, me);
+  case CollectiveKind::HaloReduce:
+    return haloReduce(call, comm, buffers, me);
   }
 }

@@ -7,7 +7,7 @@ For each mesh: the ranks agree with one device in f64 within 1e-10, and with PyT
 the closed form, to the byte (halo exchanges layer by layer, all_reduces in all; nothing else is sent); and what a rank
 computes is at most 1.1 / p of what one device does, times what blocks that do not divide evenly add.
 On some meshes the same of the gradients of all parameters and of the image: exchanges are those of forward, and what
-goes home, send_recv by send_recv, is as many rows of each layer's input.
+goes home is as many rows of each layer's input.
 
 The closed form is found here rank by rank from what each layer's windows read, not from anything the compiler says.
 Programs come from tools/ and models from examples/, below the current folder.
@@ -83,7 +83,7 @@ MODELS = {
 
 
 def exchange(size, layer, ranks):
-    """Of one dimension: rows that a rank sends, those that its iterations read, and those that it takes home."""
+    """Of one dimension: rows that a rank sends, there or home again, and those that its iterations read."""
     count = (size + 2 * layer.pad - layer.kernel) // layer.stride + 1
     block, iterations = -(-size // ranks), -(-count // ranks)
     low = high = 0
@@ -104,19 +104,16 @@ def exchange(size, layer, ranks):
         return max(before, 0) + max(after, 0)
 
     sent = max(sum(wanted(by, of) for by in range(ranks) if by != of) for of in range(ranks))
-    others = (ranks - 1) * block
-    return sent, (iterations - 1) * layer.stride + layer.kernel, min(low, others) + min(high, others)
+    return sent, (iterations - 1) * layer.stride + layer.kernel
 
 
-def closed_form(model, mesh, goes_home=False):
+def closed_form(model, mesh):
     """{scope: bytes that a rank sends} of the halo exchanges, or of what goes home."""
     rows, columns = mesh.get("rows", 1), mesh.get("columns", 1)
     found = collections.Counter()
     for layer in model.layers:
-        sent, read, back = exchange(layer.rows, layer, rows) if rows > 1 else (0, layer.rows, 0)
-        across, _, back_across = exchange(layer.columns, layer, columns) if columns > 1 else (0, 0, 0)
-        if goes_home:
-            sent, across = back, back_across
+        sent, read = exchange(layer.rows, layer, rows) if rows > 1 else (0, layer.rows)
+        across, _ = exchange(layer.columns, layer, columns) if columns > 1 else (0, 0)
         # Columns take the rows that came along: the corners.
         elements = sent * -(-layer.columns // columns) + across * read
         found[layer.scope] += 4 * model.batch * layer.channels * elements
@@ -184,15 +181,15 @@ class Test:
         call("dist-opt", made, "--dist-spmd", "-o", placed)
         self.verify(made, ["--input", "cotangent=random"], ranks)
         (function,) = json.loads(call("dist-report", placed, "--json"))["functions"]
-        for op, goes_home in [("halo_exchange", False), ("send_recv", True)]:
+        for op in ("halo_exchange", "halo_reduce"):
             sent = collections.Counter()
             for collective in function["collectives"]:
                 if collective["op"] == op:
                     sent[collective["scope"]] += collective["count"] * collective["bytes_sent_per_rank"]
-            expected = closed_form(self.model, mesh, goes_home)
+            expected = closed_form(self.model, mesh)
             if sent != expected:
                 raise Failure(f"with gradients {op}s send {dict(sent)}, expected {expected}")
-        others = {collective["op"] for collective in function["collectives"]} - {"halo_exchange", "send_recv", "all_reduce"}
+        others = {collective["op"] for collective in function["collectives"]} - {"halo_exchange", "halo_reduce", "all_reduce"}
         if others:
             raise Failure(f"gradients send more than halos and sums: {others}")
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Gradients.h"
+#include "test/generator/Halos.h"
 #include "test/generator/Interpreter.h"
 #include <cmath>
 
@@ -188,18 +189,9 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       out = group[broadcast.getRoot()];
     } else if (auto halo = dyn_cast<HaloExchangeOp>(op)) {
-      int64_t dim = halo.getDim(), size = own.getShape()[dim];
-      // Row by row, from whoever has it; zeros past the ends of the line.
-      SmallVector<int64_t> one(own.getShape());
-      one[dim] = 1;
-      SmallVector<Tensor> rows;
-      int64_t start = position * size, high = halo.getHigh();
-      for (int64_t row = start - int64_t(halo.getLow());
-           row < start + size + high; ++row)
-        rows.push_back(row >= 0 && row < p * size
-                           ? sliceOf(group[row / size], dim, row % size, 1)
-                           : Tensor(own.getElementType(), one));
-      out = rows.empty() ? own : joinOf(rows, dim);
+      out = exchangeHalo(halo, devices, device, held, garbage);
+    } else if (auto halo = dyn_cast<HaloReduceOp>(op)) {
+      out = reduceHalo(halo, devices, device, held);
     } else if (auto pass = dyn_cast<SendRecvOp>(op)) {
       int64_t sender = position - pass.getShift();
       out = sender >= 0 && sender < p

@@ -161,6 +161,7 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
   SyncOp::build(p.b, state, TypeRange(type), x, StringAttr(),
                 SyncModeAttr::get(context, SyncMode::FwdPost),
                 SyncKindAttr::get(context, kind), from, to,
+                /*low=*/IntegerAttr(), /*high=*/IntegerAttr(), BoundaryAttr(),
                 p.b.getArrayAttr(refs), p.b.getI64IntegerAttr(1),
                 /*function=*/FlatSymbolRefAttr(),
                 /*backward=*/FlatSymbolRefAttr(), FlatSymbolRefAttr(),

@@ -364,35 +364,100 @@ void permute(const Case &c) {
   }
 }
 
-void halo(const Case &c, int64_t outer, int64_t inner) {
+/// Bits of an element.
+int64_t bitsOf(dist_dtype dtype, int64_t v) {
+  Buffer one(dtype, 1);
+  one.set(0, v);
+  int64_t bits = 0;
+  std::memcpy(&bits, one.data(), dtypeBytes(dtype));
+  return bits;
+}
+
+/// What row `j` of a member's window is of the dimension; -1: nothing, or one
+/// of those past the ends.
+int64_t rowOfWindow(const Case &c, int64_t member, int64_t whole, int64_t low,
+                    int64_t high, int64_t j, bool isRing) {
+  int64_t row = c.group.start(member, whole) - low + j, valid = 0;
+  for (int64_t held : c.group.rows(member, whole))
+    valid += held >= 0;
+  if (isRing)
+    return valid && j < low + valid + high ? (row % whole + whole) % whole : -1;
+  return row < 0 || row >= whole ? -1 : row;
+}
+
+void halo(const Case &c, int64_t outer, int64_t inner, int64_t whole,
+          int64_t low, int64_t high, int32_t boundary) {
+  constexpr int64_t number = 3;
+  bool isRing = boundary == DIST_BOUNDARY_PERIODIC;
+  int64_t rows = c.group.rows(c.group.me, whole).size();
+  int64_t outRows = low + rows + high;
+  Buffer in = c.makeOperand(outer * rows * inner);
+  Buffer out(c.dtype, outer * outRows * inner), before = out;
+  ASSERT_EQ(dist_halo_exchange(c.rank, c.comm, c.stream, -1, c.dtype, outer,
+                               whole, inner, low, high, boundary,
+                               bitsOf(c.dtype, number), in.data(), out.data()),
+            0);
+  ASSERT_TRUE(c.finish());
+  // The whole dimension, then its window.
+  std::vector<int64_t> all(outer * whole * inner);
+  for (int64_t m = 0; m < c.p(); ++m) {
+    std::vector<int64_t> held = c.group.rows(m, whole);
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t j = 0; j < rows; ++j)
+        for (int64_t i = 0; i < inner && held[j] >= 0; ++i)
+          all[(o * whole + held[j]) * inner + i] =
+              c.operand(m, (o * rows + j) * inner + i);
+  }
+  c.check("halo_exchange", out, [&](int64_t at) {
+    int64_t i = at % inner, j = at / inner % outRows, o = at / inner / outRows,
+            row = rowOfWindow(c, c.group.me, whole, low, high, j, isRing);
+    if (row >= 0)
+      return all[(o * whole + row) * inner + i];
+    if (boundary == DIST_BOUNDARY_NONE) // left as it was
+      return before.get(at);
+    return boundary == DIST_BOUNDARY_CONSTANT ? stored(c.dtype, number) : 0;
+  });
+}
+
+void haloReduce(const Case &c, int64_t outer, int64_t inner, int64_t whole,
+                int64_t low, int64_t high, bool isRing) {
+  std::vector<int64_t> held = c.group.rows(c.group.me, whole);
+  int64_t rows = held.size(), inRows = low + rows + high;
+  Buffer in = c.makeOperand(outer * inRows * inner);
+  Buffer out(c.dtype, outer * rows * inner);
+  ASSERT_EQ(dist_halo_reduce(c.rank, c.comm, c.stream, -1, c.dtype, outer,
+                             whole, inner, low, high, isRing, in.data(),
+                             out.data()),
+            0);
+  ASSERT_TRUE(c.finish());
+  c.check("halo_reduce", out, [&](int64_t at) {
+    int64_t i = at % inner, j = at / inner % rows, o = at / inner / rows;
+    int64_t sum = 0;
+    for (int64_t m = 0; m < c.p() && held[j] >= 0; ++m) {
+      std::vector<int64_t> theirs = c.group.rows(m, whole);
+      int64_t valid = 0;
+      for (int64_t row : theirs)
+        valid += row >= 0;
+      for (int64_t k = 0; valid && k < low + valid + high; ++k)
+        if (rowOfWindow(c, m, whole, low, high, k, isRing) == held[j])
+          sum = apply(c.dtype, DIST_SUM, sum,
+                      c.operand(m, (o * inRows + k) * inner + i));
+    }
+    return sum;
+  });
+}
+
+void halos(const Case &c, int64_t outer, int64_t inner) {
   for (int64_t whole : wholes)
-    for (auto [low, high] :
-         std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {1, 2}, {6, 0}}) {
-      int64_t rows = c.group.rows(c.group.me, whole).size();
-      int64_t outRows = low + rows + high;
-      Buffer in = c.makeOperand(outer * rows * inner);
-      Buffer out(c.dtype, outer * outRows * inner);
-      ASSERT_EQ(dist_halo_exchange(c.rank, c.comm, c.stream, -1, c.dtype, outer,
-                                   whole, inner, low, high, in.data(),
-                                   out.data()),
-                0);
-      ASSERT_TRUE(c.finish());
-      // The whole dimension, then its window.
-      std::vector<int64_t> all(outer * whole * inner);
-      for (int64_t m = 0; m < c.p(); ++m) {
-        std::vector<int64_t> held = c.group.rows(m, whole);
-        for (int64_t o = 0; o < outer; ++o)
-          for (int64_t j = 0; j < rows; ++j)
-            for (int64_t i = 0; i < inner && held[j] >= 0; ++i)
-              all[(o * whole + held[j]) * inner + i] =
-                  c.operand(m, (o * rows + j) * inner + i);
-      }
-      int64_t start = c.group.start(c.group.me, whole) - low;
-      c.check("halo_exchange", out, [&](int64_t at) {
-        int64_t i = at % inner, j = at / inner % outRows,
-                o = at / inner / outRows, row = start + j;
-        return row < 0 || row >= whole ? 0 : all[(o * whole + row) * inner + i];
-      });
+    for (auto [low, high] : std::vector<std::pair<int64_t, int64_t>>{
+             {0, 0}, {1, 2}, {6, 0}, {3, 17}}) {
+      for (int32_t boundary = DIST_BOUNDARY_ZERO;
+           boundary <= DIST_BOUNDARY_PERIODIC; ++boundary)
+        if (boundary != DIST_BOUNDARY_PERIODIC || whole > 0)
+          halo(c, outer, inner, whole, low, high, boundary);
+      for (bool isRing : {false, true})
+        if (!isRing || whole > 0)
+          haloReduce(c, outer, inner, whole, low, high, isRing);
     }
 }
 
@@ -403,7 +468,7 @@ void everything(const Case &c) {
        std::vector<std::pair<int64_t, int64_t>>{{1, 6}, {3, 4}, {5, 1}}) {
     allGather(c, outer, inner);
     reduceScatter(c, outer, inner);
-    halo(c, outer, inner);
+    halos(c, outer, inner);
   }
   for (bool splitFirst : {false, true}) {
     allToAll(c, splitFirst, 1, 1, 1);

@@ -26,6 +26,10 @@ ParseResult parsePartial(AsmParser &parser, ReductionKind &kind,
 void printPartial(AsmPrinter &printer, ReductionKind kind,
                   ArrayRef<AxisRefAttr> axes);
 
+/// `constant 1.5 : f32`.
+ParseResult parseBoundaryAttr(AsmParser &parser, BoundaryAttr &boundary);
+void printBoundaryAttr(AsmPrinter &printer, BoundaryAttr boundary);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_IR_ASSEMBLY_H

@@ -53,7 +53,8 @@ def Dist_SyncKind : I32EnumAttr<"SyncKind", "What a sync communicates", [
       I32EnumAttrCase<"AllReduce", 2, "all_reduce">,
       I32EnumAttrCase<"Scatter", 3, "scatter">,
       I32EnumAttrCase<"AllToAll", 4, "all_to_all">,
-      I32EnumAttrCase<"Function", 5, "function">]> {
+      I32EnumAttrCase<"Function", 5, "function">,
+      I32EnumAttrCase<"Halo", 6, "halo">]> {
   let cppNamespace = "::mlir::dist";
   let genSpecializedAttr = 0;
 }
@@ -204,6 +205,38 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     SmallVector<int64_t> getLocalShape(ArrayRef<int64_t> shape,
                                        ArrayRef<MeshAxisAttr> axes) const;
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Halos
+//===----------------------------------------------------------------------===//
+
+def Dist_BoundaryKind : I32EnumAttr<"BoundaryKind",
+    "What lies beyond the ends of a dimension", [
+      I32EnumAttrCase<"Zero", 0, "zero">,
+      I32EnumAttrCase<"Constant", 1, "constant">,
+      I32EnumAttrCase<"None", 2, "none">,
+      I32EnumAttrCase<"Periodic", 3, "periodic">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_BoundaryAttr : Dist_Attr<"Boundary", "boundary"> {
+  let summary = "What a halo holds beyond the ends of a dimension";
+  let description = [{
+    | boundary | rows before the first and after the last one |
+    |---|---|
+    | `zero` | are zero |
+    | `constant 1.5 : f32` | are that number |
+    | `none` | are not there: the blocks at the ends are shorter, and what is stored in those places is padding, which may hold anything |
+    | `periodic` | are those of the other end, the dimension being a ring |
+
+    Constraint: `constant` has a value, an integer or a float, the others none.
+  }];
+  let parameters = (ins EnumParameter<Dist_BoundaryKind>:$kind,
+                        OptionalParameter<"::mlir::TypedAttr">:$value);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -201,53 +201,102 @@ int64_t BroadcastOp::getBytesSentPerRank(int64_t) {
   return bytesOf(getOperand());
 }
 
-LogicalResult HaloExchangeOp::verify() {
-  FailureOr<int64_t> p = verifyGroup(*this, getAxes(), getMeshAttr());
-  if (failed(p))
+/// The rows of the blocks of a dimension of `size`, ceil by ceil.
+static int64_t getBlockRows(int64_t size, ArrayRef<AxisRefAttr> axes,
+                            MeshOp mesh) {
+  for (AxisRefAttr axis : axes)
+    size = llvm::divideCeil(size, getAxisSize(axis, mesh.getAxes()));
+  return size;
+}
+
+/// Checks what halo_exchange and its adjoint have in common: `block` is a
+/// device's part, `wide` has its halo as well.
+template <typename HaloOp>
+static LogicalResult verifyHalo(HaloOp op, RankedTensorType block,
+                                RankedTensorType wide) {
+  if (failed(verifyGroup(op, op.getAxes(), op.getMeshAttr())) ||
+      failed(verifyHaloRows(op, op.getLow(), op.getHigh())))
     return failure();
-  auto in = cast<RankedTensorType>(getOperand().getType());
-  int64_t dim = getDim();
-  if (dim < 0 || dim >= in.getRank())
-    return emitOpError() << "dimension " << dim
-                         << " is out of range for a tensor of rank "
-                         << in.getRank();
-  for (int64_t width : {int64_t(getLow()), int64_t(getHigh())}) {
-    if (width < 0)
-      return emitOpError() << "halo of " << width << " is negative";
-  }
-  SmallVector<int64_t> expected(in.getShape());
-  if (!in.isDynamicDim(dim))
-    expected[dim] += getLow() + getHigh();
-  if (!isOfType(getResult().getType(), in.clone(expected)))
-    return emitOpError() << "makes " << in.clone(expected) << " of " << in
-                         << ", but the result type is "
-                         << getResult().getType();
+  int64_t dim = op.getDim();
+  if (dim < 0 || dim >= block.getRank())
+    return op.emitOpError()
+           << "dimension " << dim << " is out of range for a tensor of rank "
+           << block.getRank();
+  SmallVector<int64_t> expected(block.getShape());
+  int64_t rows = expected[dim];
+  if (!block.isDynamicDim(dim))
+    expected[dim] += op.getLow() + op.getHigh();
+  if (!isOfType(wide, block.clone(expected)))
+    return op.emitOpError() << "relates " << block << " to "
+                            << block.clone(expected) << ", but the other type "
+                            << "is " << wide;
+  if (!op.getSize() || block.isDynamicDim(dim))
+    return success();
+  int64_t size = *op.getSize();
+  MeshOp mesh = lookupMesh(op, op.getMeshAttr());
+  int64_t all = size < 0 ? -1
+                         : getBlockRows(size, getAxisRefs(op.getAxes()), mesh);
+  if (all == rows)
+    return success();
+  return op.emitOpError() << "is of a dimension of " << size
+                          << " rows, of which a device's block has "
+                          << std::max<int64_t>(all, 0) << ", not " << rows;
+}
+
+/// Whether a ring of no rows is to give some.
+template <typename HaloOp> static bool isEmptyRing(HaloOp op, int64_t rows) {
+  bool isEmpty = rows == 0 || (op.getSize() && *op.getSize() == 0);
+  return isEmpty && op.getLow() + op.getHigh() != 0;
+}
+
+static InFlightDiagnostic emitEmptyRing(Operation *op, int64_t low,
+                                        int64_t high) {
+  return op->emitOpError() << "is periodic over 0 rows, of which none is "
+                           << "among the " << low << " before and the " << high
+                           << " after a block";
+}
+
+LogicalResult HaloExchangeOp::verify() {
+  RankedTensorType block = getOperand().getType();
+  if (failed(verifyHalo(*this, block, getResult().getType())) ||
+      failed(verifyBoundary(*this, getBoundaryAttr(), block)))
+    return failure();
+  if (getBoundaryKind() == BoundaryKind::Periodic &&
+      isEmptyRing(*this, block.getDimSize(getDim())))
+    return emitEmptyRing(*this, getLow(), getHigh());
   return success();
 }
 
-int64_t mlir::dist::getHaloRowsSent(int64_t rows, int64_t devices, int64_t low,
-                                    int64_t high) {
-  if (rows == 0 || devices < 2)
+LogicalResult HaloReduceOp::verify() {
+  RankedTensorType block = getResult().getType();
+  if (failed(verifyHalo(*this, block, getOperand().getType())) ||
+      failed(verifyReduction(*this, ReductionKind::Sum,
+                             block.getElementType())))
+    return failure();
+  if (getPeriodic() && isEmptyRing(*this, block.getDimSize(getDim())))
+    return emitEmptyRing(*this, getLow(), getHigh());
+  return success();
+}
+
+/// Bytes of the rows of `block` that a device sends, or gets back.
+template <typename HaloOp>
+static int64_t getHaloBytes(HaloOp op, Value block, bool isRing, int64_t p) {
+  auto type = cast<RankedTensorType>(block.getType());
+  int64_t rows = type.isDynamicDim(op.getDim()) ? kAssumedSize
+                                                : type.getDimSize(op.getDim());
+  if (rows == 0)
     return 0;
-  // Device i sends what those after it lack in front, and those before it
-  // behind: a concave function of i, with a corner where either is all.
-  int64_t most = 0, last = devices - 1;
-  for (int64_t i : {high / rows, high / rows + 1, last - low / rows,
-                    last - low / rows - 1}) {
-    i = std::clamp<int64_t>(i, 0, last);
-    most = std::max(most, std::min(low, (last - i) * rows) +
-                              std::min(high, i * rows));
-  }
-  return most;
+  auto count = isRing ? getRingRowsSent : getHaloRowsSent;
+  return getTensorBytes(type) / rows * count(rows, p, op.getLow(), op.getHigh());
 }
 
 int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
-  auto in = cast<RankedTensorType>(getOperand().getType());
-  int64_t rows =
-      in.isDynamicDim(getDim()) ? kAssumedSize : in.getDimSize(getDim());
-  return rows ? bytesOf(getOperand()) / rows *
-                    getHaloRowsSent(rows, p, getLow(), getHigh())
-              : 0;
+  return getHaloBytes(*this, getOperand(),
+                      getBoundaryKind() == BoundaryKind::Periodic, p);
+}
+
+int64_t HaloReduceOp::getBytesSentPerRank(int64_t p) {
+  return getHaloBytes(*this, getResult(), getPeriodic(), p);
 }
 
 LogicalResult SendRecvOp::verify() {

@@ -204,22 +204,86 @@ def Dist_HaloExchangeOp : Dist_Collective<"halo_exchange"> {
     The devices form a line of blocks along `dim`. The result is the operand with
     the `low` rows before its block put in front and the `high` rows after it
     behind, whichever devices have them: a halo wider than a block comes from
-    several neighbours. Past the ends of the line rows are zero.
+    several neighbours. What is past the ends of the line `boundary` says: zeros,
+    unless something else is written.
     ```mlir
     %1 = dist.halo_exchange %0 dim 1 low 1 high 2 over "sp" : tensor<2x8xf32> -> tensor<2x11xf32>
+    %2 = dist.halo_exchange %0 dim 1 low 1 high 2 boundary periodic over "sp"
+           : tensor<2x8xf32> -> tensor<2x11xf32>
+    ```
+    The dimension has as many rows as all blocks together, or, with `of`, that
+    number: blocks are then those of a sharded dimension of that size, and of the
+    last ones some are shorter, or empty. Row i of the result is row
+    s - low + i of the dimension, where s is the one that the device's block
+    begins with; after the `high` rows behind a shorter block the rest is padding,
+    as all of the result is where the block is empty. Here five rows are blocks of
+    2, 2 and 1 on three devices:
+    ```mlir
+    %1 = dist.halo_exchange %0 dim 0 of 5 low 1 high 1 boundary constant -1.0 : f32
+           over "sp" : tensor<2xf32> -> tensor<4xf32>
     ```
     Constraints, besides those of all collectives:
     - (C1) `dim` is a dimension of the tensor.
-    - (C2) `low` and `high` are at least 0.
+    - (C2) `low` and `high` are at least 0, and at most 2^40.
     - (C3) the result has `low + high` more rows than the operand on `dim`.
+    - (C4) `of` is a number of rows of which each device's block is as large as
+      the operand.
+    - (C5) the constant of a boundary is of the tensor's element type.
+    - (C6) a `periodic` dimension has rows, unless the halo has none.
   }];
-  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim, I64Attr:$low,
-                       I64Attr:$high, Dist_AxisRefArrayAttr:$axes,
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
+                       OptionalAttr<I64Attr>:$size, I64Attr:$low,
+                       I64Attr:$high, OptionalAttr<Dist_BoundaryAttr>:$boundary,
+                       Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand `dim` $dim `low` $low `high` $high `over` custom<AxisList>($axes) (`on` $mesh^)?
+    $operand `dim` $dim (`of` $size^)? `low` $low `high` $high
+    (`boundary` custom<Boundary>($boundary)^)?
+    `over` custom<AxisList>($axes) (`on` $mesh^)?
+    (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// What lies beyond the ends; where nothing is written, zeros.
+    ::mlir::dist::BoundaryKind getBoundaryKind() {
+      return getBoundary() ? getBoundary()->getKind()
+                           : ::mlir::dist::BoundaryKind::Zero;
+    }
+  }];
+}
+
+def Dist_HaloReduceOp : Dist_Collective<"halo_reduce"> {
+  let summary = "Halos travel home and are added there: halo_exchange's adjoint";
+  let description = [{
+    Of every row of its block a device gets the sum of its own number and of those
+    that others hold of that row in their halos. The operand is a block with the
+    `low` rows before it and the `high` rows after it, as `dist.halo_exchange` with
+    the same attributes leaves it; rows past the ends of the line are dropped, or,
+    with `periodic`, added at the other end. What is padding adds nothing, and is
+    zero in the result.
+    ```mlir
+    %1 = dist.halo_reduce %0 dim 1 low 1 high 2 over "sp" : tensor<2x11xf32> -> tensor<2x8xf32>
+    %2 = dist.halo_reduce %0 dim 1 of 15 low 1 high 2 periodic over "sp"
+           : tensor<2x11xf32> -> tensor<2x8xf32>
+    ```
+    The sum is the device's own number, then the others' in their order. Narrow
+    floats are added in f32 and rounded once.
+
+    Constraints, besides those of all collectives: those of `dist.halo_exchange`,
+    whose operand is of the type of this one's result and the reverse; elements
+    can be added.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, I64Attr:$dim,
+                       OptionalAttr<I64Attr>:$size, I64Attr:$low,
+                       I64Attr:$high, UnitAttr:$periodic,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand `dim` $dim (`of` $size^)? `low` $low `high` $high
+    (`periodic` $periodic^)? `over` custom<AxisList>($axes) (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }

@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
+#include "dialects/dist/IR/Halo.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InterleavedRange.h"
@@ -67,6 +68,20 @@ static void printText(OpAsmPrinter &printer, Operation *, StringAttr text) {
   stream << '"';
 }
 
+/// Zeros are what is meant where nothing is written.
+static ParseResult parseBoundary(OpAsmParser &parser, BoundaryAttr &boundary) {
+  if (dist::parseBoundaryAttr(parser, boundary))
+    return failure();
+  if (boundary.getKind() == BoundaryKind::Zero)
+    boundary = {};
+  return success();
+}
+
+static void printBoundary(OpAsmPrinter &printer, Operation *,
+                          BoundaryAttr boundary) {
+  dist::printBoundaryAttr(printer, boundary);
+}
+
 //===----------------------------------------------------------------------===//
 // Mesh
 //===----------------------------------------------------------------------===//
@@ -121,6 +136,27 @@ static FailureOr<bool> parseFunctions(OpAsmParser &parser,
   return true;
 }
 
+/// `low 1 high 2 boundary none`; in a sync zeros are an assertion, so they are
+/// kept.
+static ParseResult parseHalo(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  for (StringRef name : {"low", "high"}) {
+    int64_t rows;
+    if (failed(parser.parseOptionalKeyword(name)))
+      continue;
+    if (parser.parseInteger(rows))
+      return failure();
+    result.addAttribute(name, builder.getI64IntegerAttr(rows));
+  }
+  if (failed(parser.parseOptionalKeyword("boundary")))
+    return success();
+  BoundaryAttr boundary;
+  if (dist::parseBoundaryAttr(parser, boundary))
+    return failure();
+  result.addAttribute("boundary", boundary);
+  return success();
+}
+
 /// `all_to_all dim 1 to 2 over "tp" groups 3`.
 static ParseResult parseCommunication(OpAsmParser &parser, SyncKindAttr &kind,
                                       ArrayAttr &axes, OperationState &result) {
@@ -141,6 +177,8 @@ static ParseResult parseCommunication(OpAsmParser &parser, SyncKindAttr &kind,
       result.addAttribute("toDim", builder.getI64IntegerAttr(number));
     }
   }
+  if (parseHalo(parser, result))
+    return failure();
   if (parser.parseKeyword("over") || parseAxisList(parser, axes))
     return failure();
   if (failed(parser.parseOptionalKeyword("groups")))
@@ -223,6 +261,14 @@ void SyncOp::print(OpAsmPrinter &printer) {
       printer << " dim " << *getDim();
     if (getToDim())
       printer << " to " << *getToDim();
+    if (getLow())
+      printer << " low " << *getLow();
+    if (getHigh())
+      printer << " high " << *getHigh();
+    if (getBoundary()) {
+      printer << " boundary ";
+      dist::printBoundaryAttr(printer, *getBoundary());
+    }
     printer << " over ";
     printAxisList(printer, *this, getAxes());
     if (getGroups() != 1)
@@ -237,10 +283,44 @@ void SyncOp::print(OpAsmPrinter &printer) {
   }
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {"target", "mode", "kind", "dim", "toDim",
-                                 "axes", "groups", "function", "backward",
-                                 "mesh", "optional", "expect", "cause"});
+                                 "low", "high", "boundary", "axes", "groups",
+                                 "function", "backward", "mesh", "optional",
+                                 "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
+}
+
+/// Constraint C9 of a sync.
+static LogicalResult verifyHalo(SyncOp sync) {
+  bool isHalo = sync.getKind() == SyncKind::Halo;
+  if (!isHalo) {
+    if (sync.getLow() || sync.getHigh() || sync.getBoundary())
+      return sync.emitOpError()
+             << "'" << stringifySyncKind(sync.getKind())
+             << "' has no 'low', 'high' or 'boundary': they are a halo's";
+    return success();
+  }
+  if (!sync.getLow() || !sync.getHigh())
+    return sync.emitOpError() << "'halo' needs 'low' and 'high', the rows "
+                              << "before and after a block";
+  if (failed(verifyHaloRows(sync, *sync.getLow(), *sync.getHigh())))
+    return failure();
+  if (*sync.getLow() == 0 && *sync.getHigh() == 0)
+    return sync.emitOpError() << "'halo' of 0 rows before and 0 after a block "
+                              << "brings nothing";
+  if (sync.getGroups() != 1)
+    return sync.emitOpError() << "'halo' cuts no dimension that groups could "
+                              << "be of";
+  if (sync.getMode() == SyncMode::BwdPost)
+    return sync.emitOpError() << "'halo' is 'fwd_pre' or 'fwd_post': what its "
+                              << "gradient sends follows from it";
+  BoundaryAttr boundary = sync.getBoundaryAttr();
+  if (boundary && boundary.getKind() == BoundaryKind::Periodic)
+    return sync.emitOpError() << "'halo' cannot be 'periodic': a sync changes "
+                              << "no result, and no op reads around the ends";
+  if (sync.getOperand())
+    return verifyBoundary(sync, boundary, sync.getOperand().getType());
+  return success();
 }
 
 LogicalResult SyncOp::verify() {
@@ -283,6 +363,8 @@ LogicalResult SyncOp::verify() {
                            << "name the function after 'backward'";
     return success();
   }
+  if (failed(verifyHalo(*this)))
+    return failure();
   StringRef kind = stringifySyncKind(getKind());
   if (getGroups() < 1)
     return emitOpError() << "groups " << getGroups() << " must be at least 1";

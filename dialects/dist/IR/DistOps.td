@@ -185,9 +185,21 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     | `all_reduce` | partial over the axes | not partial |
     | `scatter dim d` | not sharded over the axes | sharded over them on d |
     | `all_to_all dim d to e` | sharded over the axes on d | sharded over them on e |
+    | `halo dim d low l high h` | sharded over just the axes on d | the same, and a device has the l rows before its block and the h rows after it as well |
 
     `groups n` says that the dimension that is cut, before or after, is n blocks of
     which each is cut (fused q|k|v).
+
+    A `halo` brings what ops read of the value in windows (convolutions, poolings,
+    attention with a window) here and at once, in place of where each of them stands.
+    It holds as many rows as the widest window needs, or it is an error with both
+    numbers; with more, a remark says so. One that no window reads is an error. What
+    windows read past the ends of the dimension the program says, by its padding;
+    `boundary` repeats it, and is checked.
+
+    ```mlir
+    dist.sync "layer1.0.conv2" fwd_pre halo dim 2 low 1 high 1 boundary zero over "sp"
+    ```
 
     In the place of an operation, a schedule may name a function that communicates,
     which stands beside the schedule and is written as a program of level 3: one
@@ -225,6 +237,9 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     - (C7) `groups` is at least 1, and `all_reduce` has none.
     - (C8) a function only in a schedule, with no dimensions, axes or groups, and not
       `bwd_post`; only it has a `backward`.
+    - (C9) `halo` has `low` and `high`, at least 0 and at most 2^40, of which one is
+      not 0, and no `groups`, is not `bwd_post`, and its boundary is not `periodic`,
+      since no op reads around the ends; others have none of these.
 
     `cause` says which directive of a schedule put it into the program.
   }];
@@ -232,6 +247,8 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
                        OptionalAttr<StrAttr>:$target,
                        Dist_SyncModeAttr:$mode, Dist_SyncKindAttr:$kind,
                        OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
+                       OptionalAttr<I64Attr>:$low, OptionalAttr<I64Attr>:$high,
+                       OptionalAttr<Dist_BoundaryAttr>:$boundary,
                        Dist_AxisRefArrayAttr:$axes,
                        DefaultValuedAttr<I64Attr, "1">:$groups,
                        OptionalAttr<FlatSymbolRefAttr>:$function,

@@ -21,6 +21,16 @@ static int64_t bytesUnlessLeading(Value value, ArrayRef<int64_t> order,
   return getTensorBytes(type);
 }
 
+/// Rows at the border of a block, once as they are sent and once as they come.
+template <typename HaloOp>
+static int64_t bytesOfHalo(HaloOp op, Value block, ArrayRef<int64_t> order) {
+  int64_t rows = cast<RankedTensorType>(block.getType()).getDimSize(op.getDim());
+  if (ShapedType::isDynamic(rows))
+    rows = kAssumedSize;
+  int64_t bytes = bytesUnlessLeading(block, order, op.getDim());
+  return rows ? 2 * (bytes / rows) * int64_t(op.getLow() + op.getHigh()) : 0;
+}
+
 int64_t mlir::dist::getPackedBytes(Operation *collective,
                                    ArrayRef<int64_t> operand,
                                    ArrayRef<int64_t> result) {
@@ -41,15 +51,11 @@ int64_t mlir::dist::getPackedBytes(Operation *collective,
         return bytesUnlessLeading(op.getOperand(), operand, op.getSplitDim()) +
                bytesUnlessLeading(op.getResult(), result, op.getConcatDim());
       })
-      // Rows at the border, which are sent and which come.
       .Case([&](HaloExchangeOp op) {
-        int64_t rows = op.getOperand().getType().getDimSize(op.getDim());
-        if (ShapedType::isDynamic(rows))
-          rows = kAssumedSize;
-        int64_t bytes =
-            bytesUnlessLeading(op.getOperand(), operand, op.getDim());
-        return rows ? 2 * (bytes / rows) * int64_t(op.getLow() + op.getHigh())
-                    : 0;
+        return bytesOfHalo(op, op.getOperand(), operand);
+      })
+      .Case([&](HaloReduceOp op) {
+        return bytesOfHalo(op, op.getResult(), result);
       })
       .Default([](Operation *) { return 0; });
 }

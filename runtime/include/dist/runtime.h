@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define DIST_ABI_VERSION 3
+#define DIST_ABI_VERSION 4
 #define DIST_API __attribute__((visibility("default")))
 
 /// One rank of a running program: its place in the mesh, its streams, events
@@ -207,14 +207,39 @@ DIST_API int32_t dist_collective_permute(dist_rank *rank, int32_t comm,
                                          const int64_t *pairs, int64_t count,
                                          const void *in, void *out);
 
+/// What rows outside of a dimension are; values are part of the ABI.
+typedef enum dist_boundary {
+  DIST_BOUNDARY_ZERO = 0,
+  DIST_BOUNDARY_CONSTANT = 1,
+  /// Nothing: they are not written.
+  DIST_BOUNDARY_NONE = 2,
+  /// Those of the other end.
+  DIST_BOUNDARY_PERIODIC = 3
+} dist_boundary;
+
 /// in [outer, block_rows(whole), inner] -> out [outer, low + block_rows(whole)
 /// + high, inner]: row i of out is row block_start - low + i of the whole
-/// dimension, whichever member holds it; zero outside of [0, whole).
+/// dimension, whichever member holds it; outside of [0, whole) what `boundary`
+/// says, of which a constant has its bits in the low ones of `fill`. Periodic
+/// rows are taken up to `high` behind the last one of a block that is no
+/// padding; further ones are zero, as is all of out where a block is empty.
 DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
                                     int32_t stream, int32_t site, int32_t dtype,
                                     int64_t outer, int64_t whole, int64_t inner,
-                                    int64_t low, int64_t high, const void *in,
-                                    void *out);
+                                    int64_t low, int64_t high, int32_t boundary,
+                                    int64_t fill, const void *in, void *out);
+
+/// The adjoint: in [outer, low + block_rows(whole) + high, inner] -> out
+/// [outer, block_rows(whole), inner]. Each row of out is the sum of the rows of
+/// in, on all members, that dist_halo_exchange would have taken from it: its own
+/// one first, then those of the others by place. Rows of in that are padding,
+/// or, unless `periodic`, outside of [0, whole), add nothing. Padding of out is
+/// zero.
+DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
+                                  int32_t site, int32_t dtype, int64_t outer,
+                                  int64_t whole, int64_t inner, int64_t low,
+                                  int64_t high, int32_t periodic,
+                                  const void *in, void *out);
 
 //===----------------------------------------------------------------------===//
 // Contraction

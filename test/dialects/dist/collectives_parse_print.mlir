@@ -29,6 +29,19 @@ func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
   %9 = dist.broadcast %i root 7 over "dp", "tp" : tensor<8xi32>
   // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 low 1 high 2 over "tp" : tensor<8xi32> -> tensor<11xi32>
   %10 = dist.halo_exchange %i dim 0 low 1 high 2 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  // Zeros are what is meant where nothing is written.
+  // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 low 0 high 0 over "tp" : tensor<8xi32> -> tensor<8xi32>
+  %h0 = dist.halo_exchange %i dim 0 low 0 high 0 boundary zero over "tp" : tensor<8xi32> -> tensor<8xi32>
+  // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 of 30 low 1 high 2 boundary constant -7 : i32 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  %h1 = dist.halo_exchange %i dim 0 of 30 low 1 high 2 boundary constant -7 : i32 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 low 1 high 2 boundary none over "tp" : tensor<8xi32> -> tensor<11xi32>
+  %h2 = dist.halo_exchange %i dim 0 low 1 high 2 boundary none over "tp" : tensor<8xi32> -> tensor<11xi32>
+  // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 low 40 high 2 boundary periodic over "tp" cause "a ring" : tensor<8xi32> -> tensor<50xi32>
+  %h3 = dist.halo_exchange %i dim 0 low 40 high 2 boundary periodic over "tp" cause "a ring" : tensor<8xi32> -> tensor<50xi32>
+  // CHECK-NEXT: dist.halo_reduce %{{.*}} dim 0 of 30 low 40 high 2 periodic over "tp" : tensor<50xi32> -> tensor<8xi32>
+  %h4 = dist.halo_reduce %h3 dim 0 of 30 low 40 high 2 periodic over "tp" : tensor<50xi32> -> tensor<8xi32>
+  // CHECK-NEXT: dist.halo_reduce %{{.*}} dim 0 low 1 high 2 over "tp" : tensor<11xi32> -> tensor<8xi32>
+  %h5 = dist.halo_reduce %h2 dim 0 low 1 high 2 over "tp" : tensor<11xi32> -> tensor<8xi32>
   // CHECK-NEXT: dist.send_recv %[[I]] shift -3 over "tp" : tensor<8xi32>
   %11 = dist.send_recv %i shift -3 over "tp" : tensor<8xi32>
   // CHECK-NEXT: dist.axis_index "dp", "tp"

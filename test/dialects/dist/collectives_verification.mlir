@@ -265,8 +265,110 @@ func.func @f(%x: tensor<8xf32>) {
 // C3
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@below {{makes 'tensor<11xf32>' of 'tensor<8xf32>', but the result type is 'tensor<10xf32>'}}
+  // expected-error@below {{relates 'tensor<8xf32>' to 'tensor<11xf32>', but the other type is 'tensor<10xf32>'}}
   %0 = dist.halo_exchange %x dim 0 low 1 high 2 over "tp" : tensor<8xf32> -> tensor<10xf32>
+  return
+}
+
+// -----
+
+// C2, where the size is not known
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<?xf32>) {
+  // expected-error@below {{halo of 1099511627777 rows is more than 1099511627776}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 1099511627777 over "tp" : tensor<?xf32> -> tensor<?xf32>
+  return
+}
+
+// -----
+
+// C2: no number of 64 bits
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{integer constant out of range}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 18446744073709551616 over "tp" : tensor<8xf32> -> tensor<11xf32>
+  return
+}
+
+// -----
+
+// C4
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error@below {{is of a dimension of 14 rows, of which a device's block has 4, not 3}}
+  %0 = dist.halo_exchange %x dim 0 of 14 low 1 high 1 over "tp" : tensor<3xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// C4
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error@below {{is of a dimension of -1 rows, of which a device's block has 0, not 3}}
+  %0 = dist.halo_exchange %x dim 0 of -1 low 1 high 1 over "tp" : tensor<3xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// C5
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error@below {{boundary constant 1.000000e+00 : f64 is of type 'f64', but the tensor's elements are 'f32'}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 1 boundary constant 1.0 : f64 over "tp" : tensor<3xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// C6
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<0xf32>) {
+  // expected-error@below {{is periodic over 0 rows, of which none is among the 1 before and the 2 after a block}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 2 boundary periodic over "tp" : tensor<0xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error@below {{'ring' is none of zero, constant, none, periodic}}
+  %0 = dist.halo_exchange %x dim 0 low 1 high 1 boundary ring over "tp" : tensor<3xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// expected-error@below {{boundary 'periodic' has no value}}
+#b = #dist.boundary<periodic 1.0 : f32>
+
+// -----
+
+// halo_reduce: as of halo_exchange, the other way round
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{relates 'tensor<8xf32>' to 'tensor<11xf32>', but the other type is 'tensor<8xf32>'}}
+  %0 = dist.halo_reduce %x dim 0 low 1 high 2 over "tp" : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error@below {{is periodic over 0 rows}}
+  %0 = dist.halo_reduce %x dim 0 low 1 high 2 periodic over "tp" : tensor<3xf32> -> tensor<0xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<10xcomplex<f32>>) {
+  // expected-error@below {{cannot reduce elements of type 'complex<f32>'}}
+  %0 = dist.halo_reduce %x dim 0 low 1 high 1 over "tp" : tensor<10xcomplex<f32>> -> tensor<8xcomplex<f32>>
   return
 }
 

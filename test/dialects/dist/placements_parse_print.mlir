@@ -25,6 +25,13 @@ func.func @placements(%x: tensor<2x16x64xf32>, %n: tensor<?x4xf32>) {
   %6 = dist.sync %x fwd_pre all_gather dim 0 over "tp" on @m cause "s.mlir:4" {dist.scope = "fc"} : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.sync %[[X]] bwd_post scatter dim 2 over "tp" : tensor<2x16x64xf32>
   %7 = dist.sync %x bwd_post scatter dim 2 over "tp" : tensor<2x16x64xf32>
+  // CHECK-NEXT: dist.sync %[[X]] fwd_pre halo dim 1 low 2 high 0 over "tp" : tensor<2x16x64xf32>
+  %h0 = dist.sync %x fwd_pre halo dim 1 low 2 high 0 over "tp" : tensor<2x16x64xf32>
+  // CHECK-NEXT: dist.sync %[[X]] fwd_post halo dim 1 low 2 high 1 boundary constant -1.000000e+00 : f32 over "tp" : tensor<2x16x64xf32>
+  %h1 = dist.sync %x fwd_post halo dim 1 low 2 high 1 boundary constant -1.0 : f32 over "tp" : tensor<2x16x64xf32>
+  // In a sync zeros are told from nothing said.
+  // CHECK-NEXT: dist.sync %[[X]] fwd_post halo dim 1 low 2 high 1 boundary zero over "tp" : tensor<2x16x64xf32>
+  %h2 = dist.sync %x fwd_post halo dim 1 low 2 high 1 boundary zero over "tp" : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.sync %[[X]] fwd_post all_to_all dim 1 to 2 over "tp" : tensor<2x16x64xf32>
   %8 = dist.sync %x fwd_post all_to_all dim 1 to 2 over "tp" : tensor<2x16x64xf32>
   return

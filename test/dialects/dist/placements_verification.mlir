@@ -132,3 +132,93 @@ func.func @f(%x: tensor<8xf32>) {
   %0 = dist.sync %x fwd_pre all_gather dim 0 over "tp" optional : tensor<8xf32>
   return
 }
+
+// -----
+
+// dist.sync C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'halo' needs 'low' and 'high', the rows before and after a block}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 1 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'halo' of 0 rows before and 0 after a block brings nothing}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 0 high 0 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{halo of -3 is negative}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 0 high -3 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{halo of 2000000000000 rows is more than 1099511627776}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 2000000000000 high 0 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'halo' is 'fwd_pre' or 'fwd_post': what its gradient sends follows from it}}
+  %0 = dist.sync %x bwd_post halo dim 0 low 1 high 0 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'halo' cannot be 'periodic': a sync changes no result, and no op reads around the ends}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 1 high 0 boundary periodic over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{boundary constant 1 : i32 is of type 'i32', but the tensor's elements are 'f32'}}
+  %0 = dist.sync %x fwd_pre halo dim 0 low 1 high 0 boundary constant 1 : i32 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C9
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'all_gather' has no 'low', 'high' or 'boundary': they are a halo's}}
+  %0 = dist.sync %x fwd_pre all_gather dim 0 low 1 high 0 over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+// C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{'halo' needs 'dim'}}
+  %0 = dist.sync %x fwd_pre halo low 1 high 0 over "tp" : tensor<8xf32>
+  return
+}

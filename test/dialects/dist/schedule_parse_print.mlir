@@ -52,6 +52,8 @@ dist.schedule @all on @m {
   dist.sync "a" fwd_post reduce_scatter dim 0 over "dp", "tp"
   // CHECK-NEXT:{{^}}    dist.sync "a" bwd_post all_reduce over "tp" optional{{$}}
   dist.sync "a" bwd_post all_reduce over "tp" optional
+  // CHECK-NEXT:{{^}}    dist.sync "a" fwd_pre halo dim 2 low 1 high 1 boundary none over "tp" optional{{$}}
+  dist.sync "a" fwd_pre halo dim 2 low 1 high 1 boundary none over "tp" optional
   // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post scatter dim 2 over "tp"{{$}}
   dist.sync "a" fwd_post scatter dim 2 over "tp"
   // CHECK-NEXT:{{^}}    dist.sync "a" fwd_post all_to_all dim 1 to 2 over "tp"(2)2{{$}}

@@ -110,6 +110,14 @@ Value Finder::keepOwn(OpBuilder &b, Operation *op) {
         b, loc, cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
     return tensor::PadOp::create(b, loc, type, own, low, high, zero);
   }
+  if (auto halo = dyn_cast<HaloReduceOp>(op)) {
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+        ones(type.getRank(), b.getIndexAttr(1)),
+        sizes = getAsIndexOpFoldResult(b.getContext(), type.getShape());
+    offsets[halo.getDim()] = b.getIndexAttr(halo.getLow());
+    return tensor::ExtractSliceOp::create(b, loc, type, own, offsets, sizes,
+                                          ones);
+  }
   return own.getType() == type ? own : Value();
 }
 
@@ -174,7 +182,7 @@ void Finder::visitDimension(Operation *op) {
                 !user->isBeforeInBlock(same.getDefiningOp()));
       });
     });
-  if (!dim || isa<HaloExchangeOp>(op))
+  if (!dim || isa<HaloExchangeOp, HaloReduceOp>(op))
     return;
   bool joins = isa<AllGatherOp>(op);
   for (int64_t other = 0; other < from.getRank(); ++other) {

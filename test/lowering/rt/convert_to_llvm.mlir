@@ -18,8 +18,10 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   rt.broadcast comm 0 site 6 root 1 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
   // CHECK: llvm.call @dist_collective_permute({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.collective_permute comm 0 site 7 pairs [0, 1] ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
-  // CHECK: llvm.call @dist_halo_exchange({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  // CHECK: llvm.call @dist_halo_exchange({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.halo_exchange comm 0 site 8 outer 2 whole 16 inner 64 low 0 high 0 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_halo_reduce({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr) -> i32
+  rt.halo_reduce comm 0 site 8 outer 2 whole 16 inner 64 low 0 high 0 periodic ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
   // An event has a number of its own.
   // CHECK: llvm.call @dist_event_record(%{{.*}}, %[[FIRST:.*]], %{{.*}}) : (!llvm.ptr, i32, i32) -> i32
   %e = rt.event_record stream 1

@@ -27,6 +27,18 @@ func.func @main(%x: tensor<4x4xf32>, %y: tensor<2x4x3xf32>)
   return %0, %1, %2, %3, %4, %5, %6 : tensor<4x4xf32>, tensor<4x16xf32>, tensor<1x4xf32>, tensor<2x1x12xf32>, tensor<2x4x3xf32>, tensor<2x7x3xf32>, tensor<4x4xf32>
 }
 
+// The size of the dimension, what lies past its ends, and the adjoint.
+// CHECK-LABEL: func.func @halos
+func.func @halos(%x: tensor<2x4xf32>, %b: tensor<4xi1>) -> (tensor<2x4xf32>, tensor<5xi1>) {
+  // CHECK: rt.halo_exchange comm 0 site 7 outer 2 whole 14 inner 1 low 1 high 2 boundary <constant> fill 3212836864 ins(
+  %0 = dist.halo_exchange %x dim 1 of 14 low 1 high 2 boundary constant -1.0 : f32 over "tp" : tensor<2x4xf32> -> tensor<2x7xf32>
+  // CHECK: rt.halo_reduce comm 0 site 8 outer 2 whole 14 inner 1 low 1 high 2 periodic ins(
+  %1 = dist.halo_reduce %0 dim 1 of 14 low 1 high 2 periodic over "tp" : tensor<2x7xf32> -> tensor<2x4xf32>
+  // CHECK: rt.halo_exchange comm 0 site 9 outer 1 whole 16 inner 1 low 0 high 1 boundary <constant> fill 1 ins(
+  %2 = dist.halo_exchange %b dim 0 low 0 high 1 boundary constant true over "tp" : tensor<4xi1> -> tensor<5xi1>
+  return %1, %2 : tensor<2x4xf32>, tensor<5xi1>
+}
+
 // Of no elements no offset is within bounds.
 // CHECK-LABEL: func.func @empty
 // CHECK-NOT: tensor.extract_slice

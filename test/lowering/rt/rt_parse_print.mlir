@@ -26,6 +26,12 @@ func.func @on_buffers(%a: memref<2x4x64xf32>, %b: memref<2x16x64xf32>, %c: memre
   // CHECK: rt.halo_exchange comm 0 site 8 outer 2 whole 16 inner 64 low 1 high 1 ins(
   rt.halo_exchange comm 0 site 8 outer 2 whole 16 inner 64 low 1 high 1
       ins(%a : memref<2x4x64xf32>) outs(%d : memref<2x6x64xf32>)
+  // CHECK: rt.halo_exchange comm 0 site 8 outer 2 whole 15 inner 64 low 1 high 1 boundary <constant> fill 1065353216 ins(
+  rt.halo_exchange comm 0 site 8 outer 2 whole 15 inner 64 low 1 high 1 boundary <constant> fill 1065353216
+      ins(%a : memref<2x4x64xf32>) outs(%d : memref<2x6x64xf32>)
+  // CHECK: rt.halo_reduce comm 0 site 9 outer 2 whole 15 inner 64 low 1 high 1 periodic ins(
+  rt.halo_reduce comm 0 site 9 outer 2 whole 15 inner 64 low 1 high 1 periodic
+      ins(%d : memref<2x6x64xf32>) outs(%a : memref<2x4x64xf32>)
   return
 }
 

@@ -126,6 +126,14 @@ func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
 
 // -----
 
+func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
+  // expected-error@below {{operand has 4 elements, but 6 are wanted}}
+  rt.halo_reduce comm 0 site 0 outer 1 whole 8 inner 1 low 1 high 1 ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+  return
+}
+
+// -----
+
 // Contractions.
 
 func.func @f(%a: memref<4xf64>, %c: memref<4xf64>) {

@@ -8,15 +8,9 @@
 // CHECK-SAME: tensor<4x3xf32>
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<4x3xf32>, tensor<3xf32>)
 // CHECK: -> tensor<6x3xf32>
-// CHECK: %[[OWN:.*]] = tensor.extract_slice %[[R]][1, 0] [4, 3]
-// CHECK: %[[LOW:.*]] = tensor.extract_slice %[[R]][0, 0] [1, 3]
-// CHECK: %[[FROM:.*]] = dist.send_recv %[[LOW]] shift -1 over "sp"
+// CHECK: %[[ALL:.*]] = dist.halo_reduce %[[R]] dim 0 low 1 high 1 over "sp"
 // CHECK-SAME: cause "{{.*}}sends home rows of result 0, which linalg.generic adds up in windows"
-// CHECK-SAME: tensor<1x3xf32>
-// CHECK: tensor.insert_slice {{.*}}[3, 0] [1, 3]
-// CHECK: %[[HIGH:.*]] = tensor.extract_slice %[[R]][5, 0] [1, 3]
-// CHECK: dist.send_recv %[[HIGH]] shift 1 over "sp"
-// CHECK: %[[ALL:.*]] = tensor.insert_slice {{.*}}[0, 0] [1, 3]
+// CHECK-SAME: tensor<6x3xf32> -> tensor<4x3xf32>
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: return %[[ALL]] : tensor<4x3xf32>
 #y = affine_map<(o, k, c) -> (o, c)>
@@ -46,10 +40,8 @@ func.func @main(%y: tensor<16x3xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}
 // CHECK-LABEL: func.func @main(
 // CHECK: linalg.generic
 // CHECK: -> tensor<10x6xf32>
-// CHECK: dist.send_recv {{.*}} shift -1 over "x" {{.*}} tensor<10x1xf32>
-// CHECK: dist.send_recv {{.*}} shift 1 over "x" {{.*}} tensor<10x1xf32>
-// CHECK: dist.send_recv {{.*}} shift -1 over "y" {{.*}} tensor<1x4xf32>
-// CHECK: dist.send_recv {{.*}} shift 1 over "y" {{.*}} tensor<1x4xf32>
+// CHECK: dist.halo_reduce {{.*}} dim 1 low 1 high 1 over "x" {{.*}} tensor<10x6xf32> -> tensor<10x4xf32>
+// CHECK: dist.halo_reduce {{.*}} dim 0 low 1 high 1 over "y" {{.*}} tensor<10x4xf32> -> tensor<8x4xf32>
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: return
 #y = affine_map<(p, q, k, l) -> (p, q)>
@@ -105,10 +97,7 @@ func.func @main(%y: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>}
 // CHECK-LABEL: func.func @main(
 // CHECK: linalg.generic
 // CHECK: -> tensor<8xf32>
-// CHECK-DAG: dist.send_recv {{.*}} shift -1 over "sp" {{.*}} tensor<2xf32>
-// CHECK-DAG: dist.send_recv {{.*}} shift -2 over "sp" {{.*}} tensor<1xf32>
-// CHECK-DAG: dist.send_recv {{.*}} shift 1 over "sp" {{.*}} tensor<2xf32>
-// CHECK-DAG: dist.send_recv {{.*}} shift 2 over "sp" {{.*}} tensor<1xf32>
+// CHECK: dist.halo_reduce {{.*}} dim 0 low 3 high 3 over "sp" {{.*}} tensor<8xf32> -> tensor<2xf32>
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: return %{{.*}} : tensor<2xf32>
 #y = affine_map<(o, k) -> (o)>
@@ -142,8 +131,7 @@ func.func @main(%y: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>}
 // CHECK: -> tensor<6xf32>
 // CHECK: %[[AT:.*]] = arith.subi
 // CHECK: tensor.insert_slice %{{.*}}[%[[AT]]] [6] [1]
-// CHECK: dist.send_recv {{.*}} shift -1 over "sp" {{.*}} tensor<3xf32>
-// CHECK: dist.send_recv {{.*}} shift 1 over "sp" {{.*}} tensor<3xf32>
+// CHECK: dist.halo_reduce {{.*}} dim 0 low 3 high 3 over "sp" {{.*}} tensor<9xf32> -> tensor<3xf32>
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: linalg.generic {{.*}} ins(%arg2, %{{.*}} : tensor<3xf32>, tensor<3xf32>)
 #y = affine_map<(o, k) -> (o)>

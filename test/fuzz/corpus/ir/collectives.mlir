@@ -13,6 +13,8 @@ func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
   %8 = dist.collective_permute %x from "tp"(1)2 to "dp" : tensor<2x16x64xf32>
   %9 = dist.broadcast %i root 7 over "dp", "tp" : tensor<8xi32>
   %10 = dist.halo_exchange %i dim 0 low 1 high 2 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  %h1 = dist.halo_exchange %i dim 0 of 30 low 1 high 2 boundary constant -7 : i32 over "tp" : tensor<8xi32> -> tensor<11xi32>
+  %h2 = dist.halo_reduce %h1 dim 0 of 30 low 1 high 2 periodic over "tp" : tensor<11xi32> -> tensor<8xi32>
   %11 = dist.send_recv %i shift -3 over "tp" : tensor<8xi32>
   %12 = dist.axis_index "dp", "tp"
   %13 = dist.axis_index "tp"(2)2 on @m

@@ -1,0 +1,179 @@
+//===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
+
+#include "passes/spmd/SyncedHalos.h"
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// What is past the ends
+//===----------------------------------------------------------------------===//
+
+TypedAttr mlir::dist::getConstantFill(Value fill) {
+  TypedAttr constant;
+  if (!fill || !matchPattern(fill, m_Constant(&constant)) ||
+      !isa<IntegerAttr, FloatAttr>(constant))
+    return {};
+  return constant;
+}
+
+static bool isZero(TypedAttr number) {
+  if (auto real = dyn_cast<FloatAttr>(number))
+    return real.getValue().isPosZero();
+  return cast<IntegerAttr>(number).getValue().isZero();
+}
+
+BoundaryAttr mlir::dist::getBoundary(TypedAttr fill) {
+  if (!fill || isZero(fill))
+    return {};
+  return BoundaryAttr::get(fill.getContext(), BoundaryKind::Constant, fill);
+}
+
+//===----------------------------------------------------------------------===//
+// What is read
+//===----------------------------------------------------------------------===//
+
+LogicalResult SyncedRows::read(int64_t wantedLow, int64_t wantedHigh,
+                               Location reader) {
+  readLow = std::max(readLow, wantedLow);
+  readHigh = std::max(readHigh, wantedHigh);
+  if (wantedLow <= low && wantedHigh <= high)
+    return success();
+  InFlightDiagnostic error = sync.emitOpError()
+                             << "'halo' brings " << low << " rows before and "
+                             << high << " after blocks of " << block
+                             << " of dimension " << dim << ", but " << wantedLow
+                             << " and " << wantedHigh << " are read";
+  error.attachNote(reader) << "they are read here";
+  return error;
+}
+
+LogicalResult SyncedRows::checkEnds(Value fill, Location reader) const {
+  SyncOp op = sync;
+  BoundaryAttr boundary = op.getBoundaryAttr();
+  if (!boundary)
+    return success();
+  TypedAttr constant = getConstantFill(fill);
+  bool isSame = constant && boundary.getKind() != BoundaryKind::None &&
+                (boundary.getValue() ? boundary.getValue() == constant
+                                     : isZero(constant));
+  if (isSame)
+    return success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << stringifyBoundaryKind(boundary.getKind());
+  if (boundary.getValue())
+    os << " " << boundary.getValue();
+  InFlightDiagnostic error =
+      op.emitOpError() << "'halo' says that past the ends of dimension "
+                         << dim << " there is '" << text << "', but ";
+  if (constant)
+    error << constant << " is read there";
+  else
+    error << "what is read there is no constant";
+  error.attachNote(reader) << "it is read here";
+  return error;
+}
+
+SyncedRows *SyncedHalo::find(int64_t dim) const {
+  for (SyncedRows *entry : rows)
+    if (entry->dim == dim)
+      return entry;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// What is brought
+//===----------------------------------------------------------------------===//
+
+Value mlir::dist::sliceRows(OpBuilder &builder, Location loc, Value tensor,
+                            int64_t dim, int64_t offset, int64_t rows) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (offset == 0 && rows == type.getDimSize(dim))
+    return tensor;
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      ones(type.getRank(), builder.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(builder, loc, tensor);
+  offsets[dim] = builder.getIndexAttr(offset);
+  sizes[dim] = builder.getIndexAttr(rows);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = rows;
+  return tensor::ExtractSliceOp::create(builder, loc, type.clone(shape), tensor,
+                                        offsets, sizes, ones);
+}
+
+Value SyncedHalo::take(OpBuilder &builder, Location loc, const SyncedRows &rows,
+                       int64_t low, int64_t high) const {
+  Value value = wide;
+  for (const SyncedRows *other : this->rows)
+    value = other == &rows
+                ? sliceRows(builder, loc, value, rows.dim, rows.low - low,
+                            low + rows.block + high)
+                : sliceRows(builder, loc, value, other->dim, other->low,
+                            other->block);
+  return value;
+}
+
+void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
+  Value operand = sync.getOperand();
+  int64_t dim = *sync.getDim(), low = *sync.getLow(), high = *sync.getHigh();
+  SyncedHalo halo;
+  halo.wide = operand;
+  if (const SyncedHalo *before = find(operand))
+    halo = *before;
+  builder.setInsertionPoint(sync);
+  auto type = cast<RankedTensorType>(halo.wide.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t block = shape[dim];
+  if (!type.isDynamicDim(dim))
+    shape[dim] += low + high;
+  // Windows mask what they take for something else; what is not there is zero,
+  // as it may be multiplied by zero.
+  BoundaryAttr boundary = sync.getBoundaryAttr();
+  if (boundary && boundary.getKind() != BoundaryKind::Constant)
+    boundary = {};
+  auto made = HaloExchangeOp::create(
+      builder, sync.getLoc(), type.clone(shape), halo.wide, sync.getDimAttr(),
+      ShapedType::isDynamic(size) ? IntegerAttr()
+                                  : builder.getI64IntegerAttr(size),
+      sync.getLowAttr(), sync.getHighAttr(), boundary, sync.getAxesAttr(),
+      sync.getMeshAttr(), sync.getCauseAttr());
+  if (Attribute scope = sync->getAttr(kScopeAttr))
+    made->setDiscardableAttr(kScopeAttr, scope);
+  exchanges.insert(made);
+  halo.wide = made.getResult();
+  all.push_back(std::make_unique<SyncedRows>(
+      SyncedRows{sync, dim, low, high, block}));
+  halo.rows.push_back(all.back().get());
+  sync.getResult().setType(cast<RankedTensorType>(operand.getType()));
+  halos[sync.getResult()] = std::move(halo);
+}
+
+LogicalResult SyncedHalos::finish() {
+  for (const std::unique_ptr<SyncedRows> &rows : all) {
+    SyncOp sync = rows->sync;
+    if (rows->readLow == 0 && rows->readHigh == 0)
+      return sync.emitOpError()
+             << "'halo' brings " << rows->low << " rows before and "
+             << rows->high << " after blocks of " << rows->block
+             << " of dimension " << rows->dim
+             << ", but no op reads this value in windows that reach over its "
+                "blocks; the sync belongs where one does";
+    if (rows->readLow < rows->low || rows->readHigh < rows->high)
+      sync.emitRemark() << "'halo' brings " << rows->low << " rows before and "
+                        << rows->high << " after blocks of dimension "
+                        << rows->dim << ", of which " << rows->readLow
+                        << " and " << rows->readHigh << " are read";
+  }
+  for (const std::unique_ptr<SyncedRows> &rows : all) {
+    rows->sync.getResult().replaceAllUsesWith(rows->sync.getOperand());
+    rows->sync.erase();
+  }
+  all.clear();
+  halos.clear();
+  exchanges.clear();
+  return success();
+}

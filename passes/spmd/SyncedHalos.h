@@ -1,0 +1,82 @@
+//===- SyncedHalos.h - Rows that syncs bring beside a value -----*- C++ -*-===//
+//
+// A dist.sync of a halo is where neighbours' rows are exchanged; what reads the
+// value in windows finds them there. Of syncs that follow each other, one for
+// each dimension, the later ones exchange what the earlier ones brought, so that
+// corners come along. The ops stay until everything is local, and tell by then
+// whether anything reads what they brought.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SPMD_SYNCEDHALOS_H
+#define DIST_PASSES_SPMD_SYNCEDHALOS_H
+
+#include "dialects/dist/Interfaces/ShardingRule.h"
+
+namespace mlir::dist {
+
+/// What one sync brought.
+struct SyncedRows {
+  SyncOp sync;
+  int64_t dim, low, high;
+  /// Rows of the device's own block.
+  int64_t block;
+  /// The most that anything reads of them.
+  int64_t readLow = 0, readHigh = 0;
+
+  /// Notes that something reads so many; fails where there are fewer, with an
+  /// error at the sync and a note at `reader`.
+  LogicalResult read(int64_t low, int64_t high, Location reader);
+  /// Checks what the sync says of rows past the ends of the dimension, which
+  /// `reader` takes to be `fill`.
+  LogicalResult checkEnds(Value fill, Location reader) const;
+};
+
+/// A value with what syncs brought beside it.
+struct SyncedHalo {
+  Value wide;
+  SmallVector<SyncedRows *, 2> rows;
+
+  /// Null where no sync spoke of the dimension.
+  SyncedRows *find(int64_t dim) const;
+  /// The device's own part with `low` rows before and `high` rows after it,
+  /// along the dimension of `rows` alone.
+  Value take(OpBuilder &builder, Location loc, const SyncedRows &rows,
+             int64_t low, int64_t high) const;
+};
+
+class SyncedHalos {
+public:
+  /// Exchanges what a sync asks for: of a value whose devices' parts are those
+  /// of a tensor of `size` elements along the dimension.
+  void exchange(OpBuilder &builder, SyncOp sync, int64_t size);
+  const SyncedHalo *find(Value value) const {
+    auto found = halos.find(value);
+    return found == halos.end() ? nullptr : &found->second;
+  }
+  bool contains(Operation *exchange) const {
+    return exchanges.contains(exchange);
+  }
+  /// Takes the syncs away; fails where nothing reads what one brought.
+  LogicalResult finish();
+
+private:
+  std::vector<std::unique_ptr<SyncedRows>> all;
+  llvm::DenseMap<Value, SyncedHalo> halos;
+  llvm::DenseSet<Operation *> exchanges;
+};
+
+/// `rows` elements of a tensor along `dim`, from `offset` on.
+Value sliceRows(OpBuilder &builder, Location loc, Value tensor, int64_t dim,
+                int64_t offset, int64_t rows);
+
+/// The number that `fill` is, where the compiler knows it.
+TypedAttr getConstantFill(Value fill);
+
+/// What an exchange is given past the ends of a dimension that are `fill`: null
+/// for zeros.
+BoundaryAttr getBoundary(TypedAttr fill);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SPMD_SYNCEDHALOS_H
