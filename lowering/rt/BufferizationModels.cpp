@@ -156,7 +156,8 @@ template <typename... Ops> static void attachModels(MLIRContext *context) {
 void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RtDialect *) {
     attachModels<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
-                 BroadcastOp, CollectivePermuteOp, HaloExchangeOp, HaloReduceOp>(context);
+                 BroadcastOp, CollectivePermuteOp, HaloExchangeOp,
+                 HaloReduceOp>(context);
     WaitOp::attachInterface<WaitModel>(*context);
     rt::ConvolveOp::attachInterface<ConvolveModel>(*context);
     context->loadDialect<memref::MemRefDialect>();

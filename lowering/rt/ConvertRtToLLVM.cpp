@@ -504,7 +504,8 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
       .add<LowerCollective<AllReduceOp>, LowerCollective<AllGatherOp>,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
-           LowerCollective<HaloExchangeOp>, LowerCollective<HaloReduceOp>, LowerWait, LowerEventRecord,
-           LowerStreamWait, LowerContract, LowerConvolve, LowerCommIndex,
-           LowerCheck, LowerFail, LowerFailed>(converter, symbols);
+           LowerCollective<HaloExchangeOp>, LowerCollective<HaloReduceOp>,
+           LowerWait, LowerEventRecord, LowerStreamWait, LowerContract,
+           LowerConvolve, LowerCommIndex, LowerCheck, LowerFail, LowerFailed>(
+          converter, symbols);
 }

@@ -301,20 +301,19 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
       })
       .Case([&](HaloExchangeOp halo) {
         int64_t dim = halo.getDim();
-        replace<rt::HaloExchangeOp>(
-            op, op.getAxes(), before(dim),
-            halo.getSize().value_or(shape[dim] * p), after(dim), halo.getLow(),
-            halo.getHigh(), convert(halo.getBoundaryKind()),
-            getBits(halo.getBoundaryAttr()));
+        replace<rt::HaloExchangeOp>(op, op.getAxes(), before(dim),
+                                    halo.getSize().value_or(shape[dim] * p),
+                                    after(dim), halo.getLow(), halo.getHigh(),
+                                    convert(halo.getBoundaryKind()),
+                                    getBits(halo.getBoundaryAttr()));
         return success();
       })
       .Case([&](HaloReduceOp halo) {
         int64_t dim = halo.getDim();
         int64_t rows = halo.getResult().getType().getDimSize(dim);
-        replace<rt::HaloReduceOp>(op, op.getAxes(), before(dim),
-                                  halo.getSize().value_or(rows * p),
-                                  after(dim), halo.getLow(), halo.getHigh(),
-                                  halo.getPeriodic());
+        replace<rt::HaloReduceOp>(
+            op, op.getAxes(), before(dim), halo.getSize().value_or(rows * p),
+            after(dim), halo.getLow(), halo.getHigh(), halo.getPeriodic());
         return success();
       })
       .Case([&](CollectivePermuteOp permute) {

@@ -131,8 +131,7 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
     if (blocks[level] > blocks[level + 1])
       outermost = level;
 
-  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp,
-          HaloReduceOp>(op))
+  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp, HaloReduceOp>(op))
     return machine.callSeconds + links[outermost].stepSeconds +
            sent / links[outermost].bytesPerSecond;
 

@@ -180,16 +180,17 @@ FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
       return failure();
     sync = *manual;
   } else {
-    sync = SyncOp::create(
-        builder, loc, type, value, /*target=*/StringAttr(),
-        directive.getModeAttr(), directive.getKindAttr(),
-        dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-        directive.getToDimAttr(), directive.getLowAttr(),
-        directive.getHighAttr(), directive.getBoundaryAttr(),
-        directive.getAxesAttr(), directive.getGroupsAttr(), /*function=*/FlatSymbolRefAttr(),
-        /*backward=*/FlatSymbolRefAttr(), application.getNeededMesh(),
-        /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
-        application.getCause(directive));
+    sync = SyncOp::create(builder, loc, type, value, /*target=*/StringAttr(),
+                          directive.getModeAttr(), directive.getKindAttr(),
+                          dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
+                          directive.getToDimAttr(), directive.getLowAttr(),
+                          directive.getHighAttr(), directive.getBoundaryAttr(),
+                          directive.getAxesAttr(), directive.getGroupsAttr(),
+                          /*function=*/FlatSymbolRefAttr(),
+                          /*backward=*/FlatSymbolRefAttr(),
+                          application.getNeededMesh(),
+                          /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
+                          application.getCause(directive));
   }
   if (Attribute scope = scopeOf->getAttr(kScopeAttr))
     sync->setAttr(kScopeAttr, scope);
@@ -223,8 +224,7 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
        directive.getAxesAttr(), orUnit(directive.getDimAttr()),
        orUnit(directive.getToDimAttr()), orUnit(directive.getLowAttr()),
        orUnit(directive.getHighAttr()), orUnit(directive.getBoundaryAttr()),
-       orUnit(directive.getGroupsAttr()),
-       orUnit(directive.getFunctionAttr()),
+       orUnit(directive.getGroupsAttr()), orUnit(directive.getFunctionAttr()),
        orUnit(directive.getBackwardAttr())});
   ModuleBorder::Reads inputs = module.findInputs();
   for (auto &[value, reads] : inputs) {

@@ -198,18 +198,18 @@ LogicalResult ReshardInserter::visitHalo(SyncOp sync, Value operand,
   layout.refine(has, axes);
   layout.refine(asked, pieces.back().axes);
   if (pieces.size() != 1 || has != asked) {
-    InFlightDiagnostic error =
-        sync.emitOpError() << "'halo' over " << printAxes(axes)
-                           << " needs a value whose dimension " << dim
-                           << " is sharded over just them, but here it is "
-                           << wanted << "; "
-                           << sayCut(operand.getDefiningOp(), dim, axes);
+    InFlightDiagnostic error = sync.emitOpError()
+                               << "'halo' over " << printAxes(axes)
+                               << " needs a value whose dimension " << dim
+                               << " is sharded over just them, but here it is "
+                               << wanted << "; "
+                               << sayCut(operand.getDefiningOp(), dim, axes);
     if (Operation *source = operand.getDefiningOp())
       error.attachNote(source->getLoc()) << "the value is made here";
     return error;
   }
-  Value ready =
-      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
+  Value ready = values.getAs(operand, wanted, sync,
+                             [&] { return describeSync(sync, axes); });
   sync.getOperandMutable().assign(ready);
   sync.setCauseAttr(StringAttr::get(context, describeSync(sync, axes)));
   values.setPlacement(sync.getResult(), wanted);
@@ -300,8 +300,8 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
                         "have to divide");
   }
   ShardingAttr wanted = values.place(dims, now.getPartialKind(), partial);
-  Value ready =
-      values.getAs(operand, wanted, sync, [&] { return describeSync(sync, axes); });
+  Value ready = values.getAs(operand, wanted, sync,
+                             [&] { return describeSync(sync, axes); });
   values.setSynced(ready);
   sync.getResult().replaceAllUsesWith(ready);
   values.erase(sync);

@@ -229,8 +229,8 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
 Value HaloGroup::exchange(Rows rows) {
   if (SyncedRows *brought = findSynced(rows)) {
     OpBuilder b(first);
-    return synced.find(rows.first)->take(b, first.getLoc(), *brought,
-                                         first.getLow(), first.getHigh());
+    return synced.find(rows.first)
+        ->take(b, first.getLoc(), *brought, first.getLow(), first.getHigh());
   }
   auto type = cast<RankedTensorType>(rows.first.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -239,7 +239,8 @@ Value HaloGroup::exchange(Rows rows) {
   auto op = HaloExchangeOp::create(
       b, first.getLoc(), type.clone(shape), rows.first,
       b.getI64IntegerAttr(rows.second), first.getSizeAttr(), first.getLowAttr(),
-      first.getHighAttr(), first.getBoundaryAttr(), first.getAxesAttr(), first.getMeshAttr(), first.getCauseAttr());
+      first.getHighAttr(), first.getBoundaryAttr(), first.getAxesAttr(),
+      first.getMeshAttr(), first.getCauseAttr());
   if (StringAttr cause = first.getCauseAttr())
     op.setCauseAttr(
         b.getStringAttr(cause.str() + ", made of rows that are smaller"));

@@ -17,9 +17,9 @@
 namespace mlir::dist {
 
 /// Moves the halo exchanges of keys and values of attentions in a function of
-/// level 3 to where they send the fewest bytes; of what syncs have brought, keys
-/// and values are computed from there. Fails where that is not enough, with an
-/// error at the sync.
+/// level 3 to where they send the fewest bytes; of what syncs have brought,
+/// keys and values are computed from there. Fails where that is not enough,
+/// with an error at the sync.
 LogicalResult hoistHalos(FunctionOpInterface function,
                          const SyncedHalos &synced);
 

@@ -201,8 +201,7 @@ void mlir::dist::seedSyncs(const PlacementGraph &graph,
     std::optional<int64_t> dim =
         sync.getKind() == SyncKind::AllToAll ? sync.getToDim() : sync.getDim();
     if (!dim || sync.getKind() == SyncKind::AllGather ||
-        sync.getKind() == SyncKind::Halo ||
-        sync.getMode() == SyncMode::BwdPost)
+        sync.getKind() == SyncKind::Halo || sync.getMode() == SyncMode::BwdPost)
       continue;
     DimShardingAttr sharding =
         layout.append(layout.none(), graph.getType(to).getDimSize(*dim),

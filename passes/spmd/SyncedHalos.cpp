@@ -67,9 +67,9 @@ LogicalResult SyncedRows::checkEnds(Value fill, Location reader) const {
   os << stringifyBoundaryKind(boundary.getKind());
   if (boundary.getValue())
     os << " " << boundary.getValue();
-  InFlightDiagnostic error =
-      op.emitOpError() << "'halo' says that past the ends of dimension "
-                         << dim << " there is '" << text << "', but ";
+  InFlightDiagnostic error = op.emitOpError()
+                             << "'halo' says that past the ends of dimension "
+                             << dim << " there is '" << text << "', but ";
   if (constant)
     error << constant << " is read there";
   else
@@ -109,11 +109,10 @@ Value SyncedHalo::take(OpBuilder &builder, Location loc, const SyncedRows &rows,
                        int64_t low, int64_t high) const {
   Value value = wide;
   for (const SyncedRows *other : this->rows)
-    value = other == &rows
-                ? sliceRows(builder, loc, value, rows.dim, rows.low - low,
-                            low + rows.block + high)
-                : sliceRows(builder, loc, value, other->dim, other->low,
-                            other->block);
+    value = other == &rows ? sliceRows(builder, loc, value, rows.dim,
+                                       rows.low - low, low + rows.block + high)
+                           : sliceRows(builder, loc, value, other->dim,
+                                       other->low, other->block);
   return value;
 }
 
@@ -145,8 +144,8 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
     made->setDiscardableAttr(kScopeAttr, scope);
   exchanges.insert(made);
   halo.wide = made.getResult();
-  all.push_back(std::make_unique<SyncedRows>(
-      SyncedRows{sync, dim, low, high, block}));
+  all.push_back(
+      std::make_unique<SyncedRows>(SyncedRows{sync, dim, low, high, block}));
   halo.rows.push_back(all.back().get());
   sync.getResult().setType(cast<RankedTensorType>(operand.getType()));
   halos[sync.getResult()] = std::move(halo);

@@ -2,9 +2,9 @@
 //
 // A dist.sync of a halo is where neighbours' rows are exchanged; what reads the
 // value in windows finds them there. Of syncs that follow each other, one for
-// each dimension, the later ones exchange what the earlier ones brought, so that
-// corners come along. The ops stay until everything is local, and tell by then
-// whether anything reads what they brought.
+// each dimension, the later ones exchange what the earlier ones brought, so
+// that corners come along. The ops stay until everything is local, and tell by
+// then whether anything reads what they brought.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/Passes.h"
 #include "passes/spmd/OpPlacement.h"
+#include "passes/spmd/PlacementText.h"
 #include "passes/spmd/RuleCache.h"
 
 using namespace mlir;

@@ -167,9 +167,9 @@ bool Reader::isFilled(const WindowPlan &plan, int64_t dim) const {
     return false;
   if (SyncedRows *rows = findSynced(dim)) {
     BoundaryAttr said = rows->sync.getBoundaryAttr();
-    BoundaryAttr has =
-        said && said.getKind() == BoundaryKind::Constant ? said
-                                                         : BoundaryAttr();
+    BoundaryAttr has = said && said.getKind() == BoundaryKind::Constant
+                           ? said
+                           : BoundaryAttr();
     return has == getBoundary(constant);
   }
   return plan.low + plan.high != 0 || plan.rows.isEven();

@@ -1,8 +1,8 @@
 //===- WindowSums.cpp - What a device's iterations add up -----------------===//
 //
 // The adjoint of readWindows, step by step: rows that a device has added up for
-// others go home by one dist.halo_reduce and are added there, the last dimension
-// first, so that corners go by the same way as they come. Where
+// others go home by one dist.halo_reduce and are added there, the last
+// dimension first, so that corners go by the same way as they come. Where
 // readWindows gathers, a sum is scattered.
 //
 //===----------------------------------------------------------------------===//

@@ -37,8 +37,7 @@ public:
     int64_t start = block.start - call.low;
     if (isPadded)
       return {start, start + windowSize()};
-    return {start,
-            block.valid ? block.start + block.valid + call.high : start};
+    return {start, block.valid ? block.start + block.valid + call.high : start};
   }
   /// What the window of a member has of the block of `owner`; several pieces
   /// where it goes round a ring.
@@ -161,9 +160,9 @@ void dist::haloReduce(const CollectiveCall &call, const Communicator &comm,
       std::vector<const char *> ins;
       for (const auto &[member, piece] : summands)
         if (piece.inBlock <= first && first < piece.inBlock + piece.count)
-          ins.push_back(
-              buffers.ins[member] +
-              (o * wide + piece.inWindow + first - piece.inBlock) * rowBytes);
+          ins.push_back(buffers.ins[member] +
+                        (o * wide + piece.inWindow + first - piece.inBlock) *
+                            rowBytes);
       reduceBuffers(call.dtype, DIST_SUM, ins,
                     {buffers.outs[me] + (o * rows + first) * rowBytes},
                     count * call.inner);

@@ -83,9 +83,8 @@ Tensor test::exchangeHalo(HaloExchangeOp op, const Devices &devices,
     std::optional<int64_t> row = line.getRow(line.place, i);
     SmallVector<int64_t> places = getPlaces(out, line.dim, i);
     // What is past the end of the dimension is defined in padding as well.
-    int64_t first = line.indices[line.place].empty()
-                        ? -1
-                        : line.indices[line.place][0];
+    int64_t first =
+        line.indices[line.place].empty() ? -1 : line.indices[line.place][0];
     bool isPast = first >= 0 && first - line.low + i >= line.size;
     if (fill && (row ? !line.isInside(*row) : isPast)) {
       for (int64_t place : places)

@@ -64,9 +64,9 @@ std::string HaloCase::write() const {
               window = "tensor<" + std::to_string(wide()) + "xf64>";
   os << "  %0 = dist.halo_exchange %x" << numbers << " boundary " << boundary
      << " over \"sp\" : " << block << " -> " << window << "\n"
-     << "  %1 = dist.halo_reduce %y" << numbers
-     << (isRing() ? " periodic" : "") << " over \"sp\" : " << window << " -> "
-     << block << "\n  return %0, %1 : " << window << ", " << block << "\n}\n";
+     << "  %1 = dist.halo_reduce %y" << numbers << (isRing() ? " periodic" : "")
+     << " over \"sp\" : " << window << " -> " << block
+     << "\n  return %0, %1 : " << window << ", " << block << "\n}\n";
   return text;
 }
 
@@ -86,8 +86,8 @@ static void checkCase(const HaloCase &c, uint64_t seed, MLIRContext *context) {
   Tensor x = randomTensor(random, f64, c.size);
   Tensor y = randomTensor(random, f64, c.ranks * c.wide());
   std::string error;
-  auto results = runOnDevices(*module, {x, y},
-                              Garbage(Garbage::Kind::NaN, seed), error);
+  auto results =
+      runOnDevices(*module, {x, y}, Garbage(Garbage::Kind::NaN, seed), error);
   ASSERT_TRUE(succeeded(results)) << error;
   const Tensor &wide = (*results)[0], &home = (*results)[1];
   double left = 0, right = 0, scale = 1e-300;
@@ -123,10 +123,7 @@ TEST(Halos, ClosedFormAndAdjointIdentity) {
     return static_cast<int64_t>(random() % end);
   };
   std::vector<std::pair<std::string, double>> boundaries = {
-      {"zero", 0},
-      {"constant -1.5 : f64", -1.5},
-      {"none", 0},
-      {"periodic", 0}};
+      {"zero", 0}, {"constant -1.5 : f64", -1.5}, {"none", 0}, {"periodic", 0}};
   for (int64_t ranks : {1, 2, 3, 4, 8})
     for (const auto &[boundary, fill] : boundaries)
       for (int i = 0; i < 12; ++i)

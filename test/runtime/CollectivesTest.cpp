@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -373,16 +374,22 @@ int64_t bitsOf(dist_dtype dtype, int64_t v) {
   return bits;
 }
 
-/// What row `j` of a member's window is of the dimension; -1: nothing, or one
-/// of those past the ends.
-int64_t rowOfWindow(const Case &c, int64_t member, int64_t whole, int64_t low,
-                    int64_t high, int64_t j, bool isRing) {
-  int64_t row = c.group.start(member, whole) - low + j, valid = 0;
-  for (int64_t held : c.group.rows(member, whole))
-    valid += held >= 0;
-  if (isRing)
-    return valid && j < low + valid + high ? (row % whole + whole) % whole : -1;
-  return row < 0 || row >= whole ? -1 : row;
+/// Of each row of a member's window the row of the dimension; -1: nothing, or
+/// one of those past the ends.
+std::vector<int64_t> rowsOfWindow(const Case &c, int64_t member, int64_t whole,
+                                  int64_t low, int64_t high, bool isRing) {
+  std::vector<int64_t> block = c.group.rows(member, whole), rows;
+  int64_t start = c.group.start(member, whole) - low;
+  int64_t valid = block.size() - std::count(block.begin(), block.end(), -1);
+  for (int64_t j = 0, e = low + block.size() + high; j < e; ++j) {
+    int64_t row = start + j;
+    bool isPadding = valid == 0 || j >= low + valid + high;
+    if (isRing)
+      rows.push_back(isPadding ? -1 : (row % whole + whole) % whole);
+    else
+      rows.push_back(row < 0 || row >= whole ? -1 : row);
+  }
+  return rows;
 }
 
 void halo(const Case &c, int64_t outer, int64_t inner, int64_t whole,
@@ -408,9 +415,11 @@ void halo(const Case &c, int64_t outer, int64_t inner, int64_t whole,
           all[(o * whole + held[j]) * inner + i] =
               c.operand(m, (o * rows + j) * inner + i);
   }
+  std::vector<int64_t> window =
+      rowsOfWindow(c, c.group.me, whole, low, high, isRing);
   c.check("halo_exchange", out, [&](int64_t at) {
     int64_t i = at % inner, j = at / inner % outRows, o = at / inner / outRows,
-            row = rowOfWindow(c, c.group.me, whole, low, high, j, isRing);
+            row = window[j];
     if (row >= 0)
       return all[(o * whole + row) * inner + i];
     if (boundary == DIST_BOUNDARY_NONE) // left as it was
@@ -430,19 +439,23 @@ void haloReduce(const Case &c, int64_t outer, int64_t inner, int64_t whole,
                              out.data()),
             0);
   ASSERT_TRUE(c.finish());
+  // Whose elements are added up, by row of the dimension.
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> summands(whole);
+  for (int64_t m = 0; m < c.p(); ++m) {
+    std::vector<int64_t> window = rowsOfWindow(c, m, whole, low, high, isRing),
+                         block = c.group.rows(m, whole);
+    int64_t valid = block.size() - std::count(block.begin(), block.end(), -1);
+    for (int64_t k = 0; valid && k < low + valid + high; ++k)
+      if (window[k] >= 0)
+        summands[window[k]].push_back({m, k});
+  }
   c.check("halo_reduce", out, [&](int64_t at) {
     int64_t i = at % inner, j = at / inner % rows, o = at / inner / rows;
     int64_t sum = 0;
-    for (int64_t m = 0; m < c.p() && held[j] >= 0; ++m) {
-      std::vector<int64_t> theirs = c.group.rows(m, whole);
-      int64_t valid = 0;
-      for (int64_t row : theirs)
-        valid += row >= 0;
-      for (int64_t k = 0; valid && k < low + valid + high; ++k)
-        if (rowOfWindow(c, m, whole, low, high, k, isRing) == held[j])
-          sum = apply(c.dtype, DIST_SUM, sum,
-                      c.operand(m, (o * inRows + k) * inner + i));
-    }
+    if (held[j] >= 0)
+      for (auto [m, k] : summands[held[j]])
+        sum = apply(c.dtype, DIST_SUM, sum,
+                    c.operand(m, (o * inRows + k) * inner + i));
     return sum;
   });
 }

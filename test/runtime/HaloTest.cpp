@@ -116,8 +116,9 @@ TEST(Halo, AdjointIdentity) {
          boundary <= DIST_BOUNDARY_PERIODIC; ++boundary)
       for (int i = 0; i < 25; ++i) {
         // Uneven and empty blocks; halos wider than blocks, and than all.
-        HaloCase c{ranks,     1 + below(3),  1 + below(20), 1 + below(4),
-                   below(12), below(i % 5 ? 6 : 50), boundary};
+        HaloCase c{ranks,        1 + below(3), 1 + below(20),
+                   1 + below(4), below(12),    below(i % 5 ? 6 : 50),
+                   boundary};
         checkAdjoint(c, random());
       }
 }
@@ -126,15 +127,13 @@ TEST(Halo, AdjointIdentity) {
 TEST(Halo, CornersByExchangeOfBoth) {
   // 2 x 2 ranks, each with one element of [2, 2].
   Mesh mesh = makeMesh({2, 2});
-  Topology topology =
-      makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
+  Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
   std::string message = runRanks(topology, [&](dist_rank *rank) {
     double own = 1 << rank->index, rows[3], all[9], back[3], home;
-    int32_t status =
-        dist_halo_exchange(rank, 0, 0, -1, DIST_F64, 1, 2, 1, 1, 1,
-                           DIST_BOUNDARY_ZERO, 0, &own, rows) |
-        dist_halo_exchange(rank, 1, 0, -1, DIST_F64, 3, 2, 1, 1, 1,
-                           DIST_BOUNDARY_ZERO, 0, rows, all);
+    int32_t status = dist_halo_exchange(rank, 0, 0, -1, DIST_F64, 1, 2, 1, 1, 1,
+                                        DIST_BOUNDARY_ZERO, 0, &own, rows) |
+                     dist_halo_exchange(rank, 1, 0, -1, DIST_F64, 3, 2, 1, 1, 1,
+                                        DIST_BOUNDARY_ZERO, 0, rows, all);
     if (status)
       return 1;
     double sum = 0;

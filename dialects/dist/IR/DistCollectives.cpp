@@ -234,8 +234,8 @@ static LogicalResult verifyHalo(HaloOp op, RankedTensorType block,
     return success();
   int64_t size = *op.getSize();
   MeshOp mesh = lookupMesh(op, op.getMeshAttr());
-  int64_t all = size < 0 ? -1
-                         : getBlockRows(size, getAxisRefs(op.getAxes()), mesh);
+  int64_t all =
+      size < 0 ? -1 : getBlockRows(size, getAxisRefs(op.getAxes()), mesh);
   if (all == rows)
     return success();
   return op.emitOpError() << "is of a dimension of " << size
@@ -270,8 +270,8 @@ LogicalResult HaloExchangeOp::verify() {
 LogicalResult HaloReduceOp::verify() {
   RankedTensorType block = getResult().getType();
   if (failed(verifyHalo(*this, block, getOperand().getType())) ||
-      failed(verifyReduction(*this, ReductionKind::Sum,
-                             block.getElementType())))
+      failed(
+          verifyReduction(*this, ReductionKind::Sum, block.getElementType())))
     return failure();
   if (getPeriodic() && isEmptyRing(*this, block.getDimSize(getDim())))
     return emitEmptyRing(*this, getLow(), getHigh());
@@ -287,7 +287,8 @@ static int64_t getHaloBytes(HaloOp op, Value block, bool isRing, int64_t p) {
   if (rows == 0)
     return 0;
   auto count = isRing ? getRingRowsSent : getHaloRowsSent;
-  return getTensorBytes(type) / rows * count(rows, p, op.getLow(), op.getHigh());
+  return getTensorBytes(type) / rows *
+         count(rows, p, op.getLow(), op.getHigh());
 }
 
 int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {

@@ -281,11 +281,10 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printer << " cause ";
     printText(printer, *this, getCauseAttr());
   }
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "mode", "kind", "dim", "toDim",
-                                 "low", "high", "boundary", "axes", "groups",
-                                 "function", "backward", "mesh", "optional",
-                                 "expect", "cause"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"target", "mode", "kind", "dim", "toDim", "low",
+                            "high", "boundary", "axes", "groups", "function",
+                            "backward", "mesh", "optional", "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }

@@ -10,9 +10,8 @@ using namespace mlir::dist;
 // Boundaries
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-BoundaryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     BoundaryKind kind, TypedAttr value) {
+LogicalResult BoundaryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   BoundaryKind kind, TypedAttr value) {
   if ((kind == BoundaryKind::Constant) != static_cast<bool>(value))
     return emitError() << "boundary '" << stringifyBoundaryKind(kind) << "' "
                        << (value ? "has no value" : "needs a value");
@@ -23,7 +22,7 @@ BoundaryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 ParseResult mlir::dist::parseBoundaryAttr(AsmParser &parser,
-                                      BoundaryAttr &boundary) {
+                                          BoundaryAttr &boundary) {
   StringRef word;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
@@ -83,9 +82,8 @@ LogicalResult mlir::dist::verifyBoundary(Operation *op, BoundaryAttr boundary,
   TypedAttr value = boundary ? boundary.getValue() : TypedAttr();
   if (value && value.getType() != type.getElementType())
     return op->emitOpError()
-           << "boundary constant " << value << " is of type "
-           << value.getType() << ", but the tensor's elements are "
-           << type.getElementType();
+           << "boundary constant " << value << " is of type " << value.getType()
+           << ", but the tensor's elements are " << type.getElementType();
   return success();
 }
 

@@ -24,7 +24,8 @@ static int64_t bytesUnlessLeading(Value value, ArrayRef<int64_t> order,
 /// Rows at the border of a block, once as they are sent and once as they come.
 template <typename HaloOp>
 static int64_t bytesOfHalo(HaloOp op, Value block, ArrayRef<int64_t> order) {
-  int64_t rows = cast<RankedTensorType>(block.getType()).getDimSize(op.getDim());
+  int64_t rows =
+      cast<RankedTensorType>(block.getType()).getDimSize(op.getDim());
   if (ShapedType::isDynamic(rows))
     rows = kAssumedSize;
   int64_t bytes = bytesUnlessLeading(block, order, op.getDim());
