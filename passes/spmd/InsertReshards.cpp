@@ -320,9 +320,16 @@ void ReshardInserter::visitFollow(FollowOp follow) {
   values.erase(follow);
 }
 
+namespace mlir::dist {
+void combineSums(FunctionOpInterface function,
+                 const llvm::SmallPtrSetImpl<Operation *> &kept,
+                 PlacedValues &values);
+}
 LogicalResult ReshardInserter::run(Operation *module) {
   eraseFollows(module);
   keptPending = findKeptPending(module);
+  llvm::SmallPtrSet<Operation *, 8> reshards;
+  module->walk([&](ReshardOp reshard) { reshards.insert(reshard); });
   SmallVector<FunctionOpInterface> functions;
   for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
     if (!function.isExternal())
@@ -331,6 +338,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
     if (failed(visitBlock(function.getFunctionBody().front())))
       return failure();
   for (FunctionOpInterface function : functions) {
+    combineSums(function, reshards, values);
     moveReshards(function, layout, graph, values);
     tidyReshards(function, values);
   }
