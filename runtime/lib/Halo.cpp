@@ -30,12 +30,12 @@ public:
   bool isRing() const { return call.boundary == DIST_BOUNDARY_PERIODIC; }
   int64_t blockSize() const { return rows; }
   int64_t windowSize() const { return call.low + rows + call.high; }
-  /// The rows of the dimension that a window holds. Those of a ring, and those
-  /// that are added, end with the halo of what is no padding.
-  Range windowOf(int64_t member, bool isPadded) const {
+  /// The rows of the dimension that a window holds. That of a ring ends with
+  /// the halo of what is no padding.
+  Range windowOf(int64_t member) const {
     Block block = blockAt(comm.sizes, call.whole, member);
     int64_t start = block.start - call.low;
-    if (isPadded)
+    if (!isRing())
       return {start, start + windowSize()};
     return {start, block.valid ? block.start + block.valid + call.high : start};
   }
@@ -95,7 +95,7 @@ void dist::haloExchange(const CollectiveCall &call, const Communicator &comm,
   Windows windows(call, comm);
   int64_t rowBytes = call.inner * dtypeBytes(call.dtype);
   int64_t rows = windows.blockSize(), wide = windows.windowSize();
-  Range window = windows.windowOf(me, /*isPadded=*/!windows.isRing());
+  Range window = windows.windowOf(me);
   char *out = buffers.outs[me];
   if (windows.isRing()) {
     fillRows(call, out, wide, window.end - window.start, wide);
@@ -125,7 +125,7 @@ static std::vector<Summand> findSummands(const Windows &windows, int64_t size,
                                          int64_t low, int64_t me) {
   std::vector<Summand> summands;
   for (int64_t member = 0; member < size; ++member) {
-    Range window = windows.windowOf(member, /*isPadded=*/false);
+    Range window = windows.windowOf(member);
     for (Piece piece : windows.piecesOf(window, me))
       summands.push_back({member, piece});
   }

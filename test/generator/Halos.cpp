@@ -16,26 +16,34 @@ struct Line {
     size = op.getSize().value_or(rows * devices.getSize(axes));
     auto sharding = DimShardingAttr::get(op.getContext(), axes);
     group = devices.getGroup(device, axes);
-    for (int64_t member : group)
+    for (int64_t member : group) {
       indices.push_back(devices.getGlobalIndices(sharding, size, member));
+      // Nested blocks, whether they have anything or not.
+      int64_t start = 0, block = size;
+      for (AxisRefAttr axis : axes) {
+        block = llvm::divideCeil(block, devices.getSize(axis));
+        start += devices.getPosition(member, axis) * block;
+      }
+      starts.push_back(start);
+    }
     place = devices.getPosition(device, axes);
   }
 
   /// The row of the dimension that row `i` of a member's window is, which may
-  /// be past the ends; none where it is padding.
-  std::optional<int64_t> getRow(int64_t member, int64_t i) const {
+  /// be past the ends; none where it is padding of a ring.
+  std::optional<int64_t> getRow(int64_t member, int64_t i, bool isRing) const {
     int64_t valid = 0;
     for (int64_t index : indices[member])
       valid += index >= 0;
-    if (valid == 0 || i >= low + valid + high)
+    if (isRing && (valid == 0 || i >= low + valid + high))
       return std::nullopt;
-    return indices[member][0] - low + i;
+    return starts[member] - low + i;
   }
   bool isInside(int64_t row) const { return row >= 0 && row < size; }
   int64_t wrap(int64_t row) const { return (row % size + size) % size; }
 
   int64_t dim, rows, low, high, size, place;
-  SmallVector<int64_t> group;
+  SmallVector<int64_t> group, starts;
   /// By member, of each row of its block.
   std::vector<std::vector<int64_t>> indices;
 };
@@ -80,21 +88,19 @@ Tensor test::exchangeHalo(HaloExchangeOp op, const Devices &devices,
   Tensor out = Tensor::garbage(type, shape, garbage);
   std::optional<Scalar> fill = getFill(op);
   for (int64_t i = 0; i < shape[line.dim]; ++i) {
-    std::optional<int64_t> row = line.getRow(line.place, i);
+    bool isRing = op.getBoundaryKind() == BoundaryKind::Periodic;
+    std::optional<int64_t> row = line.getRow(line.place, i, isRing);
     SmallVector<int64_t> places = getPlaces(out, line.dim, i);
-    // What is past the end of the dimension is defined in padding as well.
-    int64_t first =
-        line.indices[line.place].empty() ? -1 : line.indices[line.place][0];
-    bool isPast = first >= 0 && first - line.low + i >= line.size;
-    if (fill && (row ? !line.isInside(*row) : isPast)) {
+    if (row && isRing)
+      row = line.wrap(*row);
+    if (!row)
+      continue;
+    if (!line.isInside(*row)) {
       for (int64_t place : places)
-        out.write()[place] = *fill;
+        if (fill)
+          out.write()[place] = *fill;
       continue;
     }
-    if (row && op.getBoundaryKind() == BoundaryKind::Periodic)
-      row = line.wrap(*row);
-    if (!row || !line.isInside(*row))
-      continue;
     for (auto [member, indices] : llvm::enumerate(line.indices)) {
       auto at = llvm::find(indices, *row);
       if (at == indices.end())
@@ -134,7 +140,7 @@ Tensor test::reduceHalo(HaloReduceOp op, const Devices &devices, int64_t device,
     add(to, own, line.low + to);
     for (auto [member, holder] : llvm::enumerate(line.group))
       for (int64_t i = 0, e = line.rows + line.low + line.high; i < e; ++i) {
-        std::optional<int64_t> other = line.getRow(member, i);
+        std::optional<int64_t> other = line.getRow(member, i, op.getPeriodic());
         if (other && op.getPeriodic())
           other = line.wrap(*other);
         bool isOwn = holder == device && i == line.low + int64_t(to);

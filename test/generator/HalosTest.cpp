@@ -34,7 +34,7 @@ struct HaloCase {
   std::optional<int64_t> rowOf(int64_t rank, int64_t k) const {
     int64_t start = rank * rows();
     int64_t valid = std::clamp<int64_t>(size - start, 0, rows());
-    if (valid == 0 || k >= low + valid + high)
+    if (isRing() && (valid == 0 || k >= low + valid + high))
       return std::nullopt;
     return start - low + k;
   }

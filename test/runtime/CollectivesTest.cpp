@@ -445,7 +445,8 @@ void haloReduce(const Case &c, int64_t outer, int64_t inner, int64_t whole,
     std::vector<int64_t> window = rowsOfWindow(c, m, whole, low, high, isRing),
                          block = c.group.rows(m, whole);
     int64_t valid = block.size() - std::count(block.begin(), block.end(), -1);
-    for (int64_t k = 0; valid && k < low + valid + high; ++k)
+    int64_t used = valid ? low + valid + high : 0;
+    for (int64_t k = 0, end = isRing ? used : inRows; k < end; ++k)
       if (window[k] >= 0)
         summands[window[k]].push_back({m, k});
   }

@@ -34,6 +34,14 @@ struct HaloCase {
   static bool isUsed(int64_t at, int64_t inner, int64_t count, int64_t used) {
     return at / inner % count < used;
   }
+  /// Whether an element of a window is of the dimension.
+  bool isInWindow(int64_t at, int64_t rank) const {
+    if (boundary == DIST_BOUNDARY_PERIODIC)
+      return isUsed(at, inner, wide(),
+                    valid(rank) ? low + valid(rank) + high : 0);
+    int64_t row = rank * rows() - low + at / inner % wide();
+    return row >= 0 && row < whole;
+  }
 };
 
 double dot(const std::vector<double> &a, const std::vector<double> &b) {
@@ -65,7 +73,7 @@ void checkAdjoint(const HaloCase &c, uint64_t seed) {
       if (!c.isUsed(i, c.inner, c.rows(), used))
         x[i] = NAN;
     for (size_t i = 0; i < y.size(); ++i)
-      if (!c.isUsed(i, c.inner, c.wide(), used ? c.low + used + c.high : 0))
+      if (!c.isInWindow(i, r))
         y[i] = NAN;
     double number = 1.5;
     int64_t bits;

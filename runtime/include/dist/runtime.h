@@ -232,9 +232,9 @@ DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
 /// The adjoint: in [outer, low + block_rows(whole) + high, inner] -> out
 /// [outer, block_rows(whole), inner]. Each row of out is the sum of the rows of
 /// in, on all members, that dist_halo_exchange would have taken from it: its
-/// own one first, then those of the others by place. Rows of in that are
-/// padding, or, unless `periodic`, outside of [0, whole), add nothing. Padding
-/// of out is zero.
+/// own one first, then those of the others by place. Rows of in that
+/// are, unless `periodic`, outside of [0, whole) add nothing; those of a ring
+/// that are padding neither. Padding of out is zero.
 DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
                                   int32_t site, int32_t dtype, int64_t outer,
                                   int64_t whole, int64_t inner, int64_t low,
