@@ -49,6 +49,10 @@ def layer(number, source, a):
     scores = tensor(a.batch, a.kv_heads, groups, a.sequence, a.sequence)
     whole = tensor(a.batch, a.sequence, a.features)
     text = ""
+    if a.halo:
+        text = f"""
+  %n_{n} = dist.sync {source} fwd_pre halo dim 1 low {a.left} high {a.right} over "sp" : {whole}"""
+        source = f"%n_{n}"
     for name, outputs in (("q", a.features), ("k", a.kv_heads * size), ("v", a.kv_heads * size)):
         text += linear(f"{name}{n}", f"{scope}.{name}", source, a.batch, a.sequence, outputs, a.features)
     text += f"""
@@ -103,15 +107,19 @@ def main():
     for name, value in dict(layers=1, batch=1, sequence=32, features=16, heads=4, kv_heads=4, left=3, right=0).items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--least", action="store_true")
+    parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
     a = parser.parse_args()
     size = a.features // a.heads
     whole = tensor(a.batch, a.sequence, a.features)
-    arguments = [f'%x: {whole} {{dist.input = "x"}}']
+    placed = ', dist.sharding = #dist.sharding<@m, [{}, {"sp"}, {}]>' if a.halo else ""
+    arguments = [f'%x: {whole} {{dist.input = "x"{placed}}}']
     for number in range(a.layers):
         for name in "qkvo":
             outputs = a.kv_heads * size if name in "kv" else a.features
             arguments.append(f'%w_{name}{number}: {tensor(outputs, a.features)} {{dist.input = "w_{name}{number}"}}')
     print(MAPS)
+    if a.halo:
+        print('dist.mesh @m ["sp" = 4]')
     print("func.func @main(" + ",\n    ".join(arguments) + f') -> ({whole} {{dist.output = "y"}}) {{')
     print(f"""  %zero = arith.constant 0.0 : f32
   %masked = arith.constant {"-3.40282347E+38" if a.least else "0xFF800000"} : f32
