@@ -130,8 +130,7 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
                                   " reads in windows"),
           op->getAttr(kScopeAttr));
       if (failed(ready))
-        return op->emitOpError() << "reads windows of operand " << number
-                                 << ", which has no sequence of collectives";
+        return failure();
       // Of what is as it was the next one makes no more either.
       if (isComparable && *ready != local)
         before.push_back({op->getBlock(), filler, std::move(reads), *ready});
@@ -182,7 +181,7 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
         describeWindows(pad, "moves rows on for " + describeOp(pad)),
         pad->getAttr(kScopeAttr));
     if (failed(padded))
-      return pad->emitOpError() << "has no sequence of collectives";
+      return failure();
     wholes[*padded] = whole;
     for (OpOperand *use : others)
       use->set(*padded);

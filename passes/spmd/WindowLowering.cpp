@@ -196,9 +196,10 @@ LogicalResult Reader::gather(int64_t dim, const WindowPlan &plan) {
   FailureOr<Value> whole = lowerReshard(
       b, loc, layout, planner, value, source.whole.clone(shape), place(from),
       place(to), b.getStringAttr(why + because), scope);
-  if (succeeded(whole))
-    value = *whole;
-  return whole;
+  if (failed(whole))
+    return emitError(loc) << why << ": this has no sequence of collectives";
+  value = *whole;
+  return success();
 }
 
 LogicalResult Reader::readSharded(const WindowRead &read) {
