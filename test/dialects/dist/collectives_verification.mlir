@@ -341,7 +341,7 @@ func.func @f(%x: tensor<3xf32>) {
 
 // -----
 
-// expected-error@below {{boundary 'periodic' has no value}}
+// expected-error@below {{expected '>'}}
 #b = #dist.boundary<periodic 1.0 : f32>
 
 // -----
