@@ -7,8 +7,7 @@
 // CHECK-LABEL: func.func @main(
 // CHECK: %[[WIDE:.*]] = dist.halo_exchange %arg0 dim 0 low 1 high 1 over "sp"
 // CHECK-SAME: cause "dist.sync fwd_pre halo dim 0 over {{.*}}sync_halo.mlir:
-// CHECK: linalg.generic
-// CHECK: arith.mulf
+// CHECK: arith.mulf %arg0, %arg0
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: linalg.generic {{.*}} ins(%[[WIDE]], %arg1 : tensor<6xf32>, tensor<3xf32>)
 
