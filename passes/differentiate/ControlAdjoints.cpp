@@ -239,7 +239,8 @@ LogicalResult LoopAdjoint::handOver() {
   auto toIndex = [&](OpBuilder &at, Value value) -> Value {
     if (value.getType().isIndex())
       return value;
-    return arith::IndexCastOp::create(at, loc, at.getIndexType(), value);
+    // A number of rounds, which may fill a narrow type.
+    return arith::IndexCastUIOp::create(at, loc, at.getIndexType(), value);
   };
   inner.setInsertionPointToStart(&body);
   Value round = counter;

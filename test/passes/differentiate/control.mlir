@@ -72,3 +72,22 @@ func.func @main(%x: tensor<4xf32> {dist.parameter = "x"}) -> (tensor<4xf32> {dis
   %0 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// 200 rounds, counted in eight bits.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK: %[[PAST:.*]] = arith.subi %{{.*}} : i8
+// CHECK: %[[ROUND:.*]] = arith.divui %[[PAST]], %{{.*}} : i8
+// CHECK: arith.index_castui %[[ROUND]] : i8 to index
+func.func @narrow(%x: tensor<2xf32> {dist.parameter = "x"}) -> (tensor<2xf32> {dist.output = "y"}) {
+  %low = arith.constant 1 : i8
+  %high = arith.constant -55 : i8
+  %step = arith.constant 1 : i8
+  %y = scf.for unsigned %i = %low to %high step %step iter_args(%a = %x) -> (tensor<2xf32>) : i8 {
+    %0 = math.sin %a : tensor<2xf32>
+    scf.yield %0 : tensor<2xf32>
+  }
+  return %y : tensor<2xf32>
+}
