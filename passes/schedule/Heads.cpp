@@ -156,13 +156,19 @@ void FeatureTrace::walkExpand(tensor::ExpandShapeOp expand,
       expand.getReassociationIndices();
   RankedTensorType type = expand.getResultType();
   Features next{{}, features.offset};
-  for (const Features::Dim &dim : features.dims)
+  for (auto [index, dim] : llvm::enumerate(features.dims)) {
+    // Of a part of each head, as is rotated, the heads are known.
+    if (index > 0 && expand.getSrcType().getDimSize(dim.place) != dim.size) {
+      next.dims.push_back({groups[dim.place].front(), dim.size});
+      continue;
+    }
     for (int64_t place : groups[dim.place]) {
       if (type.isDynamicDim(place) || type.getDimSize(place) == 0)
         return;
       if (type.getDimSize(place) != 1)
         next.dims.push_back({place, type.getDimSize(place)});
     }
+  }
   if (!next.dims.empty())
     walk(expand, next);
 }

@@ -208,3 +208,34 @@ func.func @rotated(%x: tensor<5x8xf32>, %wq: tensor<8x12xf32> {dist.parameter = 
       {dist.scope = "a"} ins(%qr, %kr : tensor<5x4x3xf32>, tensor<5x4x3xf32>) outs(%es : tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
   return %s : tensor<4x5x5xf32>
 }
+
+// -----
+
+// Queries whose neighbouring features are rotated: parts of each head are cut out, get a dimension more and are put
+// together again. The heads are those before.
+
+// CHECK-LABEL: func.func @interleaved
+// CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
+// CHECK-SAME: dist.parameter = "a.k", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" heads over "tp"
+}
+func.func @interleaved(%x: tensor<5x8xf32>, %wq: tensor<8x16xf32> {dist.parameter = "a.q"},
+                   %wk: tensor<8x16xf32> {dist.parameter = "a.k"}) -> tensor<4x5x5xf32> {
+  %e = tensor.empty() : tensor<5x16xf32>
+  %q = linalg.matmul {dist.scope = "a"} ins(%x, %wq : tensor<5x8xf32>, tensor<8x16xf32>) outs(%e : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %k = linalg.matmul {dist.scope = "a"} ins(%x, %wk : tensor<5x8xf32>, tensor<8x16xf32>) outs(%e : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %qh = tensor.expand_shape %q [[0], [1, 2]] output_shape [5, 4, 4] {dist.scope = "a"} : tensor<5x16xf32> into tensor<5x4x4xf32>
+  %kh = tensor.expand_shape %k [[0], [1, 2]] output_shape [5, 4, 4] {dist.scope = "a"} : tensor<5x16xf32> into tensor<5x4x4xf32>
+  %even = tensor.extract_slice %qh[0, 0, 0] [5, 4, 2] [1, 1, 2] {dist.scope = "a"} : tensor<5x4x4xf32> to tensor<5x4x2xf32>
+  %odd = tensor.extract_slice %qh[0, 0, 1] [5, 4, 2] [1, 1, 2] {dist.scope = "a"} : tensor<5x4x4xf32> to tensor<5x4x2xf32>
+  %first = tensor.expand_shape %odd [[0], [1], [2, 3]] output_shape [5, 4, 2, 1] {dist.scope = "a"} : tensor<5x4x2xf32> into tensor<5x4x2x1xf32>
+  %second = tensor.expand_shape %even [[0], [1], [2, 3]] output_shape [5, 4, 2, 1] {dist.scope = "a"} : tensor<5x4x2xf32> into tensor<5x4x2x1xf32>
+  %pairs = tensor.concat dim(3) %first, %second {dist.scope = "a"} : (tensor<5x4x2x1xf32>, tensor<5x4x2x1xf32>) -> tensor<5x4x2x2xf32>
+  %rotated = tensor.collapse_shape %pairs [[0], [1], [2, 3]] {dist.scope = "a"} : tensor<5x4x2x2xf32> into tensor<5x4x4xf32>
+  %es = tensor.empty() : tensor<4x5x5xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (i, h, d)>, affine_map<(h, i, j, d) -> (j, h, d)>, affine_map<(h, i, j, d) -> (h, i, j)>]
+      {dist.scope = "a"} ins(%rotated, %kh : tensor<5x4x4xf32>, tensor<5x4x4xf32>) outs(%es : tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
+  return %s : tensor<4x5x5xf32>
+}
