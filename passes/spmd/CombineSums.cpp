@@ -3,7 +3,7 @@
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "passes/spmd/PlacedValues.h"
+#include "passes/spmd/MoveReshards.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -242,11 +242,6 @@ void Combiner::run(Operation *root) {
     values.erase(reshard);
 }
 
-namespace mlir::dist {
-void combineSums(FunctionOpInterface function,
-                 const llvm::SmallPtrSetImpl<Operation *> &kept,
-                 PlacedValues &values);
-}
 void mlir::dist::combineSums(FunctionOpInterface function,
                              const llvm::SmallPtrSetImpl<Operation *> &kept,
                              PlacedValues &values) {

@@ -320,11 +320,6 @@ void ReshardInserter::visitFollow(FollowOp follow) {
   values.erase(follow);
 }
 
-namespace mlir::dist {
-void combineSums(FunctionOpInterface function,
-                 const llvm::SmallPtrSetImpl<Operation *> &kept,
-                 PlacedValues &values);
-}
 LogicalResult ReshardInserter::run(Operation *module) {
   eraseFollows(module);
   keptPending = findKeptPending(module);

@@ -14,12 +14,23 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/spmd/PlacedValues.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dist {
 
 /// Needs a function in which every op has been visited.
 void moveReshards(FunctionOpInterface function, const MeshLayout &layout,
                   PlacementGraph &graph, PlacedValues &values);
+
+/// Where two sums that are pending alike are completed alike, and what they
+/// become is only added to each other, perhaps with more beside, adds their
+/// parts first: one collective in place of two, of the same form. The parallel
+/// residual x + attention(x) + mlp(x) under sequence parallelism has one
+/// reduce_scatter, also where the schedule asks for one of each module.
+/// Needs the same; reshards that are `kept` stay as they are.
+void combineSums(FunctionOpInterface function,
+                 const llvm::SmallPtrSetImpl<Operation *> &kept,
+                 PlacedValues &values);
 
 } // namespace mlir::dist
 
