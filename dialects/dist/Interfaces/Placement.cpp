@@ -137,9 +137,30 @@ bool MeshLayout::isPrefix(ArrayRef<AxisRefAttr> a,
 bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
   if (a == b || a == unsharded)
     return true;
-  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
+  ArrayRef<SubDimAttr> left = a.getSubDims(), right = b.getSubDims();
+  // Blocks that a cuts: b cuts them as well, and perhaps what they are in.
+  while (left.size() > 1 && right.size() > 1 &&
+         left.front().getSize() == right.front().getSize() &&
+         isPrefix(left.front().getAxes(), right.front().getAxes())) {
+    left = left.drop_front();
+    right = right.drop_front();
+  }
+  if (right.size() != 1)
     return false;
-  return isPrefix(a.getSubDims()[0].getAxes(), b.getSubDims()[0].getAxes());
+  ArrayRef<AxisRefAttr> axes = right.front().getAxes();
+  // Major axes that take all blocks apart are one with the minor ones in b.
+  for (SubDimAttr blocks : left.drop_back()) {
+    int64_t count = 1;
+    ArrayRef<AxisRefAttr> major = axes;
+    while (!axes.empty() && count < blocks.getSize()) {
+      count *= size(axes.front());
+      axes = axes.drop_front();
+    }
+    if (count != blocks.getSize() ||
+        !isPrefix(blocks.getAxes(), major.drop_back(axes.size())))
+      return false;
+  }
+  return isPrefix(left.back().getAxes(), axes);
 }
 
 //===----------------------------------------------------------------------===//
