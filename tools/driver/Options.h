@@ -57,6 +57,12 @@ struct CompileOptions {
                            "machine's)"),
             llvm::cl::init("native"), llvm::cl::value_desc("NAME"),
             llvm::cl::cat(category)),
+        optLevel("opt-level",
+                 llvm::cl::desc("How far the code is optimised, from 0, which "
+                                "compiles soonest, to 3 (the default), which "
+                                "runs fastest"),
+                 llvm::cl::init(3), llvm::cl::value_desc("0..3"),
+                 llvm::cl::cat(category)),
         overlap("overlap",
                 llvm::cl::desc("Whether collectives run beside computation: "
                                "off, or auto, where --machine foresees that "
@@ -103,6 +109,7 @@ struct CompileOptions {
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
+  llvm::cl::opt<unsigned> optLevel;
   llvm::cl::opt<std::string> overlap, machine, turns;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<bool> verbose;

@@ -79,13 +79,14 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
   if (!options.target)
     throw host::Error("--backend " + backend + " needs that target");
   options.codegen.cpu = common.cpu;
+  options.codegen.optLevel = common.optLevel;
   options.plain = form != Form::Fast;
   options.ranks = ranks;
   options.perturb = form == Form::Perturbed;
   // Vectorizers are one thing less that both sides share, and most of the
   // time that plain loops take to compile.
   if (form == Form::Plain)
-    options.codegen.optLevel = 1;
+    options.codegen.optLevel = std::min(options.codegen.optLevel, 1u);
   options.codegen.beginStage = [&](StringRef name,
                                    StringRef what) -> TimingScope & {
     return stages.begin(name, what);
