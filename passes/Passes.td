@@ -307,6 +307,33 @@ def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateDimsPass : Pass<"dist-separate-dims", "ModuleOp"> {
+  let summary = "Merged dimensions are taken apart where devices share out a minor one unevenly: any level before 2";
+  let description = [{
+    Of a batch and heads that are merged into one dimension, as in exports that
+    call a batched product, the heads can be shared out only in even blocks: 4
+    heads on 3 devices could not. Where the operand of a `tensor.collapse_shape`
+    is placed so, the linalg ops that read its result, and those that read
+    theirs, are rewritten on the dimensions apart, until a `tensor.expand_shape`
+    takes them apart itself. Programs whose sizes the mesh divides stay as they
+    are, and so do sums over a merged dimension.
+
+    ```mlir
+    %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>
+    %1 = linalg.generic … ins(%0 : tensor<8x5xf32>) outs(… : tensor<8x5xf32>)
+    %2 = tensor.expand_shape %1 [[0, 1], [2]] output_shape [2, 4, 5] : tensor<8x5xf32> into tensor<2x4x5xf32>
+    ```
+    becomes, where `%x` has its dimension 1 on an axis of 3 devices,
+    ```mlir
+    %2 = linalg.generic … ins(%x : tensor<2x4x5xf32>) outs(… : tensor<2x4x5xf32>)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def PropagatePass : Pass<"dist-propagate", "ModuleOp"> {
   let summary = "Spreads the user's placements over the program: level 1 to 2";
   let description = [{

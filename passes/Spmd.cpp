@@ -21,6 +21,7 @@ void dist::addFuseTransposes(OpPassManager &pm) {
 void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createRecognizeWindowsPass());
+  pm.addPass(createSeparateDimsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
   pm.addPass(createVerifyPlacedPass());

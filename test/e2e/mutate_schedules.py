@@ -326,7 +326,7 @@ class Mutations:
     def check_run(self, mutant, traffic, original):
         schedule = self.write(mutant.schedule, mutant.text)
         status, text, error = call("dist-run", self.module, "--schedule", schedule, *self.inputs(), "--verify=f64",
-                                   "--atol=1e-10", "--rtol=1e-10", "--json", seconds=RUN_SECONDS)
+                                   "--opt-level=0", "--atol=1e-10", "--rtol=1e-10", "--json", seconds=RUN_SECONDS)
         verdict = json.loads(text.strip().splitlines()[-1]) if text.strip() else {"ok": False}
         if status or verdict["ok"] is not True or not verdict["outputs"]:
             self.counts["wrong"] += 1

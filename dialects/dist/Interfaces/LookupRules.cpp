@@ -9,6 +9,7 @@
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Interfaces/Lookups.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -68,8 +69,7 @@ static std::optional<int64_t> getNumberedDim(linalg::GenericOp generic) {
   return std::nullopt;
 }
 
-/// The dimension of `value` whose index it is everywhere.
-static std::optional<int64_t> getIndexedDim(Value value) {
+std::optional<int64_t> mlir::dist::getIndexedDim(Value value) {
   value = skipPlacement(value);
   if (auto generic = value.getDefiningOp<linalg::GenericOp>())
     return getNumberedDim(generic);

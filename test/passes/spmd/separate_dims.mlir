@@ -1,0 +1,113 @@
+// Batch and heads that are merged, with heads that devices share out unevenly: what reads them does so apart.
+// RUN: dist-opt %s --dist-separate-dims --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-spmd --split-input-file | FileCheck %s --check-prefix=SPMD
+
+#score = affine_map<(g, i, j, d) -> (g, i, d)>
+#key = affine_map<(g, i, j, d) -> (g, j, d)>
+#out = affine_map<(g, i, j, d) -> (g, i, j)>
+#id = affine_map<(g, i, j) -> (g, i, j)>
+#row = affine_map<(g, i, j) -> (g, j)>
+
+// Products, what is added (also where it was computed merged), and back.
+// CHECK-LABEL: func.func @scores
+// CHECK-NOT: tensor<8x
+// CHECK: %[[BIAS:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<2x4x5xf32>) {{.*}} {dist.scope = "bias"} {
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.negf %{{[^ ]*}} : f32
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<2x4x5x3xf32>, tensor<2x4x5x3xf32>) {{.*}} {dist.scope = "attention"} {
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.mulf %{{[^ ]*}}, %{{[^ ]*}} : f32
+// CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[BIAS]] : tensor<2x4x5x5xf32>, tensor<2x4x5xf32>)
+// CHECK: return %[[SUM]]
+// SPMD-LABEL: func.func @scores
+// SPMD-NOT: dist.all_{{gather|reduce|to_all}}
+// SPMD: return
+dist.mesh @m ["tp" = 3]
+func.func @scores(%q: tensor<2x4x5x3xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}, {}, {}]>},
+                  %k: tensor<2x4x5x3xf32>, %a: tensor<2x4x5xf32>) -> tensor<2x4x5x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %qs = tensor.collapse_shape %q [[0, 1], [2], [3]] : tensor<2x4x5x3xf32> into tensor<8x5x3xf32>
+  %ks = tensor.collapse_shape %k [[0, 1], [2], [3]] : tensor<2x4x5x3xf32> into tensor<8x5x3xf32>
+  %as = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>
+  %small = tensor.empty() : tensor<8x5xf32>
+  %bias = linalg.generic {indexing_maps = [affine_map<(g, j) -> (g, j)>, affine_map<(g, j) -> (g, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%as : tensor<8x5xf32>) outs(%small : tensor<8x5xf32>) attrs = {dist.scope = "bias"} {
+  ^bb0(%x: f32, %y: f32):
+    %n = arith.negf %x : f32
+    linalg.yield %n : f32
+  } -> tensor<8x5xf32>
+  %empty = tensor.empty() : tensor<8x5x5xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x5x5xf32>) -> tensor<8x5x5xf32>
+  %s = linalg.contract indexing_maps = [#score, #key, #out] {dist.scope = "attention"}
+      ins(%qs, %ks : tensor<8x5x3xf32>, tensor<8x5x3xf32>) outs(%fill : tensor<8x5x5xf32>) -> tensor<8x5x5xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %bias : tensor<8x5x5xf32>, tensor<8x5xf32>) outs(%empty : tensor<8x5x5xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %n = arith.addf %x, %y : f32
+    linalg.yield %n : f32
+  } -> tensor<8x5x5xf32>
+  %r = tensor.expand_shape %sum [[0, 1], [2], [3]] output_shape [2, 4, 5, 5] : tensor<8x5x5xf32> into tensor<2x4x5x5xf32>
+  return %r : tensor<2x4x5x5xf32>
+}
+
+// -----
+
+#map = affine_map<(a, b, c) -> (a, b, c)>
+#flat = affine_map<(a, b) -> (a, b)>
+
+// Elements that are looked up where the merged index is that of the result.
+// CHECK-LABEL: func.func @lookup
+// CHECK: %[[BATCH:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x4x5x1xi64>)
+// CHECK: linalg.index 0
+// CHECK: %[[HEAD:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x4x5x1xi64>)
+// CHECK: linalg.index 1
+// CHECK: %[[TUPLES:.*]] = tensor.concat dim(3) %[[BATCH]], %[[HEAD]], %{{.*}} -> tensor<2x4x5x3xi64>
+// CHECK: %[[FOUND:.*]] = tensor.gather %arg0[%[[TUPLES]]] gather_dims([0, 1, 2]) : (tensor<2x4x7xf32>, tensor<2x4x5x3xi64>) -> tensor<2x4x5xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[FOUND]] : tensor<2x4x5xf32>)
+// SPMD-LABEL: func.func @lookup
+// SPMD-NOT: dist.all_{{gather|reduce|to_all}}
+// SPMD: return
+dist.mesh @m ["tp" = 3]
+func.func @lookup(%t: tensor<2x4x7xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}, {}]>}, %i: tensor<8x5x1xi64>) -> tensor<2x4x5xf32> {
+  %ts = tensor.collapse_shape %t [[0, 1], [2]] : tensor<2x4x7xf32> into tensor<8x7xf32>
+  %e = tensor.empty() : tensor<8x5x1xi64>
+  %rows = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel"]} outs(%e : tensor<8x5x1xi64>) {
+  ^bb0(%x: i64):
+    %n = linalg.index 0 : index
+    %c = arith.index_cast %n : index to i64
+    linalg.yield %c : i64
+  } -> tensor<8x5x1xi64>
+  %tuples = tensor.concat dim(2) %rows, %i : (tensor<8x5x1xi64>, tensor<8x5x1xi64>) -> tensor<8x5x2xi64>
+  %found = tensor.gather %ts[%tuples] gather_dims([0, 1]) : (tensor<8x7xf32>, tensor<8x5x2xi64>) -> tensor<8x5xf32>
+  %f = tensor.empty() : tensor<8x5xf32>
+  %r = linalg.generic {indexing_maps = [#flat, #flat], iterator_types = ["parallel", "parallel"]} ins(%found : tensor<8x5xf32>) outs(%f : tensor<8x5xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %n = arith.negf %x : f32
+    linalg.yield %n : f32
+  } -> tensor<8x5xf32>
+  %apart = tensor.expand_shape %r [[0, 1], [2]] output_shape [2, 4, 5] : tensor<8x5xf32> into tensor<2x4x5xf32>
+  return %apart : tensor<2x4x5xf32>
+}
+
+// -----
+
+// Heads that the devices divide can be shared out as they are; nor is a sum over what is merged taken apart.
+// CHECK-LABEL: func.func @even
+// CHECK: tensor.collapse_shape
+// CHECK: tensor<8x5xf32>
+// CHECK-LABEL: func.func @summed
+// CHECK: tensor.collapse_shape %arg0 {{\[\[}}0], [1, 2]] : tensor<5x4x3xf32> into tensor<5x12xf32>
+// CHECK-NEXT: linalg.reduce
+// SPMD-LABEL: func.func @even
+dist.mesh @m ["tp" = 2]
+func.func @even(%a: tensor<2x4x5xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}, {}]>}) -> tensor<8x5xf32> {
+  %as = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>
+  %e = tensor.empty() : tensor<8x5xf32>
+  %r = linalg.exp ins(%as : tensor<8x5xf32>) outs(%e : tensor<8x5xf32>) -> tensor<8x5xf32>
+  return %r : tensor<8x5xf32>
+}
+func.func @summed(%a: tensor<5x4x3xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"tp"}]>}, %init: tensor<5xf32>) -> tensor<5xf32> {
+  %as = tensor.collapse_shape %a [[0], [1, 2]] : tensor<5x4x3xf32> into tensor<5x12xf32>
+  %r = linalg.reduce { arith.addf } ins(%as : tensor<5x12xf32>) outs(%init : tensor<5xf32>) dimensions = [1]
+  return %r : tensor<5xf32>
+}
