@@ -31,17 +31,10 @@ import time
 import step_time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TP = """  dist.shard "h.*.attn.{wq,wk,wv}" column over "tp"
-  dist.shard "h.*.mlp.fc" column over "tp"
-"""
 # Where the batch and the sequence of the input lie, and the rest of the schedule.
 SCHEDULES = {
-    "tp": ("", "", TP),
-    "sp": ("", "", TP + """  dist.shard "h.*.attn.wo" row over "tp"
-  dist.shard "h.*.mlp.proj" row over "tp"
-  dist.sync "h.*.attn.wo" fwd_post reduce_scatter dim 1 over "tp"
-  dist.sync "h.*.mlp.proj" fwd_post reduce_scatter dim 1 over "tp"
-"""),
+    "tp": ("", "", step_time.TP),
+    "sp": ("", "", step_time.SP),
     "ulysses": ("", '"tp"', """  dist.sync "h.*.attn.{wq,wk,wv}" fwd_post all_to_all dim 1 to 2 over "tp"
   dist.sync "h.*.attn.wo" fwd_pre all_to_all dim 2 to 1 over "tp"
 """),
