@@ -83,7 +83,7 @@ static LogicalResult run() {
   if (failed(distribute(*module, schedule, stages)))
     return failure();
   options.codegen.cpu = common.cpu;
-  options.codegen.optLevel = common.optLevel;
+  options.codegen.optLevel = common.getOptLevel();
   options.codegen.dumpLLVM = dumpLLVM;
   options.codegen.dumpAssembly = dumpAssembly;
   options.codegen.beginStage = [&](StringRef name,

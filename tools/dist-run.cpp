@@ -432,10 +432,11 @@ static void checkOptionsApply() {
       (!verifying() || getCheckOptions().hasTolerance()))
     throw host::Error("--perturbed-runs: no program is run so; it goes with "
                       "--verify or --reference, without --rtol and --atol");
-  if (common.cpu.getNumOccurrences() > 0 && isBundle(input) &&
-      reference.empty())
-    throw host::Error("--mcpu: " + input +
-                      " is a bundle, which is compiled already");
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&common.cpu, &common.optLevel})
+    if (option->getNumOccurrences() > 0 && isBundle(input) && reference.empty())
+      throw host::Error("--" + option->ArgStr.str() + ": " + input +
+                        " is a bundle, which is compiled already");
 }
 
 /// Runs, compares and reports; whether all results agree.

@@ -4,6 +4,7 @@
 #define DIST_TOOLS_DRIVER_OPTIONS_H
 
 #include "tools/driver/Driver.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/CommandLine.h"
 #include <string>
 
@@ -57,11 +58,15 @@ struct CompileOptions {
                            "machine's)"),
             llvm::cl::init("native"), llvm::cl::value_desc("NAME"),
             llvm::cl::cat(category)),
-        optLevel("opt-level",
-                 llvm::cl::desc("How far the code is optimised, from 0, which "
-                                "compiles soonest, to 3 (the default), which "
-                                "runs fastest"),
-                 llvm::cl::init(3), llvm::cl::value_desc("0..3"),
+        optLevel("opt-level", llvm::cl::desc("How far the code is optimised"),
+                 llvm::cl::init(llvm::CodeGenOptLevel::Aggressive),
+                 llvm::cl::values(
+                     clEnumValN(llvm::CodeGenOptLevel::None, "0",
+                                "what compiles soonest, to try things out"),
+                     clEnumValN(llvm::CodeGenOptLevel::Less, "1", ""),
+                     clEnumValN(llvm::CodeGenOptLevel::Default, "2", ""),
+                     clEnumValN(llvm::CodeGenOptLevel::Aggressive, "3",
+                                "what runs fastest (default)")),
                  llvm::cl::cat(category)),
         overlap("overlap",
                 llvm::cl::desc("Whether collectives run beside computation: "
@@ -103,13 +108,17 @@ struct CompileOptions {
     return options;
   }
 
+  unsigned getOptLevel() const {
+    return static_cast<unsigned>(optLevel.getValue());
+  }
+
   llvm::cl::opt<std::string> schedule, plan;
   llvm::cl::opt<bool> allowUnmatched, fuseTransposes;
   llvm::cl::opt<std::string> recompute;
   llvm::cl::opt<std::string> scheduleName;
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
-  llvm::cl::opt<unsigned> optLevel;
+  llvm::cl::opt<llvm::CodeGenOptLevel> optLevel;
   llvm::cl::opt<std::string> overlap, machine, turns;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<bool> verbose;

@@ -79,7 +79,7 @@ host::Program RunCompiler::compile(ModuleOp module, StringRef file, Form form,
   if (!options.target)
     throw host::Error("--backend " + backend + " needs that target");
   options.codegen.cpu = common.cpu;
-  options.codegen.optLevel = common.optLevel;
+  options.codegen.optLevel = common.getOptLevel();
   options.plain = form != Form::Fast;
   options.ranks = ranks;
   options.perturb = form == Form::Perturbed;
