@@ -11,6 +11,7 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -369,7 +370,20 @@ LogicalResult SeparateDimsPass::rewrite(Separation &separation) {
       .setUseTopDownTraversal()
       .enableConstantCSE(false)
       .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  return applyPatternsGreedily(getOperation(), std::move(patterns), config);
+  if (failed(
+          applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    return failure();
+  // The index along a merged dimension is now computed; placement reads arith.
+  getOperation().walk([](affine::AffineApplyOp apply) {
+    if (!isa<linalg::LinalgOp>(apply->getParentOp()))
+      return;
+    OpBuilder b(apply);
+    std::optional<SmallVector<Value, 8>> index = affine::expandAffineMap(
+        b, apply.getLoc(), apply.getAffineMap(), apply.getOperands());
+    apply.replaceAllUsesWith(index->front());
+    apply.erase();
+  });
+  return success();
 }
 
 void SeparateDimsPass::runOnOperation() {

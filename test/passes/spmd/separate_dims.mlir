@@ -111,3 +111,26 @@ func.func @summed(%a: tensor<5x4x3xf32> {dist.sharding = #dist.sharding<@m, [{},
   %r = linalg.reduce { arith.addf } ins(%as : tensor<5x12xf32>) outs(%init : tensor<5xf32>) dimensions = [1]
   return %r : tensor<5xf32>
 }
+
+// -----
+
+// The index along what was merged is computed.
+// CHECK-LABEL: func.func @index
+// CHECK-NOT: affine.apply
+// CHECK: %[[HEAD:.*]] = linalg.index 1
+// CHECK: %[[BATCH:.*]] = linalg.index 0
+// CHECK: %[[SUM:.*]] = arith.muli %[[BATCH]], %c4
+// CHECK: arith.addi %[[HEAD]], %[[SUM]]
+dist.mesh @m ["tp" = 3]
+func.func @index(%a: tensor<2x4xindex> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>}) -> tensor<2x4xindex> {
+  %as = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xindex> into tensor<8xindex>
+  %e = tensor.empty() : tensor<8xindex>
+  %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%as : tensor<8xindex>) outs(%e : tensor<8xindex>) {
+  ^bb0(%x: index, %y: index):
+    %i = linalg.index 0 : index
+    %n = arith.addi %x, %i : index
+    linalg.yield %n : index
+  } -> tensor<8xindex>
+  %apart = tensor.expand_shape %r [[0, 1]] output_shape [2, 4] : tensor<8xindex> into tensor<2x4xindex>
+  return %apart : tensor<2x4xindex>
+}
