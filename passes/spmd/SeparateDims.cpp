@@ -406,12 +406,16 @@ void SeparateDimsPass::runOnOperation() {
     if (!analysis.getLayout())
       return;
     analysis.propagate();
-    for (tensor::CollapseShapeOp collapse : candidates)
-      lost.push_back(
-          findLost(collapse,
-                   analysis.getPlacements().getSharding(
-                       analysis.getGraph().getIndex(collapse.getSrc())),
-                   *analysis.getLayout()));
+    for (tensor::CollapseShapeOp collapse : candidates) {
+      // What is made where it is used, as fills, has no placement.
+      unsigned source = analysis.getGraph().getIndex(collapse.getSrc());
+      if (source == PlacementGraph::kNone)
+        lost.emplace_back();
+      else
+        lost.push_back(findLost(collapse,
+                                analysis.getPlacements().getSharding(source),
+                                *analysis.getLayout()));
+    }
   }
   Separation separation;
   bool any = false;
