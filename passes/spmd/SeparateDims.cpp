@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -34,8 +35,8 @@ using namespace mlir::dist;
 
 namespace {
 /// Follows what is rewritten: new ops take the scope of the op that they are
-/// in place of. Knows the collapses whose readers are still to be rewritten,
-/// and the expansions of their other operands.
+/// in place of, and are backward as it is. Knows the collapses whose readers
+/// are still to be rewritten, and the expansions of their other operands.
 class Separation : public RewriterBase::Listener {
 public:
   void add(tensor::CollapseShapeOp collapse) { collapses.insert(collapse); }
@@ -65,13 +66,13 @@ private:
 
 /// Whether `op` may be rewritten on other dimensions.
 static bool isReader(Operation *op) {
-  return isa<linalg::LinalgOp, tensor::GatherOp>(op);
+  return isa<linalg::LinalgOp, tensor::GatherOp, FollowOp>(op);
 }
 
-/// Whether a scope is all that was written on `op`.
-static bool hasScopeOnly(Operation *op) {
+/// Whether all that was written on `op` is what every op may have.
+static bool isPlain(Operation *op) {
   return llvm::all_of(op->getDiscardableAttrs(), [](NamedAttribute attr) {
-    return attr.getName() == kScopeAttr;
+    return attr.getName() == kScopeAttr || attr.getName() == kBackwardAttr;
   });
 }
 
@@ -80,12 +81,12 @@ bool Separation::mayExpand(OpOperand *operand) const {
     // An operand beside one that was expanded: what made it may be as well.
     auto made = operand->get().getDefiningOp<linalg::LinalgOp>();
     return expansions.contains(operand->getOwner()) && made &&
-           operand->get().hasOneUse() && hasScopeOnly(made) &&
+           operand->get().hasOneUse() && isPlain(made) &&
            made.getNumParallelLoops() == made.getNumLoops();
   }
   auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
   auto reader = cast<linalg::LinalgOp>(operand->getOwner());
-  if (!collapse || !collapses.contains(collapse) || !hasScopeOnly(reader))
+  if (!collapse || !collapses.contains(collapse) || !isPlain(reader))
     return false;
   // Sums over merged dimensions stay: their major one can be shared out.
   AffineMap map = reader.getMatchingIndexingMap(operand);
@@ -105,11 +106,12 @@ void Separation::notifyOperationReplaced(Operation *op, ValueRange values) {
   if (isa<tensor::ExpandShapeOp>(op) &&
       llvm::any_of(inserted, llvm::IsaPred<linalg::GenericOp>))
     return;
-  Attribute scope = op->getDiscardableAttr(kScopeAttr);
   for (Operation *made : inserted) {
-    if (scope && made->getBlock() == op->getBlock() &&
-        !made->hasAttr(kScopeAttr))
-      made->setDiscardableAttr(kScopeAttr, scope);
+    if (made->getBlock() == op->getBlock())
+      for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
+        if (Attribute attr = op->getDiscardableAttr(name);
+            attr && !made->hasAttr(name))
+          made->setDiscardableAttr(name, attr);
     if (isa<tensor::ExpandShapeOp>(made))
       expansions.insert(made);
   }
@@ -185,7 +187,7 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
                    indices = gather.getIndicesType();
   int64_t last = indices.getRank() - 1;
   if (!collapse || !separation.contains(collapse) || !tuples ||
-      !hasScopeOnly(gather) || !indices.hasStaticShape() ||
+      !isPlain(gather) || !indices.hasStaticShape() ||
       static_cast<int64_t>(tuples.getDim()) != last ||
       gather.getResultType().getRank() != last ||
       gather.getGatherDims().size() != static_cast<size_t>(source.getRank()) ||
@@ -258,6 +260,40 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
       gather, gather.getResultType(), found, ArrayRef(groups).drop_back());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Cotangents
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What follows a value with merged dimensions follows what these are made of.
+struct SeparateFollow : OpRewritePattern<FollowOp> {
+  SeparateFollow(MLIRContext *context, const Separation &separation)
+      : OpRewritePattern(context), separation(separation) {}
+
+  LogicalResult matchAndRewrite(FollowOp follow,
+                                PatternRewriter &rewriter) const override {
+    auto collapse = follow.getLeader().getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse || !separation.contains(collapse) || !isPlain(follow))
+      return failure();
+    Location loc = follow.getLoc();
+    auto type = cast<RankedTensorType>(follow.getType());
+    Value apart = tensor::ExpandShapeOp::create(
+        rewriter, loc, collapse.getSrcType().clone(type.getElementType()),
+        follow.getOperand(), collapse.getReassociationIndices());
+    auto following = cast<FollowOp>(rewriter.clone(*follow));
+    following.getOperandMutable().assign(apart);
+    following.getLeaderMutable().assign(collapse.getSrc());
+    following.getResult().setType(cast<RankedTensorType>(apart.getType()));
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        follow, type, following, collapse.getReassociationIndices());
+    return success();
+  }
+
+private:
+  const Separation &separation;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Which dimensions
@@ -360,7 +396,7 @@ LogicalResult SeparateDimsPass::rewrite(Separation &separation) {
   linalg::populateFoldReshapeOpsByExpansionPatterns(
       patterns,
       [&](OpOperand *operand) { return separation.mayExpand(operand); });
-  patterns.add<SeparateLookup>(context, separation);
+  patterns.add<SeparateLookup, SeparateFollow>(context, separation);
   // What is made so are reshapes of reshapes, of fills and of empty tensors.
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);

@@ -134,3 +134,23 @@ func.func @index(%a: tensor<2x4xindex> {dist.sharding = #dist.sharding<@m, [{}, 
   %apart = tensor.expand_shape %r [[0, 1]] output_shape [2, 4] : tensor<8xindex> into tensor<2x4xindex>
   return %apart : tensor<2x4xindex>
 }
+
+// -----
+
+// A cotangent follows what its primal's dimensions are made of.
+// CHECK-LABEL: func.func @follow
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<2x4xf32>)
+// CHECK: %[[D:.*]] = dist.follow %arg1 like %[[Y]] moved {dist.backward} : tensor<2x4xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[D]] : tensor<2x4xf32>) {{.*}} {dist.backward} {
+dist.mesh @m ["tp" = 3]
+func.func @follow(%a: tensor<2x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>}, %dy: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %as = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %y = linalg.exp ins(%as : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %apart = tensor.expand_shape %y [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %dys = tensor.collapse_shape %dy [[0, 1]] {dist.backward} : tensor<2x4xf32> into tensor<8xf32>
+  %d = dist.follow %dys like %y moved {dist.backward} : tensor<8xf32>
+  %dx = linalg.exp {dist.backward} ins(%d : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %dapart = tensor.expand_shape %dx [[0, 1]] output_shape [2, 4] {dist.backward} : tensor<8xf32> into tensor<2x4xf32>
+  return %apart, %dapart : tensor<2x4xf32>, tensor<2x4xf32>
+}
