@@ -154,3 +154,26 @@ func.func @follow(%a: tensor<2x4xf32> {dist.sharding = #dist.sharding<@m, [{}, {
   %dapart = tensor.expand_shape %dx [[0, 1]] output_shape [2, 4] {dist.backward} : tensor<8xf32> into tensor<2x4xf32>
   return %apart, %dapart : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// -----
+
+// A pad, and an op of unknown sizes, read what is merged as it is, beside one that reads it apart.
+// CHECK-LABEL: func.func @others
+// CHECK: %[[MERGED:.*]] = tensor.collapse_shape %arg0
+// CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<2x4x5xf32>) outs(%{{.*}} : tensor<2x4x5xf32>)
+// CHECK: tensor.pad %[[MERGED]]
+// CHECK: linalg.exp ins(%[[MERGED]] : tensor<8x5xf32>) outs(%arg1 : tensor<?x?xf32>)
+dist.mesh @m ["tp" = 3]
+func.func @others(%a: tensor<2x4x5xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}, {}]>}, %b: tensor<?x?xf32>) -> (tensor<2x4x5xf32>, tensor<8x7xf32>, tensor<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %as = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>
+  %e = tensor.empty() : tensor<8x5xf32>
+  %r = linalg.exp ins(%as : tensor<8x5xf32>) outs(%e : tensor<8x5xf32>) -> tensor<8x5xf32>
+  %apart = tensor.expand_shape %r [[0, 1], [2]] output_shape [2, 4, 5] : tensor<8x5xf32> into tensor<2x4x5xf32>
+  %p = tensor.pad %as low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<8x5xf32> to tensor<8x7xf32>
+  %s = linalg.exp ins(%as : tensor<8x5xf32>) outs(%b : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %apart, %p, %s : tensor<2x4x5xf32>, tensor<8x7xf32>, tensor<?x?xf32>
+}
