@@ -26,11 +26,17 @@ struct AxisPlacement {
   std::optional<int64_t> dim;
   /// Of which each is sharded: their number, or their sizes; nothing for all.
   SmallVector<int64_t> blocks;
+  /// Between which alone the dimension is cut: their number; 0 for anywhere.
+  int64_t pieces = 0;
   std::optional<ReductionKind> pending;
 };
 
-/// The blocks of a dimension, and the axes that cut them.
-using DimPlacement = std::pair<SmallVector<int64_t>, SmallVector<AxisRefAttr>>;
+/// The blocks or pieces of a dimension, and the axes that cut them.
+struct DimPlacement {
+  SmallVector<int64_t> blocks;
+  int64_t pieces;
+  SmallVector<AxisRefAttr> axes;
+};
 
 class PlanReader {
 public:
@@ -117,9 +123,10 @@ static LogicalResult readBlocks(StringRef text, AxisPlacement &result,
 static FailureOr<AxisPlacement> readWord(const LocatedJson &placement,
                                          Location loc) {
   constexpr StringLiteral kForms =
-      "R (replicate), S(d) (shard dimension d), IS(d,n) (shard each of n "
-      "interleaved blocks of dimension d), IS(d,[64,16,16]) (shard each of "
-      "blocks of these sizes), P or P(max) (leave a sum or maximum pending)";
+      "R (replicate), S(d) (shard dimension d), S(d,n) (shard it between n "
+      "equal pieces, which stay whole), IS(d,n) (shard each of n interleaved "
+      "blocks of it), IS(d,[64,16,16]) (shard each of blocks of these sizes), "
+      "P or P(max) (leave a sum or maximum pending)";
   if (placement.kind != LocatedJson::String)
     return emitError(loc) << "expected " << kForms << ", not "
                           << placement.describe();
@@ -139,16 +146,21 @@ static FailureOr<AxisPlacement> readWord(const LocatedJson &placement,
     return fail() << "'" << arguments << "' is no reduction; one of sum, prod, "
                   << "max, min, and, or is";
   }
-  auto [number, blocks] = arguments.split(',');
+  auto [number, parts] = arguments.split(',');
   int64_t dim;
-  bool hasBlocks = number.size() != arguments.size();
+  bool hasParts = number.size() != arguments.size();
   if (!hasArguments || number.getAsInteger(10, dim) ||
-      word != (hasBlocks ? "IS" : "S"))
+      (word == "IS" ? !hasParts : word != "S"))
     return emitError(loc) << "'" << placement.text
                           << "' is no placement; expected " << kForms;
   result.dim = dim;
-  if (hasBlocks && failed(readBlocks(blocks, result, fail)))
+  if (word == "IS" && failed(readBlocks(parts, result, fail)))
     return failure();
+  if (word == "S" && hasParts &&
+      (parts.getAsInteger(10, result.pieces) || result.pieces < 1))
+    return fail() << "'" << parts << "' is no number of equal pieces; that is "
+                  << "at least 1. Blocks of different sizes, each cut, are "
+                  << "IS(d,[64,16,16])";
   return result;
 }
 
@@ -209,12 +221,13 @@ PlanReader::collectDims(ShardTarget kind, ArrayRef<AxisPlacement> placements,
     if (!one.dim)
       continue;
     auto [entry, isNew] =
-        dims.try_emplace(*one.dim, one.blocks, SmallVector<AxisRefAttr>());
-    auto &[blocks, axes] = entry->second;
-    if (blocks != one.blocks)
+        dims.try_emplace(*one.dim, DimPlacement{one.blocks, one.pieces, {}});
+    auto &[blocks, pieces, axes] = entry->second;
+    if (blocks != one.blocks || pieces != one.pieces)
       return error(list) << "dimension " << *one.dim << " is cut in other "
                          << "blocks over one axis than over another; say the "
-                         << "same IS(d,n) of both, which cuts each over both";
+                         << "same IS(d,n) or S(d,n) of both, which cuts over "
+                         << "both";
     axes.push_back(one.axis);
     if (!isNew || blocks.size() < 2)
       continue;
@@ -265,12 +278,14 @@ LogicalResult PlanReader::addDirective(const LocatedJson &key, StringRef target,
   SmallVector<Attribute> dims;
   SmallVector<int64_t> numbers;
   for (auto &[dim, placement] : *cut) {
-    auto &[blocks, axes] = placement;
+    auto &[blocks, pieces, axes] = placement;
     numbers.push_back(dim);
     SmallVector<SubDimAttr> subDims;
     if (blocks.size() == 1)
       subDims.push_back(SubDimAttr::get(context, blocks.front(), {}));
-    subDims.push_back(SubDimAttr::get(context, 0, axes));
+    subDims.push_back(SubDimAttr::get(context, pieces, axes));
+    if (pieces > 0)
+      subDims.push_back(SubDimAttr::get(context, 0, {}));
     dims.push_back(DimShardingAttr::get(context, subDims, /*isOpen=*/false));
     if (blocks.size() > 1) {
       directive.setBlocks(blocks);

@@ -185,12 +185,16 @@ std::string PlanText::describe(ShardingAttr sharding, StringRef name,
     SmallVector<AxisRefAttr> cuts = dim.getAllAxes();
     std::string at = std::to_string(number), text = "S(" + at + ")";
     bool isInterleaved = subDims.size() == 2 && subDims[0].getAxes().empty();
+    bool isInPieces = subDims.size() == 2 && subDims[1].getAxes().empty();
     if (static_cast<int64_t>(number) == blocks.dim)
       text = "IS(" + at + ",[" + blocks.sizes + "])";
     else if (isInterleaved)
       text = "IS(" + at + "," + std::to_string(subDims[0].getSize()) + ")";
+    else if (isInPieces)
+      text = "S(" + at + "," + std::to_string(subDims[0].getSize()) + ")";
     if (!cuts.empty() && subDims.size() > 1 &&
-        (!isInterleaved || static_cast<int64_t>(number) == blocks.dim))
+        (!(isInterleaved || isInPieces) ||
+         static_cast<int64_t>(number) == blocks.dim))
       unclear = "several parts of dimension " + at + ", each cut by itself";
     for (AxisRefAttr axis : cuts) {
       size_t before = axis == cuts.front() ? 0 : order.back();

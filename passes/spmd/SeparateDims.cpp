@@ -69,8 +69,8 @@ static bool isReader(Operation *op) {
   return isa<linalg::LinalgOp, tensor::GatherOp, FollowOp>(op);
 }
 
-/// Whether all that was written on `op` is what every op may have, and all
-/// sizes are known.
+/// Whether of what `dist` writes on ops `op` has no more than every op may
+/// have, and all sizes are known.
 static bool isPlain(Operation *op) {
   auto isStatic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -79,8 +79,9 @@ static bool isPlain(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), isStatic) &&
          llvm::all_of(op->getResultTypes(), isStatic) &&
          llvm::all_of(op->getDiscardableAttrs(), [](NamedAttribute attr) {
-           return attr.getName() == kScopeAttr ||
-                  attr.getName() == kBackwardAttr;
+           StringRef name = attr.getName();
+           return name == kScopeAttr || name == kBackwardAttr ||
+                  !name.starts_with("dist.");
          });
 }
 

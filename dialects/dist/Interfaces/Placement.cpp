@@ -297,7 +297,9 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      if (!isDivided(pieceLeft, factorLeft)) {
+      // Blocks of different sizes end within the factors, not between them.
+      if (!isDivided(pieceLeft, factorLeft) ||
+          !isDivided(pieceLeft, size(axesLeft))) {
         exact = false;
         break;
       }
