@@ -44,6 +44,36 @@ Product linear(int64_t k, int64_t n, bool transposed) {
                  0}};
 }
 
+/// The gradient of a weight of k x n: the sum over b and s of what is read
+/// times what comes back.
+Product weightGradient(int64_t k, int64_t n, bool transposed) {
+  const int64_t b = 4, s = 256;
+  std::string name = std::to_string(k) + "x" + std::to_string(b * s) + "x" +
+                     std::to_string(n) + " gradient of " +
+                     (transposed ? "[n,k]" : "[k,n]");
+  return {name,
+          {M,
+           k,
+           1,
+           0,
+           transposed ? 1 : n, //
+           N,
+           n,
+           0,
+           1,
+           transposed ? k : 1, //
+           K,
+           b,
+           s * k,
+           s * n,
+           0, //
+           K,
+           s,
+           k,
+           n,
+           0}};
+}
+
 /// 32 products of 256x64x256 (scores) or 256x256x64 (values). `headStride` and
 /// `rowStride` are those of q, k and v.
 Product attention(const std::string &name, bool scores, int64_t headStride,
@@ -75,7 +105,8 @@ std::vector<Product> products() {
                       {512, 1536},
                       {512, 512}})
     for (bool transposed : {false, true})
-      result.push_back(linear(k, n, transposed));
+      for (auto make : {linear, weightGradient})
+        result.push_back(make(k, n, transposed));
   for (bool scores : {true, false}) {
     result.push_back(attention("[b,h,s,d]", scores, s * d, d, h * s * d));
     result.push_back(attention("[b,s,h,d]", scores, d, h * d, h * s * d));

@@ -53,6 +53,63 @@ static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
   return {false, 'N', columns};
 }
 
+namespace {
+/// How one f32 product goes to dnnl_sgemm. Without AVX-512 that reads its
+/// operands in place unless m and n are both large, and rows 1 KiB apart, or a
+/// multiple of that, get into each other's way in the cache: 2048x1024x256 with
+/// a transposed takes 2.6 times as long (benchmarks/contract_benchmark). Then
+/// what it reads is copied, some rows and columns at a time.
+struct GemmCall {
+  int64_t m, n, k;
+  GemmOperand a, b, c;
+  /// Whether a and b have changed places, since c is stored by columns: its
+  /// transpose is b^T a^T.
+  bool isSwapped = false;
+  /// Whether the rows of a are copied apart from each other.
+  bool spreadsA = false;
+  /// Whether columns of b are copied together.
+  bool gathersB = false;
+
+  GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m, int64_t n,
+           int64_t k);
+  bool copies() const { return spreadsA || gathersB; }
+
+  /// Floats between the rows of a, and the rows and columns of b, in copies.
+  static constexpr int64_t gap = 16, rows = 256, columns = 128;
+};
+} // namespace
+
+/// Whether dnnl_sgemm reads operands in place: oneDNN 2.6,
+/// src/cpu/x64/gemm/gemm_driver.cpp, nocopy_checker_avx2.
+static bool readsInPlace(int64_t m, int64_t n) {
+  static const bool hasAvx512 =
+      (static_cast<int>(dnnl::get_effective_cpu_isa()) &
+       static_cast<int>(dnnl::cpu_isa::avx512_core)) ==
+      static_cast<int>(dnnl::cpu_isa::avx512_core);
+  return !hasAvx512 && 1.0 / m + 1.0 / n >= 0.0038;
+}
+
+GemmCall::GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m,
+                   int64_t n, int64_t k)
+    : m(m), n(n), k(k), a(a), b(b), c(c) {
+  if (c.transposed == 'T') {
+    isSwapped = true;
+    std::swap(this->a, this->b);
+    std::swap(this->m, this->n);
+    for (GemmOperand *operand : {&this->a, &this->b})
+      operand->transposed = operand->transposed == 'N' ? 'T' : 'N';
+  }
+  if (!readsInPlace(m, n) || this->m < 64)
+    return;
+  auto isFar = [](const GemmOperand &operand) {
+    return operand.leading % 256 == 0 && operand.leading > 0;
+  };
+  spreadsA = this->a.transposed == 'T' && isFar(this->a) && this->n >= columns;
+  gathersB = this->b.transposed == 'N' && isFar(this->b) &&
+             (spreadsA || (this->n <= columns && this->n >= 8 &&
+                           this->b.leading > this->n));
+}
+
 /// Copies a strided matrix to a dense one, or back.
 static void pack(const float *in, MatrixStrides strides, int64_t rows,
                  int64_t columns, float *out) {
@@ -126,7 +183,10 @@ private:
   void runAround(size_t depth, bool accumulating, const char *a, const char *b,
                  char *c);
   void product(bool accumulating, const char *a, const char *b, char *c);
+  GemmCall describeGemm() const;
   void gemm(bool accumulating, const float *a, const float *b, float *c);
+  void multiply(const GemmCall &call, bool accumulating, const float *a,
+                const float *b, float *c);
   void addConverted(const char *a, const char *b);
   void addProducts(size_t depth, const char *a, const char *b);
   void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
@@ -157,6 +217,8 @@ private:
   /// b in the primitive's order, by the address that it was given at.
   std::unordered_map<const char *, memory> packed;
   std::vector<float> packedA, packedB, packedC;
+  /// Some rows of a and columns of b at a time (GemmCall).
+  std::vector<float> copyA, copyB;
 };
 
 } // namespace dist
@@ -188,6 +250,9 @@ ContractPlan::ContractPlan(const ContractCall &call)
           (bf16 || nest.n.b != 1 || nest.m.extent < fewRows);
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
+  // The primitive reads in place what single products copy.
+  if (f32 && !packs && describeGemm().copies())
+    return;
   if (!nest.around.empty() && !sumsAround &&
       makePrimitive(/*withBatch=*/true, accumulate, whole))
     return;
@@ -335,49 +400,95 @@ void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
                              {DNNL_ARG_DST, memoryC}});
 }
 
+GemmCall ContractPlan::describeGemm() const {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  return GemmCall(gemmOperand({nest.m.a, nest.k.a}, m, k),
+                  gemmOperand({nest.k.b, nest.n.b}, k, n),
+                  gemmOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
+}
+
+/// Rows of a matrix, `from` floats apart, to rows that are `to` apart.
+static void copyRows(const float *in, int64_t from, int64_t rows,
+                     int64_t columns, float *out, int64_t to) {
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(out + row * to, in + row * from, columns * sizeof(float));
+}
+
 void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
                         float *c) {
-  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
   MatrixStrides stridesA{nest.m.a, nest.k.a}, stridesB{nest.k.b, nest.n.b},
       stridesC{nest.m.c, nest.n.c};
-  GemmOperand opA = gemmOperand(stridesA, m, k),
-              opB = gemmOperand(stridesB, k, n),
-              opC = gemmOperand(stridesC, m, n);
-  if (!opA.direct) {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  if (!gemmOperand(stridesA, m, k).direct) {
     packedA.resize(m * k);
     pack(a, stridesA, m, k, packedA.data());
     a = packedA.data();
   }
-  if (!opB.direct) {
+  if (!gemmOperand(stridesB, k, n).direct) {
     packedB.resize(k * n);
     pack(b, stridesB, k, n, packedB.data());
     b = packedB.data();
   }
+  GemmCall call = describeGemm();
   float *result = c;
-  if (!opC.direct) {
+  if (!call.c.direct) {
     packedC.resize(m * n);
     if (accumulating)
       pack(c, stridesC, m, n, packedC.data());
     result = packedC.data();
   }
-  float beta = accumulating ? 1.0f : 0.0f;
-  dnnl_status_t status;
-  if (opC.transposed == 'N') {
-    status = dnnl_sgemm(opA.transposed, opB.transposed, m, n, k, 1.0f, a,
-                        opA.leading, b, opB.leading, beta, result, opC.leading);
-  } else {
-    // c is stored by columns: its transpose is b^T a^T.
-    auto flip = [](char t) { return t == 'N' ? 'T' : 'N'; };
-    status =
-        dnnl_sgemm(flip(opB.transposed), flip(opA.transposed), n, m, k, 1.0f, b,
-                   opB.leading, a, opA.leading, beta, result, opC.leading);
-  }
-  if (status != dnnl_success)
-    throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
-                " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +
-                std::to_string(n));
-  if (!opC.direct)
+  if (call.isSwapped)
+    std::swap(a, b);
+  multiply(call, accumulating, a, b, result);
+  if (!call.c.direct)
     unpack(result, stridesC, m, n, c);
+}
+
+void ContractPlan::multiply(const GemmCall &call, bool accumulating,
+                            const float *a, const float *b, float *c) {
+  auto sgemm = [&](int64_t n, int64_t k, float beta, const float *a,
+                   int64_t leadingA, const float *b, int64_t leadingB,
+                   float *c) {
+    dnnl_status_t status =
+        dnnl_sgemm(call.a.transposed, call.b.transposed, call.m, n, k, 1.0f, a,
+                   leadingA, b, leadingB, beta, c, call.c.leading);
+    if (status != dnnl_success)
+      throw Error("dist_contract: dnnl_sgemm returned " +
+                  std::to_string(status) + " for " + std::to_string(call.m) +
+                  "x" + std::to_string(k) + "x" + std::to_string(n));
+  };
+  if (!call.copies())
+    return sgemm(call.n, call.k, accumulating ? 1.0f : 0.0f, a, call.a.leading,
+                 b, call.b.leading, c);
+  int64_t rows = std::min(call.k, GemmCall::rows),
+          columns =
+              call.gathersB ? std::min(call.n, GemmCall::columns) : call.n,
+          leadingA = call.spreadsA ? call.m + GemmCall::gap : call.a.leading;
+  if (call.spreadsA)
+    copyA.resize(rows * leadingA);
+  if (call.gathersB)
+    copyB.resize(rows * columns);
+  for (int64_t k = 0; k < call.k; k += rows) {
+    int64_t some = std::min(rows, call.k - k);
+    const float *partA =
+        a + (call.a.transposed == 'T' ? k * call.a.leading : k);
+    if (call.spreadsA) {
+      copyRows(partA, call.a.leading, some, call.m, copyA.data(), leadingA);
+      partA = copyA.data();
+    }
+    for (int64_t n = 0; n < call.n; n += columns) {
+      int64_t width = std::min(columns, call.n - n);
+      // Copied only where b's rows are not transposed.
+      const float *partB =
+          call.b.transposed == 'N' ? b + k * call.b.leading + n : b + k;
+      if (call.gathersB) {
+        copyRows(partB, call.b.leading, some, width, copyB.data(), width);
+        partB = copyB.data();
+      }
+      sgemm(width, some, accumulating || k > 0 ? 1.0f : 0.0f, partA, leadingA,
+            partB, call.gathersB ? width : call.b.leading, c + n);
+    }
+  }
 }
 
 /// packedC += a * b, in f32.

@@ -149,6 +149,39 @@ TEST(Contract, Products) {
         {{M, 130, 1, 0, 1}, {N, 150, 0, 1, 130}, {K, 70, 130, 150, 0}});
 }
 
+/// Operands whose rows are a multiple of 1 KiB apart, which are copied in parts
+/// (Contract.cpp, GemmCall): 256 rows and 128 columns at a time, and some left.
+TEST(Contract, FarRows) {
+  for (int64_t m : {64, 65})
+    for (int64_t n : {8, 128, 130})
+      for (int64_t k : {3, 300}) {
+        std::string size = " of " + std::to_string(m) + "x" +
+                           std::to_string(k) + "x" + std::to_string(n);
+        check("a transposed, far" + size,
+              {{M, m, 1, 0, n}, {N, n, 0, 1, 1}, {K, k, 256, n, 0}});
+        check("both far" + size,
+              {{M, m, 1, 0, n}, {N, n, 0, 1, 1}, {K, k, 512, 512, 0}});
+        check("b far" + size,
+              {{M, m, k, 0, 512}, {N, n, 0, 1, 1}, {K, k, 1, 512, 0}});
+        check("c transposed" + size,
+              {{M, m, 1, 0, 1}, {N, n, 0, 1, m}, {K, k, 512, 512, 0}});
+      }
+  check("heads", {{B, 2, 65 * 70, 70 * 512, 65 * 512},
+                  {B, 8, 2 * 65 * 70, 64, 64},
+                  {M, 65, 70, 0, 512},
+                  {N, 64, 0, 1, 1},
+                  {K, 70, 1, 512, 0}});
+  check("heads, a transposed", {{B, 2, 8 * 70 * 256, 70 * 512, 65 * 512},
+                                {B, 4, 70 * 256, 128, 128},
+                                {M, 65, 1, 0, 512},
+                                {N, 128, 0, 1, 1},
+                                {K, 70, 256, 512, 0}});
+  check("sums around", {{M, 64, 1, 0, 256},
+                        {N, 200, 0, 1, 1},
+                        {K, 3, 300 * 512, 300 * 256 + 1, 0},
+                        {K, 300, 512, 256, 0}});
+}
+
 TEST(Contract, VectorsAndScalars) {
   check("matrix times vector", {{M, 6, 8, 0, 1}, {K, 8, 1, 1, 0}});
   check("vector times matrix", {{N, 6, 0, 1, 1}, {K, 8, 1, 6, 0}});
