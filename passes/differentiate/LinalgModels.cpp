@@ -1,6 +1,7 @@
 //===- LinalgModels.cpp - Which linalg ops have which adjoint -------------===//
 //
-// Structured ops all have the same; two are clearer with one of their own.
+// Structured ops all have the same; transposes and softmax have one of their
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,10 @@ struct LinalgModel
     : DifferentiableOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
   LogicalResult addAdjoints(Operation *op, OpBuilder &b,
                             Adjoints &adjoints) const {
-    return addLinalgAdjoints(cast<linalg::LinalgOp>(op), b, adjoints);
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (addSoftmaxAdjoint(structured, b, adjoints))
+      return success();
+    return addLinalgAdjoints(structured, b, adjoints);
   }
 };
 
@@ -45,7 +49,6 @@ struct TransposeModel
   }
 };
 
-/// y (h - sum of h y) along the rows, of y alone.
 struct SoftmaxModel
     : DifferentiableOpInterface::ExternalModel<SoftmaxModel,
                                                linalg::SoftmaxOp> {
@@ -54,42 +57,8 @@ struct SoftmaxModel
     auto softmax = cast<linalg::SoftmaxOp>(op);
     if (!adjoints.isActive(softmax.getInput()))
       return success();
-    Location loc = op->getLoc();
-    Value y = op->getResult(0), cotangent = adjoints.lookup(y);
-    auto type = cast<RankedTensorType>(y.getType());
-    int64_t row = softmax.getDimension();
-    AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-    AffineMap rows = all.dropResult(row);
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::parallel);
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, y);
-    Value like = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
-    sizes.erase(sizes.begin() + row);
-    Value zero =
-        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-    Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
-    Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
-    auto reduced = loops;
-    reduced[row] = utils::IteratorType::reduction;
-    sums = linalg::GenericOp::create(
-               b, loc, sums.getType(), ValueRange{cotangent, y}, sums,
-               ArrayRef<AffineMap>{all, all, rows}, reduced,
-               [](OpBuilder &b, Location loc, ValueRange args) {
-                 Value product =
-                     arith::MulFOp::create(b, loc, args[0], args[1]);
-                 Value sum = arith::AddFOp::create(b, loc, args[2], product);
-                 linalg::YieldOp::create(b, loc, sum);
-               })
-               .getResult(0);
-    auto made = linalg::GenericOp::create(
-        b, loc, type, ValueRange{cotangent, y, sums}, like,
-        ArrayRef<AffineMap>{all, all, rows, all}, loops,
-        [](OpBuilder &b, Location loc, ValueRange args) {
-          Value less = arith::SubFOp::create(b, loc, args[0], args[2]);
-          Value product = arith::MulFOp::create(b, loc, args[1], less);
-          linalg::YieldOp::create(b, loc, product);
-        });
-    adjoints.add(b, loc, softmax.getInput(), made.getResult(0));
+    addSoftmaxAdjoint(b, op->getLoc(), softmax.getInput(), op->getResult(0),
+                      softmax.getDimension(), adjoints);
     return success();
   }
 };

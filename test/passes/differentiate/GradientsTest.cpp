@@ -93,6 +93,106 @@ static std::vector<Function> makeScalarFunctions() {
   return out;
 }
 
+/// Softmax in its parts, as exports write it, and what looks like it but is
+/// none: of %a, along rows, less %b.
+static std::vector<Function> makeSoftmaxes() {
+  std::vector<Function> out;
+  // From the numerators %e of %a and %b, the sums' terms and start, and the
+  // numerator and divisor of the quotient.
+  auto add = [&](StringRef name, StringRef numerators, StringRef terms,
+                 StringRef start, StringRef quotient, StringRef result) {
+    std::string text = R"(
+      #all = affine_map<(i, j) -> (i, j)>
+      #rows = affine_map<(i, j) -> (i)>
+      func.func @main(%a: tensor<4x5xf64>, %b: tensor<4xf64>,
+                      %c: tensor<4x5xf64>) -> tensor<4x5xf64> {
+        %empty = tensor.empty() : tensor<4x5xf64>
+        %start = arith.constant )" +
+                       start.str() + R"( : f64
+        %some = tensor.empty() : tensor<4xf64>
+        %none = linalg.fill ins(%start : f64) outs(%some : tensor<4xf64>)
+          -> tensor<4xf64>
+        )" + numerators.str() +
+                       R"(
+        %s = linalg.generic {indexing_maps = [#all, #rows],
+            iterator_types = ["parallel", "reduction"]}
+            ins()" + terms.str() +
+                       R"( : tensor<4x5xf64>) outs(%none : tensor<4xf64>) {
+        ^bb0(%x: f64, %y: f64):
+          %z = arith.addf %x, %y : f64
+          linalg.yield %z : f64
+        } -> tensor<4xf64>
+        %p = linalg.generic {indexing_maps = [#all, #rows, #all],
+            iterator_types = ["parallel", "parallel"]}
+            ins(%e, %s : tensor<4x5xf64>, tensor<4xf64>)
+            outs(%empty : tensor<4x5xf64>) {
+        ^bb0(%x: f64, %y: f64, %o: f64):
+          %z = arith.divf )" +
+                       quotient.str() + R"( : f64
+          linalg.yield %z : f64
+        } -> tensor<4x5xf64>
+        %r = arith.addf %p, )" +
+                       result.str() + R"( : tensor<4x5xf64>
+        return %r : tensor<4x5xf64>
+      })";
+    out.push_back({name.str(), text});
+  };
+  std::string together = R"(%e = linalg.generic {
+            indexing_maps = [#all, #rows, #all],
+            iterator_types = ["parallel", "parallel"]}
+            ins(%a, %b : tensor<4x5xf64>, tensor<4xf64>)
+            outs(%empty : tensor<4x5xf64>) {
+        ^bb0(%x: f64, %y: f64, %o: f64):
+          %z = arith.subf %x, %y : f64
+          %q = math.exp %z : f64
+          linalg.yield %q : f64
+        } -> tensor<4x5xf64>)";
+  std::string apart = R"(%d = linalg.generic {
+            indexing_maps = [#all, #rows, #all],
+            iterator_types = ["parallel", "parallel"]}
+            ins(%a, %b : tensor<4x5xf64>, tensor<4xf64>)
+            outs(%empty : tensor<4x5xf64>) {
+        ^bb0(%x: f64, %y: f64, %o: f64):
+          %z = arith.subf %x, %y : f64
+          linalg.yield %z : f64
+        } -> tensor<4x5xf64>
+        %e = linalg.exp ins(%d : tensor<4x5xf64>)
+               outs(%empty : tensor<4x5xf64>) -> tensor<4x5xf64>)";
+  std::string twice = R"(%d = linalg.generic {
+            indexing_maps = [#all, #all],
+            iterator_types = ["parallel", "parallel"]}
+            ins(%a : tensor<4x5xf64>) outs(%empty : tensor<4x5xf64>) {
+        ^bb0(%x: f64, %o: f64):
+          %z = arith.addf %x, %x : f64
+          linalg.yield %z : f64
+        } -> tensor<4x5xf64>
+        %e = linalg.exp ins(%d : tensor<4x5xf64>)
+               outs(%empty : tensor<4x5xf64>) -> tensor<4x5xf64>)";
+  // Less what is not one number for each row.
+  std::string each = R"(%w = tensor.empty() : tensor<5x4xf64>
+        %t = linalg.transpose ins(%c : tensor<4x5xf64>)
+               outs(%w : tensor<5x4xf64>) permutation = [1, 0]
+        %e = linalg.generic {
+            indexing_maps = [#all, affine_map<(i, j) -> (j, i)>, #all],
+            iterator_types = ["parallel", "parallel"]}
+            ins(%a, %t : tensor<4x5xf64>, tensor<5x4xf64>)
+            outs(%empty : tensor<4x5xf64>) {
+        ^bb0(%x: f64, %y: f64, %o: f64):
+          %z = arith.subf %x, %y : f64
+          %q = math.exp %z : f64
+          linalg.yield %q : f64
+        } -> tensor<4x5xf64>)";
+  add("softmax", together, "%e", "0.0", "%x, %y", "%c");
+  add("softmax apart", apart, "%e", "0.0", "%x, %y", "%c");
+  add("softmax of sums", twice, "%e", "0.0", "%x, %y", "%c");
+  add("softmax less each", each, "%e", "0.0", "%x, %y", "%c");
+  add("softmax used twice", together, "%e", "0.0", "%x, %y", "%e");
+  add("softmax of other sums", together, "%c", "20.0", "%x, %y", "%c");
+  add("softmax with one more", together, "%e", "1.0", "%x, %y", "%c");
+  add("softmax inverted", together, "%e", "0.0", "%y, %x", "%c");
+  return out;
+}
+
 static double dot(const Tensor &a, const Tensor &b) {
   double sum = 0;
   for (int64_t i = 0, e = a.getNumElements(); i < e; ++i)
@@ -114,6 +214,7 @@ public:
     static const std::vector<Function> functions = [] {
       std::vector<Function> all = makeOperators();
       llvm::append_range(all, makeScalarFunctions());
+      llvm::append_range(all, makeSoftmaxes());
       return all;
     }();
     return functions;

@@ -1,0 +1,162 @@
+//===- SoftmaxAdjoints.cpp - The adjoint of softmax -----------------------===//
+//
+// Of y = exp(x) / sum of exp(x) along rows the cotangent of x is
+//
+//   dx = y (dy - sum of dy y)
+//
+// of y alone, and what is taken off x along the rows before, the largest x of
+// each, changes nothing: its derivative is zero. Exports write softmax as its
+// parts. Op by op, their adjoints read x and the numerators again and make
+// eight tensors of the size of y, most of them for the largest x.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/differentiate/Models.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
+                                   unsigned row, Adjoints &adjoints) {
+  Value cotangent = adjoints.lookup(y);
+  auto type = cast<RankedTensorType>(y.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  AffineMap rows = all.dropResult(row);
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, y);
+  Value like = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+  sizes.erase(sizes.begin() + row);
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+  Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  auto reduced = loops;
+  reduced[row] = utils::IteratorType::reduction;
+  sums = linalg::GenericOp::create(
+             b, loc, sums.getType(), ValueRange{cotangent, y}, sums,
+             ArrayRef<AffineMap>{all, all, rows}, reduced,
+             [](OpBuilder &b, Location loc, ValueRange args) {
+               Value product = arith::MulFOp::create(b, loc, args[0], args[1]);
+               Value sum = arith::AddFOp::create(b, loc, args[2], product);
+               linalg::YieldOp::create(b, loc, sum);
+             })
+             .getResult(0);
+  auto made = linalg::GenericOp::create(
+      b, loc, type, ValueRange{cotangent, y, sums}, like,
+      ArrayRef<AffineMap>{all, all, rows, all}, loops,
+      [](OpBuilder &b, Location loc, ValueRange args) {
+        Value less = arith::SubFOp::create(b, loc, args[0], args[2]);
+        Value product = arith::MulFOp::create(b, loc, args[1], less);
+        linalg::YieldOp::create(b, loc, product);
+      });
+  adjoints.add(b, loc, x, made.getResult(0));
+}
+
+/// The only op of a body, if the body yields what it makes.
+template <typename OpTy> static OpTy getOnlyOp(linalg::LinalgOp op) {
+  auto only = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  return only && llvm::hasSingleElement(op.getBlock()->without_terminator())
+             ? dyn_cast<OpTy>(only)
+             : OpTy();
+}
+
+/// The operand that a body's argument stands for, if it has one element for
+/// each iteration, or with `row` one for each but those along it.
+static Value getOperand(linalg::LinalgOp op, Value value,
+                        std::optional<unsigned> row = std::nullopt) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != op.getBlock() ||
+      argument.getArgNumber() >= op.getNumDpsInputs())
+    return {};
+  OpOperand *operand = op.getDpsInputOperand(argument.getArgNumber());
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  AffineMap wanted =
+      AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext());
+  if (row)
+    wanted = wanted.dropResult(*row);
+  return map == wanted ? operand->get() : Value();
+}
+
+/// A linalg op with one result, made for each iteration of its loops.
+static linalg::LinalgOp getMap(Value value) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  return op && op->getNumResults() == 1 &&
+                 op.getNumLoops() == op.getNumParallelLoops() &&
+                 op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity()
+             ? op
+             : linalg::LinalgOp();
+}
+
+/// Whether `sums` are those of `terms` along one dimension, and which.
+static std::optional<unsigned> getSummedDim(Value sums, Value terms) {
+  auto op = sums.getDefiningOp<linalg::LinalgOp>();
+  if (!op || op->getNumResults() != 1 || op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  auto add = getOnlyOp<arith::AddFOp>(op);
+  OpOperand *init = op.getDpsInitOperand(0);
+  auto fill = init->get().getDefiningOp<linalg::FillOp>();
+  if (!add || !fill || !matchPattern(fill.value(), m_AnyZeroFloat()) ||
+      op.getMatchingIndexingMap(init) !=
+          AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext())
+              .dropResult(reduced.front()))
+    return std::nullopt;
+  Value out = op.getMatchingBlockArgument(init), term = add.getLhs();
+  if (term == out)
+    term = add.getRhs();
+  else if (add.getRhs() != out)
+    return std::nullopt;
+  if (getOperand(op, term) != terms)
+    return std::nullopt;
+  return reduced.front();
+}
+
+bool mlir::dist::addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &b,
+                                   Adjoints &adjoints) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      getMap(op->getResult(0)) != op)
+    return false;
+  auto divide = getOnlyOp<arith::DivFOp>(op);
+  Value powers = divide ? getOperand(op, divide.getLhs()) : Value();
+  if (!powers)
+    return false;
+  // The quotient by the numerators' sums.
+  auto sums = dyn_cast<BlockArgument>(divide.getRhs());
+  if (!sums || sums.getOwner() != op.getBlock() ||
+      sums.getArgNumber() >= op.getNumDpsInputs())
+    return false;
+  std::optional<unsigned> row =
+      getSummedDim(op.getDpsInputOperand(sums.getArgNumber())->get(), powers);
+  if (!row || !getOperand(op, sums, row))
+    return false;
+  // The numerators, and what they are made of.
+  linalg::LinalgOp numerator = getMap(powers);
+  if (!numerator)
+    return false;
+  Value yielded = numerator.getBlock()->getTerminator()->getOperand(0);
+  auto exp = yielded.getDefiningOp<math::ExpOp>();
+  if (!exp)
+    return false;
+  auto less = exp.getOperand().getDefiningOp<arith::SubFOp>();
+  Value x = getOperand(numerator, less ? less.getLhs() : exp.getOperand());
+  if (less && !getOperand(numerator, less.getRhs(), row))
+    return false;
+  if (!less && x) {
+    if (linalg::LinalgOp before = getMap(x))
+      if (auto only = getOnlyOp<arith::SubFOp>(before))
+        if (getOperand(before, only.getRhs(), row))
+          if (Value minuend = getOperand(before, only.getLhs()))
+            x = minuend;
+  }
+  if (!x || !adjoints.isActive(x))
+    return false;
+  addSoftmaxAdjoint(b, op.getLoc(), x, op->getResult(0), *row, adjoints);
+  return true;
+}
