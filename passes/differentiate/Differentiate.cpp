@@ -1,6 +1,7 @@
 //===- Differentiate.cpp - Gradients of a function ------------------------===//
 
 #include "passes/differentiate/Differentiate.h"
+#include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
@@ -36,6 +37,7 @@ private:
   StringRef getName(BlockArgument argument);
   LogicalResult chooseArguments();
   LogicalResult chooseResult();
+  LogicalResult decomposeAttentions(Block &block);
   LogicalResult findOps();
   LogicalResult addCotangent();
   void returnGradients();
@@ -144,12 +146,39 @@ LogicalResult Gradients::chooseResult() {
          << " results of floats: of=NAME says which is differentiated";
 }
 
+/// Attentions that vary become their parts, which have adjoints.
+LogicalResult Gradients::decomposeAttentions(Block &block) {
+  SmallVector<AttentionOp> ops;
+  block.walk([&](AttentionOp op) { ops.push_back(op); });
+  if (ops.empty())
+    return success();
+  Adjoints before; // of values some of which go
+  for (BlockArgument argument : wrt)
+    before.setActive(argument);
+  before.spreadActivity(block);
+  for (AttentionOp op : ops) {
+    if (op->getBlock() == &block &&
+        llvm::none_of(op.getResults(),
+                      [&](Value result) { return before.isActive(result); }))
+      continue;
+    OpBuilder b(op);
+    FailureOr<SmallVector<Value>> parts = op.decomposeOperation(b);
+    if (failed(parts))
+      return op.emitOpError("is differentiated on tensors only");
+    op->replaceAllUsesWith(*parts);
+    op->erase();
+  }
+  return success();
+}
+
 /// What is between: it varies with the arguments, and the result with it.
 LogicalResult Gradients::findOps() {
   if (!function.getBody().hasOneBlock())
     return function.emitError("has several blocks: --lift-cf-to-scf makes "
                               "structured control flow of them");
   Block &block = function.getBody().front();
+  if (failed(decomposeAttentions(block)))
+    return failure();
   for (BlockArgument argument : wrt)
     adjoints.setActive(argument);
   adjoints.spreadActivity(block);

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -193,6 +194,71 @@ static std::vector<Function> makeSoftmaxes() {
   return out;
 }
 
+/// Attention of 4 heads that share 2 key heads, with a mask and a bias that
+/// varies, in a loop and out of it.
+static std::vector<Function> makeAttentions() {
+  std::string maps =
+      "#q = affine_map<(g, h, i, j, d, e) -> (i, g, h, d)>\n"
+      "#k = affine_map<(g, h, i, j, d, e) -> (j, g, d)>\n"
+      "#v = affine_map<(g, h, i, j, d, e) -> (j, g, e)>\n"
+      "#x = affine_map<(g, h, i, j, d, e) -> (h, i, j)>\n"
+      "#o = affine_map<(g, h, i, j, d, e) -> (i, g, h, e)>\n"
+      "#l = affine_map<(g, h, i, j, d, e) -> (g, h, i)>\n"
+      "func.func @main(%q: tensor<5x2x2x3xf64>, %k: tensor<5x2x3xf64>, "
+      "%v: tensor<5x2x4xf64>, %bias: tensor<2x5x5xf64>) -> ";
+  auto attention = [](StringRef options, bool withLogarithms) {
+    std::string types = "tensor<5x2x2x4xf64>";
+    if (withLogarithms)
+      types += ", tensor<2x2x5xf64>";
+    return "  %r" + std::string(withLogarithms ? ":2" : "") +
+           " = dist.attention(%q, %k, %v : tensor<5x2x2x3xf64>, "
+           "tensor<5x2x3xf64>, tensor<5x2x4xf64>) with (%bias : "
+           "tensor<2x5x5xf64>) outs(%init" +
+           (withLogarithms ? ", %logs" : "") + " : " + types +
+           ") maps [#q, #k, #v, #x, #o" + (withLogarithms ? ", #l" : "") +
+           "] " + options.str() + " {\n" +
+           "  ^bb0(%s: f64, %b: f64, %g: index, %h: index, %i: index, "
+           "%j: index):\n"
+           "    %half = arith.constant 0.5 : f64\n"
+           "    %none = arith.constant 0xFFF0000000000000 : f64\n"
+           "    %scaled = arith.mulf %s, %half : f64\n"
+           "    %added = arith.addf %scaled, %b : f64\n"
+           "    %seen = arith.cmpi ule, %j, %i : index\n"
+           "    %y = arith.select %seen, %added, %none : f64\n"
+           "    dist.attention_yield %y : f64\n  } -> " +
+           types + "\n";
+  };
+  std::string init = "  %init = tensor.empty() : tensor<5x2x2x4xf64>\n"
+                     "  %logs = tensor.empty() : tensor<2x2x5xf64>\n",
+              one = "tensor<5x2x2x4xf64>",
+              both = "tensor<5x2x2x4xf64>, tensor<2x2x5xf64>";
+  std::vector<Function> out;
+  out.push_back({"attention", maps + one + " {\n" + init +
+                                  attention("", false) +
+                                  "  return %r : " + one + "\n}\n"});
+  out.push_back({"attention that clears rows",
+                 maps + one + " {\n" + init + attention("nan_is_zero", false) +
+                     "  return %r : " + one + "\n}\n"});
+  out.push_back({"attention with logarithms",
+                 maps + "(" + both + ") {\n" + init + attention("", true) +
+                     "  return %r#0, %r#1 : " + both + "\n}\n"});
+  out.push_back(
+      {"attention in a loop",
+       maps + one + " {\n" + init +
+           "  %zero = arith.constant 0 : index\n"
+           "  %one = arith.constant 1 : index\n"
+           "  %two = arith.constant 2 : index\n"
+           "  %start = arith.constant dense<0.0> : tensor<5x2x2x4xf64>\n"
+           "  %sum = scf.for %n = %zero to %two step %one iter_args(%so = "
+           "%start) -> (tensor<5x2x2x4xf64>) {\n" +
+           attention("", false) +
+           "  %next = arith.addf %so, %r : tensor<5x2x2x4xf64>\n"
+           "  scf.yield %next : tensor<5x2x2x4xf64>\n  }\n"
+           "  return %sum : " +
+           one + "\n}\n"});
+  return out;
+}
+
 static double dot(const Tensor &a, const Tensor &b) {
   double sum = 0;
   for (int64_t i = 0, e = a.getNumElements(); i < e; ++i)
@@ -215,6 +281,7 @@ public:
       std::vector<Function> all = makeOperators();
       llvm::append_range(all, makeScalarFunctions());
       llvm::append_range(all, makeSoftmaxes());
+      llvm::append_range(all, makeAttentions());
       return all;
     }();
     return functions;
@@ -222,9 +289,23 @@ public:
 };
 } // namespace
 
+/// For the interpreter, which knows no attention.
+static void decomposeAttentions(ModuleOp module) {
+  SmallVector<AttentionOp> ops;
+  module.walk([&](AttentionOp op) { ops.push_back(op); });
+  for (AttentionOp op : ops) {
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(*op.decomposeOperation(builder));
+    op->erase();
+  }
+}
+
 /// Compares the gradient of one result.
-static void check(ModuleOp module, unsigned number, StringRef refusal,
+static void check(ModuleOp whole, unsigned number, StringRef refusal,
                   uint64_t seed) {
+  OwningOpRef<ModuleOp> parts = whole.clone();
+  decomposeAttentions(*parts);
+  ModuleOp module = *parts;
   auto forward = module.lookupSymbol<func::FuncOp>("main");
   Choices choices(seed);
   std::vector<Tensor> arguments = makeArguments(forward, seed);
@@ -242,7 +323,7 @@ static void check(ModuleOp module, unsigned number, StringRef refusal,
   ASSERT_TRUE(succeeded(value)) << error;
   const Tensor &result = (*value)[number];
 
-  OwningOpRef<ModuleOp> copy = module.clone();
+  OwningOpRef<ModuleOp> copy = whole.clone();
   std::string name = "r" + std::to_string(number);
   GradientRequest request;
   std::vector<std::string> wrt{"a*"};
