@@ -49,10 +49,12 @@ private:
 int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
   if (from == to)
     return 0;
-  ArrayRef<AxisRefAttr> pending = from.getPartialAxes();
-  if (from.getPartialKind() == to.getPartialKind() &&
-      pending == to.getPartialAxes())
-    pending = {};
+  // To be pending over more axes takes nothing.
+  SmallVector<AxisRefAttr, 2> pending(from.getPartialAxes());
+  if (from.getPartialKind() == to.getPartialKind())
+    llvm::erase_if(pending, [&](AxisRefAttr axis) {
+      return llvm::is_contained(to.getPartialAxes(), axis);
+    });
   int64_t bytes = getMoveCost(layout, getTensorBytes(value.getType()),
                               from.getDims(), pending, to.getDims());
   return bytes > 0 ? bytes + latency : 0;
