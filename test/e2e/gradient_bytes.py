@@ -241,6 +241,15 @@ class Example:
     def tp_full(self, p):
         return self.place("tp_full", p), reduce(Counts(), "tp", p, self.all, 4 * self.layers + 2)
 
+    def tp_kv(self, p):
+        """Each of 4 key heads is with p ranks, whose gradients of it are added up; that of what q, k and v are made of
+        is one sum over all ranks."""
+        expected = reduce(Counts(), "kv,q", 4 * p, self.all, 4 * self.layers)
+        for name, size in self.parameters.items():
+            if re.search(r"self_attn\.[kv]_proj", name):
+                reduce(expected, "q", p, self.tokens * size // HIDDEN // 4)
+        return self.place("tp_kv", p), expected
+
     def sp(self, p):
         """Also the gradients of norms, row biases and of tables, which all ranks have whole and read parts of; of
         positions each rank has some rows, which nobody adds to."""
@@ -297,6 +306,7 @@ def main():
                     cases[f"{model}_{name}_{p}"] = lambda name=name, p=p, model=model, exporter=exporter: getattr(
                         Example(work, model, exporter), name
                     )(p)
+        cases["llama_tp_kv_2"] = lambda: Example(work, "llama", "dynamo").tp_kv(2)
         return xunit.run(
             "e2e.gradient_bytes", {name: lambda case=case: check(case) for name, case in cases.items()}, wanted
         )
