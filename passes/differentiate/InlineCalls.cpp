@@ -51,7 +51,8 @@ LogicalResult Inlining::checkRecursion(size_t number, func::FuncOp callee) {
 static Value constrain(OpBuilder &b, Location loc, Value value,
                        Attribute sharding) {
   if (auto asked = dyn_cast_or_null<ShardingAttr>(sharding))
-    return ShardingConstraintOp::create(b, loc, value, asked, StringAttr());
+    return ShardingConstraintOp::create(b, loc, value, asked, StringAttr(),
+                                        /*whole=*/ArrayAttr());
   return value;
 }
 

@@ -27,7 +27,7 @@ struct ConstraintModel
     ShardingAttr sharding = constraint.getSharding().withoutPartial();
     Value like = ShardingConstraintOp::create(
         b, op->getLoc(), adjoints.lookup(constraint.getResult()), sharding,
-        constraint.getCauseAttr());
+        constraint.getCauseAttr(), /*whole=*/ArrayAttr());
     adjoints.add(b, op->getLoc(), operand, like);
     return success();
   }

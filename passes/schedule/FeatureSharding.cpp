@@ -47,13 +47,14 @@ namespace {
 /// Shards features of contractions.
 class FeatureSharding {
 public:
-  /// With `units` the features are so many blocks that stay whole.
+  /// With `units` the features are so many blocks that stay whole. What a
+  /// column makes is sharded over `rest` in no dimension.
   FeatureSharding(ShardOp directive, ScheduleApplication &application,
                   bool isColumn, ArrayRef<AxisRefAttr> axes, int64_t groups,
-                  int64_t units = 0)
+                  int64_t units = 0, ArrayRef<AxisRefAttr> rest = {})
       : directive(directive), application(application),
         layout(application.getLayout()), isColumn(isColumn), axes(axes),
-        groups(groups), units(units) {}
+        groups(groups), units(units), rest(rest) {}
 
   LogicalResult shardContraction(const FeatureContraction &contraction);
 
@@ -68,6 +69,7 @@ private:
   bool isColumn;
   ArrayRef<AxisRefAttr> axes;
   int64_t groups, units;
+  ArrayRef<AxisRefAttr> rest;
 };
 } // namespace
 
@@ -220,7 +222,9 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
   unsigned factor = 0;
   FailureOr<DimShardingAttr> sharding =
       shardFactor(contraction, features, factor);
-  if (failed(sharding) ||
+  if (failed(sharding))
+    return failure();
+  if (!axes.empty() &&
       failed(placeParameterOf(directive, application, contraction.op, rule,
                               contraction.parameter, factor, *sharding)))
     return failure();
@@ -238,7 +242,7 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
   }
   return application.constrain(directive, contraction.op,
                                isColumn ? nullptr : contraction.activation,
-                               placed);
+                               placed, /*result=*/0, rest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,19 +398,25 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
         continue;
       // Keys and values of fewer heads than devices: each is with all that
       // share it, or all are with everybody.
-      SmallVector<AxisRefAttr> own(axes);
+      SmallVector<AxisRefAttr> own(axes), rest;
+      int64_t unitsHere = units;
       if (projection.isInput()) {
         int64_t count = projection.blocks.front().heads;
-        if (units == 0)
+        if (units == 0) {
           own = cutAxes(layout, axes, count);
-        else if (count % units != 0)
-          continue;
+        } else if (count % units != 0) {
+          own.clear();
+          unitsHere = 0;
+        }
+        // Devices that need the same compute the same, of what all of them
+        // read for the queries, though a sequence is shared out among them.
+        if (layout.size(own) < devices)
+          rest = axes;
       }
-      if (own.empty())
-        continue;
       FeatureSharding sharding(
           directive, application, projection.isInput(), own,
-          projection.blocks.size() > 1 ? projection.blocks.size() : 1, units);
+          projection.blocks.size() > 1 ? projection.blocks.size() : 1,
+          unitsHere, rest);
       if (failed(sharding.shardContraction(projection.contraction)))
         return failure();
     }

@@ -319,7 +319,8 @@ ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
                                       ShardingAttr sharding, Attribute scope) {
   auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
                                                  value.getType(), value,
-                                                 sharding, getCause(directive));
+                                                 sharding, getCause(directive),
+                                                 /*whole=*/ArrayAttr());
   if (scope)
     constraint->setAttr(kScopeAttr, scope);
   scopes.add(constraint);
@@ -329,15 +330,22 @@ ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
 LogicalResult ScheduleApplication::constrain(Operation *directive,
                                              Operation *op, OpOperand *use,
                                              ShardingAttr sharding,
-                                             unsigned result) {
+                                             unsigned result,
+                                             ArrayRef<AxisRefAttr> whole) {
   Value value = use ? use->get() : op->getResult(result);
   if (failed(verifyFits(directive, value, sharding)))
     return failure();
   void *key = use ? static_cast<void *>(use) : value.getAsOpaquePointer();
   Constraint &made = constraints[key];
-  if (made.op)
-    return extend(made, directive, op, sharding);
   OpBuilder builder(op);
+  auto keepWhole = [&] {
+    if (!whole.empty())
+      made.op.setWholeAttr(builder.getArrayAttr(SmallVector<Attribute>(whole)));
+  };
+  if (made.op) {
+    keepWhole();
+    return extend(made, directive, op, sharding);
+  }
   if (!use)
     builder.setInsertionPointAfter(op);
   auto constraint = createConstraint(builder, directive, op, value, sharding,
@@ -347,6 +355,7 @@ LogicalResult ScheduleApplication::constrain(Operation *directive,
   else
     value.replaceAllUsesExcept(constraint, constraint);
   made = {constraint, directive, saysWhole(directive)};
+  keepWhole();
   return success();
 }
 

@@ -59,9 +59,10 @@ public:
   LogicalResult place(Operation *directive, const NamedTensor &tensor,
                       ShardingAttr sharding);
   /// Constrains result `result` of `op`, or where `use` is set what it reads
-  /// there.
+  /// there. Propagation shards no dimension of it over the axes `whole`.
   LogicalResult constrain(Operation *directive, Operation *op, OpOperand *use,
-                          ShardingAttr sharding, unsigned result = 0);
+                          ShardingAttr sharding, unsigned result = 0,
+                          ArrayRef<AxisRefAttr> whole = {});
   /// Constrains what module `scope` gives or takes: `value`, where `uses`, some
   /// of its uses, read it; `op` makes or reads it. The constraint belongs to
   /// the module.

@@ -33,6 +33,9 @@ ShardingAttr Placements::getSharding(unsigned value) const {
 bool Placements::fits(unsigned value, unsigned dim,
                       DimShardingAttr sharding) const {
   SmallVector<AxisRefAttr> axes = sharding.getAllAxes();
+  if (auto kept = whole.find(value);
+      kept != whole.end() && anyOverlap(axes, kept->second))
+    return false;
   for (auto [other, state] : llvm::enumerate(getDims(value)))
     if (other != dim && state.sharding != layout.none() &&
         anyOverlap(axes, state.sharding.getAllAxes()))

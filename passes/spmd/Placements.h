@@ -60,6 +60,11 @@ public:
   bool isPinned(unsigned value) const { return pinned[value]; }
   void pin(unsigned value) { pinned[value] = true; }
 
+  /// `value` is sharded over none of `axes`.
+  void keepWhole(unsigned value, ArrayRef<AxisRefAttr> axes) {
+    llvm::append_range(whole[value], axes);
+  }
+
   /// Whether an annotation shards the parameter `value` over axes that it is
   /// not only stored over: its readers are meant to compute with the parts.
   bool isSplitParameter(unsigned value) const { return split.count(value); }
@@ -93,6 +98,7 @@ private:
   std::vector<DimState> dims;
   std::vector<bool> pinned;
   llvm::DenseSet<unsigned> split;
+  llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> whole;
   llvm::DenseMap<unsigned, SmallVector<AxisRefAttr, 1>> stored;
   /// What getSharding() made once nothing changes any more.
   mutable std::vector<ShardingAttr> finalShardings;

@@ -112,6 +112,12 @@ LogicalResult Seeder::seedConstraint(ShardingConstraintOp constraint) {
   unsigned operand = graph.getIndex(constraint.getOperand());
   if (operand != PlacementGraph::kNone)
     placements.pin(operand);
+  if (auto axes = constraint.getWhole()) {
+    placements.keepWhole(value, getAxisRefs(*axes));
+    // What is made for it alone is made so.
+    if (operand != PlacementGraph::kNone && constraint.getOperand().hasOneUse())
+      placements.keepWhole(operand, getAxisRefs(*axes));
+  }
   return success();
 }
 

@@ -110,7 +110,7 @@ bool mlir::dist::test::makeConstraint(RandomProgram &p) {
   RankedTensorType type = p.typeOf(x);
   p.add(ShardingConstraintOp::create(p.b, p.loc, type, x,
                                      makeSharding(p, type.getShape()),
-                                     StringAttr()),
+                                     StringAttr(), ArrayAttr()),
         p.rangeOf(x));
   return true;
 }
@@ -149,7 +149,7 @@ bool mlir::dist::test::makeSync(RandomProgram &p) {
         p.b, p.loc, type, x,
         ShardingAttr::get(context, FlatSymbolRefAttr::get(context, "m"), dims,
                           ReductionKind::Sum, {}),
-        StringAttr());
+        StringAttr(), ArrayAttr());
   }
   IntegerAttr from = p.b.getI64IntegerAttr(dim), to;
   if (kind == SyncKind::AllReduce)
@@ -199,7 +199,8 @@ void mlir::dist::test::placeProgram(RandomProgram &p, ModuleOp module) {
     p.b.setInsertionPointAfterValue(x);
     RankedTensorType type = p.typeOf(x);
     auto constraint = ShardingConstraintOp::create(
-        p.b, p.loc, type, x, makeSharding(p, type.getShape()), StringAttr());
+        p.b, p.loc, type, x, makeSharding(p, type.getShape()), StringAttr(),
+        ArrayAttr());
     x.replaceAllUsesExcept(constraint, constraint);
   }
 }

@@ -420,7 +420,13 @@ static LogicalResult verifyPlacement(Operation *op, ShardingAttr sharding) {
 }
 
 LogicalResult ShardingConstraintOp::verify() {
-  return verifyPlacement(*this, getSharding());
+  if (failed(verifyPlacement(*this, getSharding())))
+    return failure();
+  if (!getWhole())
+    return success();
+  return verifyAxes(getAxisRefs(*getWhole()),
+                    lookupMesh(*this, getSharding().getMesh()),
+                    [&] { return emitOpError(); });
 }
 
 LogicalResult ReshardOp::verify() {

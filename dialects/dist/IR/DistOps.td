@@ -411,19 +411,25 @@ def Dist_ShardingConstraintOp : Dist_Op<"sharding_constraint", [
   let summary = "The value is placed like this";
   let description = [{
     An annotation of a value inside a function. Open dimensions (`?`) leave
-    propagation free to shard them further.
+    propagation free to shard them further, but not over the axes after `whole`:
+    keys of fewer heads than devices are computed whole by each, though the
+    sequence is shared out over the same devices elsewhere.
 
     ```mlir
     %1 = dist.sharding_constraint %0 <@m, [{?}, {"tp"} ]> : tensor<8x16xf32>
+    %3 = dist.sharding_constraint %2 <@m, [{?}, {} ]> whole "tp" : tensor<8x4xf32>
     ```
 
-    Constraint: the sharding fits the tensor and its mesh (see `#dist.sharding`).
+    Constraints:
+    - (C1) the sharding fits the tensor and its mesh (see `#dist.sharding`).
+    - (C2) the axes after `whole` are some of the mesh, each once.
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_ShardingAttr:$sharding,
-                       OptionalAttr<StrAttr>:$cause);
+                       OptionalAttr<StrAttr>:$cause,
+                       OptionalAttr<Dist_AxisRefArrayAttr>:$whole);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand $sharding (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
+    $operand $sharding (`whole` custom<AxisList>($whole)^)? (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -11,6 +11,8 @@ func.func @placements(%x: tensor<2x16x64xf32>, %n: tensor<?x4xf32>) {
   %0 = dist.sharding_constraint %x <@m, [{?}, {}, {"tp"}]> : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.sharding_constraint %[[X]] <@m, [{}, {}, {}], partial = sum {"tp"}> cause "s.mlir:3: dist.shard \"fc\"" {dist.scope = "fc"} : tensor<2x16x64xf32>
   %1 = dist.sharding_constraint %x <@m, [{}, {}, {}], partial = sum {"tp"}> cause "s.mlir:3: dist.shard \"fc\"" {dist.scope = "fc"} : tensor<2x16x64xf32>
+  // CHECK-NEXT: dist.sharding_constraint %[[X]] <@m, [{?}, {?}, {}]> whole "tp"(1)2, "dp" cause "s" : tensor<2x16x64xf32>
+  %w = dist.sharding_constraint %x <@m, [{?}, {?}, {}]> whole "tp"(1)2, "dp" cause "s" : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.sharding_constraint %{{.*}} <@m, [{"dp"}, {}]> : tensor<?x4xf32>
   %2 = dist.sharding_constraint %n <@m, [{"dp"}, {}]> : tensor<?x4xf32>
 

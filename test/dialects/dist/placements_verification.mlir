@@ -222,3 +222,21 @@ func.func @f(%x: tensor<8xf32>) {
   %0 = dist.sync %x fwd_pre halo low 1 high 0 over "tp" : tensor<8xf32>
   return
 }
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @no_such_axis(%x: tensor<8xf32>) {
+  // expected-error @below {{axis "pp" is not in mesh @m}}
+  %0 = dist.sharding_constraint %x <@m, [{?}]> whole "pp" : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @twice(%x: tensor<8xf32>) {
+  // expected-error @below {{axis "tp"}}
+  %0 = dist.sharding_constraint %x <@m, [{?}]> whole "tp", "tp" : tensor<8xf32>
+  return
+}

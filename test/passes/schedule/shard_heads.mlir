@@ -2,13 +2,15 @@
 // RUN: dist-opt %s --split-input-file --dist-apply-schedule=report=false | FileCheck %s
 
 // Queries, keys and values from three weights; 4 heads on 4 ranks, of keys and values 2: each is with the two ranks
-// that share it. The output projection is split by its input features.
+// that share it, and shared out over these in no other dimension. The output projection is split by its input features.
 
 // CHECK-LABEL: func.func @separate
 // CHECK-SAME: dist.parameter = "a.q", dist.sharding = #dist.sharding<@m, [{?}, {"tp"}]>
 // CHECK-SAME: dist.parameter = "a.k", dist.sharding = #dist.sharding<@m, [{?}, {"tp"(1)2}]>
 // CHECK-SAME: dist.parameter = "a.v", dist.sharding = #dist.sharding<@m, [{?}, {"tp"(1)2}]>
 // CHECK-SAME: dist.parameter = "a.o", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>
+// CHECK: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"}]> cause
+// CHECK-COUNT-2: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"(1)2}]> whole "tp" cause
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
   dist.shard "a" heads over "tp" expect 1
@@ -114,7 +116,8 @@ func.func @kept(%x: tensor<5x8xf32>, %w: tensor<8x24xf32> {dist.parameter = "a.q
 // CHECK-SAME: tensor<8xf32> {dist.parameter = "a.bias", dist.part = #dist.part<[0] of [12]>}
 // CHECK-SAME: %[[BK:[a-z0-9]+]]: tensor<2xf32> {dist.parameter = "a.bias", dist.part = #dist.part<[8] of [12]>}
 // CHECK: %[[K:.*]] = linalg.matmul {{.*}}ins(%[[X]], %[[WK]]
-// CHECK: linalg.generic {{.*}} ins(%[[K]], %[[BK]]
+// CHECK-NEXT: %[[WHOLE:.*]] = dist.sharding_constraint %[[K]] <@m, [{?}, {}]> whole "tp"
+// CHECK: linalg.generic {{.*}} ins(%[[WHOLE]], %[[BK]]
 // CHECK-NOT: tensor.extract_slice
 // CHECK-NOT: tensor.concat
 // CHECK: return
