@@ -344,6 +344,19 @@ cutAxes(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes, int64_t heads) {
   return out;
 }
 
+/// What is left of the axes without `major`, as much of them as that is.
+static SmallVector<AxisRefAttr> getMinorAxes(const MeshLayout &layout,
+                                             ArrayRef<AxisRefAttr> axes,
+                                             ArrayRef<AxisRefAttr> major) {
+  SmallVector<AxisRefAttr> out;
+  for (auto [index, axis] : llvm::enumerate(axes))
+    if (index >= major.size())
+      out.push_back(axis);
+    else if (major[index] != axis)
+      out.push_back(layout.cut(axis, layout.size(major[index])).second);
+  return out;
+}
+
 namespace {
 /// The heads of an attention, and how the devices share them.
 struct HeadCounts {
@@ -410,8 +423,7 @@ FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
         }
         // Devices that need the same compute the same, of what all of them
         // read for the queries, though a sequence is shared out among them.
-        if (layout.size(own) < devices)
-          rest = axes;
+        rest = getMinorAxes(layout, axes, own);
       }
       FeatureSharding sharding(
           directive, application, projection.isInput(), own,

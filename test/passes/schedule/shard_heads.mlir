@@ -10,7 +10,7 @@
 // CHECK-SAME: dist.parameter = "a.v", dist.sharding = #dist.sharding<@m, [{?}, {"tp"(1)2}]>
 // CHECK-SAME: dist.parameter = "a.o", dist.sharding = #dist.sharding<@m, [{"tp"}, {?}]>
 // CHECK: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"}]> cause
-// CHECK-COUNT-2: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"(1)2}]> whole "tp" cause
+// CHECK-COUNT-2: dist.sharding_constraint %{{.*}} <@m, [{?}, {"tp"(1)2}]> whole "tp"(2)2 cause
 dist.mesh @m ["tp" = 4]
 dist.schedule @s on @m {
   dist.shard "a" heads over "tp" expect 1
