@@ -6,21 +6,21 @@
 
 using namespace mlir;
 using namespace mlir::bufferization;
-using mlir::dist::AttentionOp;
+using namespace mlir::dist;
 
 namespace {
 /// Buffers of any layout; results overwrite what was there.
+template <typename OpTy>
 struct AttentionModel
-    : DstBufferizableOpInterfaceExternalModel<AttentionModel, AttentionOp> {
+    : DstBufferizableOpInterfaceExternalModel<AttentionModel<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
-    return !cast<AttentionOp>(op).isDpsInit(&operand);
+    return !cast<OpTy>(op).isDpsInit(&operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    auto attention = cast<AttentionOp>(op);
     SmallVector<Value> buffers;
     for (Value operand : op->getOperands()) {
       FailureOr<Value> buffer = getBuffer(rewriter, operand, options, state);
@@ -28,17 +28,16 @@ struct AttentionModel
         return failure();
       buffers.push_back(*buffer);
     }
-    size_t numInits = attention.getInits().size();
-    ArrayRef<Value> all = buffers;
-    auto onBuffers = AttentionOp::create(
-        rewriter, op->getLoc(), TypeRange(), all[0], all[1], all[2],
-        all.drop_front(3).drop_back(numInits), all.take_back(numInits),
-        attention.getIndexingMaps(), attention.getNanIsZero(),
-        attention.getWindowAttr());
-    onBuffers->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    rewriter.inlineRegionBefore(attention.getBody(), onBuffers.getBody(),
-                                onBuffers.getBody().end());
-    replaceOpWithBufferizedValues(rewriter, op, all.take_back(numInits));
+    size_t numInits = cast<OpTy>(op).getInits().size();
+    OperationState onBuffers(op->getLoc(), op->getName());
+    onBuffers.addOperands(buffers);
+    onBuffers.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+    onBuffers.propertiesAttr = op->getPropertiesAsAttribute();
+    for (Region &region : op->getRegions())
+      onBuffers.addRegion()->takeBody(region);
+    rewriter.create(onBuffers);
+    replaceOpWithBufferizedValues(rewriter, op,
+                                  ArrayRef(buffers).take_back(numInits));
     return success();
   }
 };
@@ -46,6 +45,8 @@ struct AttentionModel
 
 void mlir::dist::registerAttentionModel(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DistDialect *) {
-    AttentionOp::attachInterface<AttentionModel>(*context);
+    AttentionOp::attachInterface<AttentionModel<AttentionOp>>(*context);
+    AttentionAdjointOp::attachInterface<AttentionModel<AttentionAdjointOp>>(
+        *context);
   });
 }

@@ -114,6 +114,12 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
     only, with at least `min-scores` scores in all; the module's `rt.attentions` says
     how many were formed.
 
+    Where gradients are made of the weights, and all that reads them is the adjoint of
+    the attention (the weights' cotangent, that of softmax, anything elementwise behind
+    it, three contractions), that becomes `dist.attention_adjoint`, for which forward
+    keeps two numbers for each query. Where something else reads them (a bias that is
+    learned, weights that are a result), all stays as it is.
+
     ```mlir
     %s = linalg.contract ins(%q, %k) …                 // before
     %x = linalg.generic ins(%s, %mask) …               // add

@@ -50,11 +50,12 @@ def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp
 }
 
 def DistCpuExpandAttention : Pass<"dist-cpu-expand-attention", "::mlir::ModuleOp"> {
-  let summary = "dist.attention on buffers becomes loops over tiles";
+  let summary = "Attention and its adjoint on buffers become loops over tiles";
   let description = [{
     Tiles of queries by keys: their scores, a running maximum and a running sum
     for each query (Milakov, Gimelshein, "Online normalizer calculation for
     softmax", 2018; Dao et al., "FlashAttention", 2022), and what they add to the
+    results. The adjoint computes the scores of a tile again, and adds to three
     results. The products of a tile are contractions, what is between them becomes
     one kernel; scores of a tile stay in the second-level cache.
   }];

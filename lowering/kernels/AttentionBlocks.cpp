@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-AttentionBlocks::AttentionBlocks(AttentionOp op, int64_t queries, int64_t keys)
+AttentionBlocks::AttentionBlocks(AttentionLikeOpInterface op, int64_t queries,
+                                 int64_t keys)
     : largestSkipped(-std::numeric_limits<double>::infinity()) {
   SmallVector<int64_t> sizes = op.getDimSizes();
   int64_t numQueries = sizes[op.getQueryDim()];

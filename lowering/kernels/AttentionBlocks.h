@@ -16,7 +16,7 @@ struct NeededTiles {
 
 /// The tiles of an attention, by masks that hang on places alone.
 struct AttentionBlocks {
-  AttentionBlocks(AttentionOp op, int64_t queries, int64_t keys);
+  AttentionBlocks(AttentionLikeOpInterface op, int64_t queries, int64_t keys);
 
   SmallVector<NeededTiles> rows; // one for each tile of queries
   /// Whether there are tiles that are not needed.

@@ -3,6 +3,7 @@
 #ifndef DIST_LOWERING_KERNELS_EXPANDATTENTION_H
 #define DIST_LOWERING_KERNELS_EXPANDATTENTION_H
 
+#include "dialects/dist/IR/Attention.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::dist {
@@ -12,9 +13,14 @@ struct AttentionTiles {
   int64_t queries, keys;
 };
 
-/// Each dist.attention on buffers becomes loops over its batches and tiles, of
-/// contractions and other linalg ops.
+class TileTables;
+
+/// Each dist.attention and dist.attention_adjoint on buffers becomes loops over
+/// its batches and tiles, of contractions and other linalg ops.
 LogicalResult expandAttentions(ModuleOp module, AttentionTiles tiles);
+
+void expandAttentionAdjoint(AttentionAdjointOp op, AttentionTiles tiles,
+                            TileTables &tables);
 
 } // namespace mlir::dist
 

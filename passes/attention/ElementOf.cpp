@@ -25,22 +25,29 @@ const ElementsOf::Leaf *ElementsOf::getLeaf(Value scalar) const {
   return it == leaves.end() ? nullptr : &it->second;
 }
 
+std::optional<AffineMap> ElementsOf::findLeaf(Value tensor) const {
+  std::optional<AffineMap> found;
+  for (const auto &[scalar, leaf] : leaves) {
+    if (leaf.tensor != tensor)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = leaf.map;
+  }
+  return found;
+}
+
 static bool isDimOrZero(AffineExpr expr) {
   auto constant = dyn_cast<AffineConstantExpr>(expr);
   return isa<AffineDimExpr>(expr) || (constant && constant.getValue() == 0);
 }
 
-/// Whether the op computes each element of its results by itself, of scalars.
-static bool isElementwise(linalg::LinalgOp op) {
-  if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics() ||
-      op.getNumParallelLoops() != op.getNumLoops())
+/// Whether the body computes scalars of elements.
+static bool hasPlainBody(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics())
     return false;
   for (const AffineMap &map : op.getIndexingMapsArray())
     if (!llvm::all_of(map.getResults(), isDimOrZero))
-      return false;
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (!op.getMatchingIndexingMap(&init).isPermutation() ||
-        op.payloadUsesValueFromOperand(&init))
       return false;
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner))
@@ -50,6 +57,17 @@ static bool isElementwise(linalg::LinalgOp op) {
       if (llvm::any_of(types, llvm::IsaPred<ShapedType>))
         return false;
   }
+  return true;
+}
+
+/// Whether the op computes each element of its results by itself, of scalars.
+static bool isElementwise(linalg::LinalgOp op) {
+  if (!hasPlainBody(op) || op.getNumParallelLoops() != op.getNumLoops())
+    return false;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isPermutation() ||
+        op.payloadUsesValueFromOperand(&init))
+      return false;
   return true;
 }
 
@@ -130,6 +148,24 @@ Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
   AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
   for (auto [expr, place] : llvm::zip_equal(out.getResults(), map.getResults()))
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  return buildBody(op, loops,
+                   op.getBlock()->getTerminator()->getOperand(result),
+                   /*combine=*/nullptr);
+}
+
+Value ElementsOf::getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
+                          Value term) {
+  if (!hasPlainBody(op))
+    return {};
+  Operation *combine =
+      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  return buildBody(op, loops, term, combine);
+}
+
+/// What `value` in the body is at `loops`; without the op that adds it to what
+/// was there.
+Value ElementsOf::buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
+                            Value value, Operation *combine) {
   IRMapping mapping;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
@@ -146,7 +182,8 @@ Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
   for (Operation &inner : op.getBlock()->without_terminator()) {
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (!index) {
-      b.clone(inner, mapping);
+      if (&inner != combine)
+        b.clone(inner, mapping);
       continue;
     }
     auto dim = dyn_cast<AffineDimExpr>(loops[index.getDim()]);
@@ -155,6 +192,5 @@ Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
         dim ? getIndex(dim.getPosition())
             : arith::ConstantIndexOp::create(b, inner.getLoc(), 0).getResult());
   }
-  return mapping.lookupOrDefault(
-      op.getBlock()->getTerminator()->getOperand(result));
+  return mapping.lookupOrDefault(value);
 }

@@ -29,8 +29,14 @@ public:
   /// The element of `tensor` at `map`, whose results are dimensions and zeros.
   Value get(Value tensor, AffineMap map);
 
+  /// What a reduction adds to its result, or compares with it, at `loops`:
+  /// `term` of its body. Null if that is not of scalars.
+  Value getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, Value term);
+
   /// The leaf that a value of get() is; null if it is none.
   const Leaf *getLeaf(Value scalar) const;
+  /// Where the leaf of this tensor is, if there is just one.
+  std::optional<AffineMap> findLeaf(Value tensor) const;
   unsigned getNumDims() const { return numDims; }
   /// The index of a dimension, which elements may be made of.
   Value getIndex(unsigned dim) { return block.getArgument(dim); }
@@ -40,6 +46,8 @@ public:
 private:
   Value build(Value tensor, AffineMap map);
   Value buildElementwise(linalg::LinalgOp op, unsigned result, AffineMap map);
+  Value buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, Value value,
+                  Operation *combine);
 
   unsigned numDims;
   Block block;

@@ -15,8 +15,10 @@ namespace mlir::dist {
 
 /// Makes dist.attention of every attention with at least `minScores` scores
 /// that `accept` agrees to, and returns how many there were. `accept` may give
-/// the op attributes.
-int64_t formAttentions(ModuleOp module, int64_t minScores,
+/// the op attributes. `withAdjoints`: also of those whose weights are read to
+/// compute gradients, if all that does so is their adjoint, which becomes
+/// dist.attention_adjoint.
+int64_t formAttentions(ModuleOp module, int64_t minScores, bool withAdjoints,
                        function_ref<LogicalResult(AttentionOp)> accept);
 
 } // namespace mlir::dist

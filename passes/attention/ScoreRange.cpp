@@ -177,7 +177,7 @@ void Ranges::visit(Operation *op) {
       [&](Value value, const ConstantIntRanges &range) { set(value, range); });
 }
 
-SmallVector<Value> mlir::dist::getConditions(AttentionOp op) {
+SmallVector<Value> mlir::dist::getConditions(AttentionLikeOpInterface op) {
   SmallVector<Value> conditions;
   for (Operation &inner : op.getBody().front().without_terminator())
     if (inner.getNumResults() == 1 && inner.getResult(0).getType().isInteger(1))
@@ -185,7 +185,7 @@ SmallVector<Value> mlir::dist::getConditions(AttentionOp op) {
   return conditions;
 }
 
-ScoreFacts mlir::dist::getScoreFacts(AttentionOp op,
+ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
                                      std::pair<int64_t, int64_t> queries,
                                      std::pair<int64_t, int64_t> keys,
                                      ArrayRef<ExtraRange> extras) {
@@ -222,4 +222,16 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionOp op,
                                      : std::nullopt);
   }
   return facts;
+}
+
+bool mlir::dist::isZeroOfZero(AttentionAdjointOp op) {
+  Block &body = op.getAdjoint().front();
+  Ranges ranges;
+  ranges.set(body.getArgument(0),
+             FloatRange{-kLargestScore, kLargestScore, false});
+  ranges.set(body.getArgument(1), FloatRange{0, 0, false});
+  for (Operation &inner : body.without_terminator())
+    ranges.visit(&inner);
+  FloatRange of = ranges.getFloat(body.getTerminator()->getOperand(0));
+  return !of.isNan && of.low == 0 && of.high == 0;
 }

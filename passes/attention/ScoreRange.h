@@ -43,12 +43,17 @@ struct ExtraRange {
 
 /// Of queries and keys with indices in these closed intervals. Of elements of
 /// further operands nothing is known but what `extras` says of the first ones.
-ScoreFacts getScoreFacts(AttentionOp op, std::pair<int64_t, int64_t> queries,
+ScoreFacts getScoreFacts(AttentionLikeOpInterface op,
+                         std::pair<int64_t, int64_t> queries,
                          std::pair<int64_t, int64_t> keys,
                          ArrayRef<ExtraRange> extras = {});
 
 /// The conditions of the body of an attention: its ops with an i1.
-SmallVector<Value> getConditions(AttentionOp op);
+SmallVector<Value> getConditions(AttentionLikeOpInterface op);
+
+/// Whether for an x nothing of which comes back nothing comes back for its
+/// score, whatever that is.
+bool isZeroOfZero(AttentionAdjointOp op);
 
 } // namespace mlir::dist
 

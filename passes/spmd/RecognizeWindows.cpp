@@ -25,12 +25,14 @@ struct RecognizeWindowsPass
     if (!*mesh)
       return;
     KeyWindows windows;
-    formAttentions(getOperation(), /*minScores=*/1, [&](AttentionOp op) {
-      std::optional<KeyWindow> window = windows.find(op);
-      if (window)
-        op.setWindow(ArrayRef<int64_t>{window->left, window->right});
-      return success(window.has_value());
-    });
+    formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
+                   [&](AttentionOp op) {
+                     std::optional<KeyWindow> window = windows.find(op);
+                     if (window)
+                       op.setWindow(
+                           ArrayRef<int64_t>{window->left, window->right});
+                     return success(window.has_value());
+                   });
   }
 };
 } // namespace

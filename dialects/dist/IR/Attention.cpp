@@ -5,14 +5,16 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+#include "dialects/dist/IR/AttentionLikeOpInterface.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistAttention.cpp.inc"
 
-SmallVector<int64_t> AttentionOp::getDimSizes() {
-  SmallVector<int64_t> sizes(getNumDims(), ShapedType::kDynamic);
-  for (OpOperand &operand : (*this)->getOpOperands()) {
+SmallVector<int64_t> mlir::dist::getAttentionDimSizes(Operation *op) {
+  auto attention = cast<AttentionLikeOpInterface>(op);
+  SmallVector<int64_t> sizes(attention.getNumDims(), ShapedType::kDynamic);
+  for (OpOperand &operand : op->getOpOperands()) {
     auto type = cast<ShapedType>(operand.get().getType());
-    AffineMap map = getMap(operand.getOperandNumber());
+    AffineMap map = attention.getMap(operand.getOperandNumber());
     for (auto [expr, size] : llvm::zip_equal(map.getResults(), type.getShape()))
       if (auto dim = dyn_cast<AffineDimExpr>(expr);
           dim && !ShapedType::isDynamic(size))
@@ -28,28 +30,34 @@ std::optional<std::pair<int64_t, int64_t>> AttentionOp::getKeyWindow() {
   return std::make_pair((*window)[0], (*window)[1]);
 }
 
-FloatType AttentionOp::getScoreType() {
-  Type element = getElementTypeOrSelf(getQuery().getType());
+FloatType mlir::dist::getAttentionScoreType(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
   return element.isF64() ? cast<FloatType>(element)
-                         : FloatType(Float32Type::get(getContext()));
+                         : FloatType(Float32Type::get(op->getContext()));
 }
 
-void AttentionOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
-  for (OpOperand &operand : (*this)->getOpOperands()) {
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+static void addEffects(DestinationStyleOpInterface op, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    if (isDpsInit(&operand))
+    if (op.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
   }
 }
 
+void AttentionOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void AttentionAdjointOp::getEffects(Effects &effects) {
+  addEffects(*this, effects);
+}
+
 /// That the map of `operand` has the dimensions `wanted`, each once, and of the
 /// others at most `allowed`.
-static LogicalResult verifyDims(AttentionOp op, unsigned operand,
+static LogicalResult verifyDims(AttentionLikeOpInterface op, unsigned operand,
                                 StringRef name, ArrayRef<unsigned> wanted,
                                 ArrayRef<unsigned> allowed, bool constants) {
   AffineMap map = op.getMap(operand);
@@ -60,26 +68,26 @@ static LogicalResult verifyDims(AttentionOp op, unsigned operand,
       continue;
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim)
-      return op.emitOpError("map of ")
+      return op->emitOpError("map of ")
              << name << ": result " << place << " of "
              << op.getIndexingMaps()[operand] << " is no dimension";
     unsigned position = dim.getPosition();
     if (!llvm::is_contained(wanted, position) &&
         !llvm::is_contained(allowed, position))
-      return op.emitOpError("map of ")
+      return op->emitOpError("map of ")
              << name << ": it does not have the dimension d" << position;
     if (!seen.insert(position).second)
-      return op.emitOpError("map of ")
+      return op->emitOpError("map of ")
              << name << ": d" << position << " occurs twice";
   }
   for (unsigned position : wanted)
     if (!seen.contains(position))
-      return op.emitOpError("map of ")
+      return op->emitOpError("map of ")
              << name << ": d" << position << " is missing";
   return success();
 }
 
-static LogicalResult verifySizes(AttentionOp op) {
+static LogicalResult verifySizes(AttentionLikeOpInterface op) {
   SmallVector<int64_t> sizes = op.getDimSizes();
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
@@ -90,7 +98,7 @@ static LogicalResult verifySizes(AttentionOp op) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       int64_t wanted = dim ? sizes[dim.getPosition()] : 1;
       if (!ShapedType::isDynamic(size) && size != wanted)
-        return op.emitOpError("operand ")
+        return op->emitOpError("operand ")
                << number << " of type " << type << " with map "
                << op.getIndexingMaps()[number] << " has a size of " << size
                << ", where " << wanted << " is wanted";
@@ -99,75 +107,94 @@ static LogicalResult verifySizes(AttentionOp op) {
   return success();
 }
 
-static LogicalResult verifyBody(AttentionOp op) {
-  Block &body = op.getBody().front();
+/// `numScores` values that belong to a score, then elements and indices.
+static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
+                                StringRef name, StringRef takes,
+                                unsigned numScores) {
+  Block &body = region.front();
   Type score = op.getScoreType();
-  SmallVector<Type> wanted = {score};
+  SmallVector<Type> wanted(numScores, score);
   for (Value operand : op.getExtras())
     wanted.push_back(getElementTypeOrSelf(operand.getType()));
-  wanted.append(op.getNumDims() - 2, IndexType::get(op.getContext()));
+  wanted.append(op.getNumDims() - 2, IndexType::get(op->getContext()));
   if (!llvm::equal(body.getArgumentTypes(), wanted))
-    return op.emitOpError("body takes a score (")
-           << score << "), an element of each operand after `with`, and "
+    return op->emitOpError(name)
+           << " takes " << takes << " (" << score
+           << "), an element of each operand after `with`, and "
            << op.getNumDims() - 2 << " indices";
   auto yield = dyn_cast<AttentionYieldOp>(body.getTerminator());
   if (!yield || yield.getOperand().getType() != score)
-    return op.emitOpError("body yields no ") << score;
+    return op->emitOpError(name) << " yields no " << score;
   for (Operation &inner : body)
     for (TypeRange types : {TypeRange(inner.getOperandTypes()),
                             TypeRange(inner.getResultTypes())})
       if (inner.getNumRegions() > 0 ||
           llvm::any_of(types, llvm::IsaPred<ShapedType>))
-        return inner.emitOpError(
-            "in the body of dist.attention: it is of scalars alone");
+        return inner.emitOpError("in the ")
+               << name << " of " << op->getName() << ": it is of scalars alone";
+  return success();
+}
+
+/// The maps, and those of the query, the key, the value and what the body
+/// reads.
+static LogicalResult verifyInputs(AttentionLikeOpInterface op) {
+  if (op.getIndexingMaps().size() != op->getNumOperands())
+    return op->emitOpError() << op.getIndexingMaps().size() << " maps for "
+                             << op->getNumOperands() << " operands";
+  unsigned dims = op.getNumDims();
+  if (dims < 4)
+    return op->emitOpError("maps have ")
+           << dims << " dimensions: at least those "
+           << "of queries, keys and two of features";
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMap(operand.getOperandNumber());
+    auto type = cast<ShapedType>(operand.get().getType());
+    if (map.getNumDims() != dims || map.getNumSymbols() != 0 ||
+        static_cast<int64_t>(map.getNumResults()) != type.getRank())
+      return op->emitOpError("map ")
+             << op.getIndexingMaps()[operand.getOperandNumber()]
+             << " does not fit " << dims
+             << " dimensions and an operand of type " << type;
+  }
+  auto batches = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumBatches()));
+  unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
+           e = op.getValueDim();
+  SmallVector<unsigned> scores = batches;
+  scores.append({i, j});
+  if (failed(verifyDims(op, 0, "the query", {i, d}, batches, true)) ||
+      failed(verifyDims(op, 1, "the key", {j, d}, batches, true)) ||
+      failed(verifyDims(op, 2, "the value", {j, e}, batches, true)))
+    return failure();
+  for (size_t k = 0; k < op.getExtras().size(); ++k)
+    if (failed(verifyDims(op, 3 + k, "a further operand", {}, scores, true)))
+      return failure();
   return success();
 }
 
 LogicalResult AttentionOp::verify() {
-  if (getIndexingMaps().size() != (*this)->getNumOperands())
-    return emitOpError() << getIndexingMaps().size() << " maps for "
-                         << (*this)->getNumOperands() << " operands";
   if (std::optional<ArrayRef<int64_t>> window = getWindow();
       window && (window->size() != 2 || (*window)[0] + (*window)[1] < 0))
     return emitOpError("window is no pair [left, right] of numbers of keys "
                        "before and after a query");
-  unsigned dims = getNumDims();
-  if (dims < 4)
-    return emitOpError("maps have ") << dims << " dimensions: at least those "
-                                     << "of queries, keys and two of features";
-  for (OpOperand &operand : (*this)->getOpOperands()) {
-    AffineMap map = getMap(operand.getOperandNumber());
-    auto type = cast<ShapedType>(operand.get().getType());
-    if (map.getNumDims() != dims || map.getNumSymbols() != 0 ||
-        static_cast<int64_t>(map.getNumResults()) != type.getRank())
-      return emitOpError("map ")
-             << getIndexingMaps()[operand.getOperandNumber()]
-             << " does not fit " << dims
-             << " dimensions and an operand of type " << type;
-  }
-  auto batches = llvm::to_vector(llvm::seq<unsigned>(0, getNumBatches()));
-  unsigned i = getQueryDim(), j = getKeyDim(), d = getFeatureDim(),
-           e = getValueDim();
-  SmallVector<unsigned> scores = batches, rows = batches, out = batches;
-  scores.append({i, j});
-  rows.push_back(i);
-  out.append({i, e});
-  if (failed(verifyDims(*this, 0, "the query", {i, d}, batches, true)) ||
-      failed(verifyDims(*this, 1, "the key", {j, d}, batches, true)) ||
-      failed(verifyDims(*this, 2, "the value", {j, e}, batches, true)))
+  if (failed(verifyInputs(*this)))
     return failure();
-  unsigned number = 3;
-  for (size_t k = 0; k < getExtras().size(); ++k)
-    if (failed(
-            verifyDims(*this, number++, "a further operand", {}, scores, true)))
-      return failure();
-  if (getInits().empty() || getInits().size() > 2)
-    return emitOpError("has 1 or 2 destinations, not ") << getInits().size();
+  SmallVector<unsigned> rows =
+      llvm::to_vector(llvm::seq<unsigned>(0, getNumBatches()));
+  rows.push_back(getQueryDim());
+  SmallVector<unsigned> out = rows;
+  out.push_back(getValueDim());
+  unsigned number = 3 + getExtras().size();
+  if (getInits().empty() || getInits().size() > 3)
+    return emitOpError("has 1 to 3 destinations, not ") << getInits().size();
   if (failed(verifyDims(*this, number++, "the result", out, {}, false)))
     return failure();
-  if (getInits().size() == 2 &&
-      failed(verifyDims(*this, number, "the logarithms", rows, {}, false)))
-    return failure();
+  for (size_t init = 1; init < getInits().size(); ++init)
+    if (failed(verifyDims(*this, number++,
+                          getInits().size() == 2 ? "the logarithms"
+                          : init == 1            ? "the largest x"
+                                                 : "the sums",
+                          rows, {}, false)))
+      return failure();
 
   Type element = getElementTypeOrSelf(getQuery().getType());
   if (!isa<FloatType>(element))
@@ -176,10 +203,57 @@ LogicalResult AttentionOp::verify() {
     if (getElementTypeOrSelf(same.getType()) != element)
       return emitOpError("query has elements of type ")
              << element << ", another operand of type " << same.getType();
-  if (getInits().size() == 2 &&
-      getElementTypeOrSelf(getInits()[1].getType()) != getScoreType())
-    return emitOpError("logarithms are ") << getScoreType();
+  for (Value init : getInits().drop_front())
+    if (getElementTypeOrSelf(init.getType()) != getScoreType())
+      return emitOpError("results of rows are ") << getScoreType();
   if (failed(verifySizes(*this)))
     return failure();
-  return verifyBody(*this);
+  return verifyBody(*this, getBody(), "body", "a score", 1);
+}
+
+LogicalResult AttentionAdjointOp::verify() {
+  if (failed(verifyInputs(*this)))
+    return failure();
+  SmallVector<unsigned> rows =
+      llvm::to_vector(llvm::seq<unsigned>(0, getNumBatches()));
+  rows.push_back(getQueryDim());
+  SmallVector<unsigned> out = rows;
+  out.push_back(getValueDim());
+  if (getInits().size() != 3)
+    return emitOpError("has destinations for the cotangents of queries, keys "
+                       "and values, not ")
+           << getInits().size();
+  if (failed(verifyDims(*this, getResultOperand(), "the result", out, {},
+                        false)) ||
+      failed(verifyDims(*this, getLargestOperand(), "the largest x", rows, {},
+                        false)) ||
+      failed(
+          verifyDims(*this, getSumsOperand(), "the sums", rows, {}, false)) ||
+      failed(verifyDims(*this, getCotangentOperand(), "the cotangent", out, {},
+                        false)))
+    return failure();
+  // Cotangents have the dimensions of what they belong to.
+  static constexpr StringLiteral names[] = {
+      "the query's cotangent", "the key's cotangent", "the value's cotangent"};
+  for (unsigned which = 0; which < 3; ++which) {
+    SmallVector<unsigned> dims;
+    for (AffineExpr expr : getMap(which).getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        dims.push_back(dim.getPosition());
+    if (failed(verifyDims(*this, getFirstInit() + which, names[which], dims, {},
+                          false)))
+      return failure();
+  }
+  Type element = getScoreType();
+  for (auto [number, operand] : llvm::enumerate((*this)->getOperands()))
+    if ((number < 3 || number >= getResultOperand()) &&
+        getElementTypeOrSelf(operand.getType()) != element)
+      return emitOpError("operand ")
+             << number << " of type " << operand.getType()
+             << ": all are of one type, f32 or f64";
+  if (failed(verifySizes(*this)) ||
+      failed(verifyBody(*this, getBody(), "body", "a score", 1)))
+    return failure();
+  return verifyBody(*this, getAdjoint(), "second region",
+                    "a score and a cotangent", 2);
 }

@@ -1,4 +1,4 @@
-//===- Attention.h - The op of attention ------------------------*- C++ -*-===//
+//===- Attention.h - Attention and its adjoint ------------------*- C++ -*-===//
 
 #ifndef DIST_DIALECTS_DIST_IR_ATTENTION_H
 #define DIST_DIALECTS_DIST_IR_ATTENTION_H
@@ -6,6 +6,16 @@
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+namespace mlir::dist {
+/// Of an attention or its adjoint: the size of each dimension of its maps,
+/// kDynamic where it is not known.
+SmallVector<int64_t> getAttentionDimSizes(Operation *op);
+/// f64 where queries are, f32 else.
+FloatType getAttentionScoreType(Operation *op);
+} // namespace mlir::dist
+
+#include "dialects/dist/IR/AttentionLikeOpInterface.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistAttention.h.inc"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/AttentionParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -15,44 +15,26 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-namespace {
-/// Writes the parts. Scores are tensors of the batches, queries and keys.
-class AttentionParts {
-public:
-  AttentionParts(AttentionOp op, OpBuilder &b)
-      : op(op), b(b), loc(op.getLoc()), element(op.getScoreType()) {}
+AttentionParts::AttentionParts(AttentionLikeOpInterface op, OpBuilder &b)
+    : op(op), b(b), loc(op.getLoc()), element(op.getScoreType()) {
+  SmallVector<unsigned> dims =
+      llvm::to_vector(llvm::seq<unsigned>(0, op.getNumBatches()));
+  dims.push_back(op.getQueryDim());
+  rows = mapOf(dims);
+  dims.push_back(op.getKeyDim());
+  all = mapOf(dims);
+}
 
-  SmallVector<Value> write();
+APFloat AttentionParts::number(bool isInfinite) const {
+  const llvm::fltSemantics &semantics = element.getFloatSemantics();
+  return isInfinite ? APFloat::getInf(semantics, /*Negative=*/true)
+                    : APFloat::getZero(semantics);
+}
 
-private:
-  using Body = function_ref<Value(ValueRange)>;
-
-  /// The size of a dimension, from an operand that has it.
-  OpFoldResult getSize(unsigned dim);
-  Value makeEmpty(AffineMap map, Type type);
-  Value fill(Value tensor, APFloat value);
-  /// Loops over the dimensions of `of`, of which those that `init` lacks are
-  /// summed up.
-  Value generic(ValueRange inputs, ArrayRef<AffineMap> maps, Value init,
-                AffineMap initMap, AffineMap of, Body body);
-  Value contract(Value a, AffineMap mapA, Value c, AffineMap mapC, Value init,
-                 AffineMap initMap);
-  APFloat number(bool isInfinite) const {
-    const llvm::fltSemantics &semantics = element.getFloatSemantics();
-    return isInfinite ? APFloat::getInf(semantics, /*Negative=*/true)
-                      : APFloat::getZero(semantics);
-  }
-  AffineMap mapOf(ArrayRef<unsigned> dims) {
-    return AffineMap::getMultiDimMapWithTargets(op.getNumDims(), dims,
-                                                b.getContext());
-  }
-
-  AttentionOp op;
-  OpBuilder &b;
-  Location loc;
-  FloatType element;
-};
-} // namespace
+AffineMap AttentionParts::mapOf(ArrayRef<unsigned> dims) {
+  return AffineMap::getMultiDimMapWithTargets(op.getNumDims(), dims,
+                                              b.getContext());
+}
 
 OpFoldResult AttentionParts::getSize(unsigned dim) {
   int64_t size = op.getDimSizes()[dim];
@@ -128,101 +110,123 @@ Value AttentionParts::contract(Value a, AffineMap mapA, Value c, AffineMap mapC,
                  });
 }
 
-SmallVector<Value> AttentionParts::write() {
-  SmallVector<unsigned> batches =
-      llvm::to_vector(llvm::seq<unsigned>(0, op.getNumBatches()));
-  SmallVector<unsigned> rowDims = batches;
-  rowDims.push_back(op.getQueryDim());
-  SmallVector<unsigned> scoreDims = rowDims;
-  scoreDims.push_back(op.getKeyDim());
-  AffineMap rows = mapOf(rowDims), all = mapOf(scoreDims);
+Value AttentionParts::writeScores() {
+  return contract(op.getQuery(), op.getMap(0), op.getKey(), op.getMap(1),
+                  makeEmpty(all, element), all);
+}
 
-  Value scores = contract(op.getQuery(), op.getMap(0), op.getKey(),
-                          op.getMap(1), makeEmpty(all, element), all);
-  SmallVector<Value> inputs = {scores};
-  SmallVector<AffineMap> maps = {all};
+Value AttentionParts::applyRegion(Region &region, ValueRange perScore) {
+  SmallVector<Value> inputs(perScore);
+  SmallVector<AffineMap> maps(perScore.size(), all);
   for (auto [number, extra] : llvm::enumerate(op.getExtras())) {
     inputs.push_back(extra);
     maps.push_back(op.getMap(3 + number));
   }
-  Value x = generic(inputs, maps, makeEmpty(all, element), all, all,
-                    [&](ValueRange v) -> Value {
-                      Block &body = op.getBody().front();
-                      IRMapping mapping;
-                      for (auto [argument, value] :
-                           llvm::zip(body.getArguments(), v.drop_back()))
-                        mapping.map(argument, value);
-                      for (unsigned loop = 0; loop < scoreDims.size(); ++loop)
-                        mapping.map(body.getArgument(inputs.size() + loop),
-                                    linalg::IndexOp::create(b, loc, loop));
-                      for (Operation &inner : body.without_terminator())
-                        b.clone(inner, mapping);
-                      return mapping.lookupOrDefault(
-                          body.getTerminator()->getOperand(0));
-                    });
-  Value largest =
-      generic(x, all, fill(makeEmpty(rows, element), number(true)), rows, all,
-              [&](ValueRange v) -> Value {
-                return arith::MaximumFOp::create(b, loc, v[0], v[1]);
-              });
-  Value powers = generic({x, largest}, {all, rows}, makeEmpty(all, element),
-                         all, all, [&](ValueRange v) -> Value {
-                           Value difference =
-                               arith::SubFOp::create(b, loc, v[0], v[1]);
-                           return math::ExpOp::create(b, loc, difference);
-                         });
-  Value sums =
-      generic(powers, all, fill(makeEmpty(rows, element), number(false)), rows,
-              all, [&](ValueRange v) -> Value {
-                return arith::AddFOp::create(b, loc, v[0], v[1]);
-              });
-  Type stored = getElementTypeOrSelf(op.getQuery().getType());
-  Value weights = generic(
-      {powers, sums}, {all, rows}, makeEmpty(all, stored), all, all,
-      [&](ValueRange v) -> Value {
-        Value weight = arith::DivFOp::create(b, loc, v[0], v[1]);
-        if (op.getNanIsZero()) {
-          Value zero =
-              arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0));
-          Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO,
-                                              weight, weight);
-          weight = arith::SelectOp::create(b, loc, isNan, zero, weight);
-        }
-        if (stored != element)
-          weight = arith::TruncFOp::create(b, loc, stored, weight);
-        return weight;
+  return generic(inputs, maps, makeEmpty(all, element), all, all,
+                 [&](ValueRange v) -> Value {
+                   Block &body = region.front();
+                   IRMapping mapping;
+                   for (auto [argument, value] :
+                        llvm::zip(body.getArguments(), v.drop_back()))
+                     mapping.map(argument, value);
+                   for (unsigned loop = 0; loop < all.getNumResults(); ++loop)
+                     mapping.map(body.getArgument(inputs.size() + loop),
+                                 linalg::IndexOp::create(b, loc, loop));
+                   for (Operation &inner : body.without_terminator())
+                     b.clone(inner, mapping);
+                   return mapping.lookupOrDefault(
+                       body.getTerminator()->getOperand(0));
+                 });
+}
+
+Value AttentionParts::selectNumber(Value weight, Value value) {
+  if (!op.getNanIsZero())
+    return value;
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(element, 0));
+  Value isNan =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, weight, weight);
+  return arith::SelectOp::create(b, loc, isNan, zero, value);
+}
+
+static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
+  AttentionParts parts(op, builder);
+  OpBuilder &b = parts.b;
+  Location loc = parts.loc;
+  FloatType element = parts.element;
+  AffineMap all = parts.all, rows = parts.rows;
+  Value x = parts.applyRegion(op.getBody(), parts.writeScores());
+  Value largest = parts.generic(
+      x, all, parts.fill(parts.makeEmpty(rows, element), parts.number(true)),
+      rows, all, [&](ValueRange v) -> Value {
+        return arith::MaximumFOp::create(b, loc, v[0], v[1]);
       });
+  Value powers =
+      parts.generic({x, largest}, {all, rows}, parts.makeEmpty(all, element),
+                    all, all, [&](ValueRange v) -> Value {
+                      Value difference =
+                          arith::SubFOp::create(b, loc, v[0], v[1]);
+                      return math::ExpOp::create(b, loc, difference);
+                    });
+  Value sums = parts.generic(
+      powers, all,
+      parts.fill(parts.makeEmpty(rows, element), parts.number(false)), rows,
+      all, [&](ValueRange v) -> Value {
+        return arith::AddFOp::create(b, loc, v[0], v[1]);
+      });
+  Type stored = getElementTypeOrSelf(op.getQuery().getType());
+  Value weights =
+      parts.generic({powers, sums}, {all, rows}, parts.makeEmpty(all, element),
+                    all, all, [&](ValueRange v) -> Value {
+                      return arith::DivFOp::create(b, loc, v[0], v[1]);
+                    });
+  // Apart from the softmax, whose adjoint is found by its parts.
+  if (op.getNanIsZero())
+    weights =
+        parts.generic(weights, all, parts.makeEmpty(all, element), all, all,
+                      [&](ValueRange v) { return parts.guard(v[0]); });
+  if (stored != element)
+    weights =
+        parts.generic(weights, all, parts.makeEmpty(all, stored), all, all,
+                      [&](ValueRange v) -> Value {
+                        return arith::TruncFOp::create(b, loc, stored, v[0]);
+                      });
   unsigned result = 3 + op.getExtras().size();
   AffineMap outMap = op.getMap(result);
   Value out = op.getInits()[0];
-  Value wide = stored == element ? out : makeEmpty(outMap, element);
+  Value wide = stored == element ? out : parts.makeEmpty(outMap, element);
   Value means =
-      contract(weights, all, op.getValue(), op.getMap(2), wide, outMap);
+      parts.contract(weights, all, op.getValue(), op.getMap(2), wide, outMap);
   if (stored != element)
-    means =
-        generic(means, outMap, out, outMap, outMap, [&](ValueRange v) -> Value {
+    means = parts.generic(
+        means, outMap, out, outMap, outMap, [&](ValueRange v) -> Value {
           return arith::TruncFOp::create(b, loc, stored, v[0]);
         });
   SmallVector<Value> results = {means};
+  if (op.getInits().size() == 3)
+    for (unsigned which : {1, 2})
+      results.push_back(parts.generic(
+          which == 1 ? largest : sums, rows, op.getInits()[which],
+          op.getMap(result + which), rows, [](ValueRange v) { return v[0]; }));
+
   if (op.getInits().size() == 2)
-    results.push_back(
-        generic({largest, sums}, {rows, rows}, op.getInits()[1],
-                op.getMap(result + 1), rows, [&](ValueRange v) -> Value {
-                  // Of no keys at all the sum is none, whatever was added up.
-                  Value logarithm = math::LogOp::create(b, loc, v[1]);
-                  Value infinity = arith::ConstantOp::create(
-                      b, loc, b.getFloatAttr(element, number(true)));
-                  Value none = arith::CmpFOp::create(
-                      b, loc, arith::CmpFPredicate::OEQ, v[0], infinity);
-                  return arith::SelectOp::create(
-                      b, loc, none, infinity,
-                      arith::AddFOp::create(b, loc, v[0], logarithm));
-                }));
+    results.push_back(parts.generic(
+        {largest, sums}, {rows, rows}, op.getInits()[1], op.getMap(result + 1),
+        rows, [&](ValueRange v) -> Value {
+          // Of no keys at all the sum is none, whatever was added up.
+          Value logarithm = math::LogOp::create(b, loc, v[1]);
+          Value infinity = arith::ConstantOp::create(
+              b, loc, b.getFloatAttr(element, parts.number(true)));
+          Value none = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ,
+                                             v[0], infinity);
+          return arith::SelectOp::create(
+              b, loc, none, infinity,
+              arith::AddFOp::create(b, loc, v[0], logarithm));
+        }));
   return results;
 }
 
 FailureOr<SmallVector<Value>> AttentionOp::decomposeOperation(OpBuilder &b) {
   if (!hasPureTensorSemantics())
     return failure();
-  return AttentionParts(*this, b).write();
+  return writeParts(*this, b);
 }

@@ -1,7 +1,8 @@
 //===- DistAttention.td - Scaled dot product attention -----*- tablegen -*-===//
 //
 // One op for what exports write as two contractions with a softmax between
-// them, so that nobody has to keep a score for each pair of a query and a key.
+// them, so that nobody has to keep a score for each pair of a query and a key,
+// and one for its adjoint.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +17,61 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Dist_TensorOrBuffer : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
 
-def Dist_AttentionOp : Dist_Op<"attention", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface,
+def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
+  let cppNamespace = "::mlir::dist";
+  let description = [{
+    Attention or its adjoint: operands and maps begin with the query, the key, the
+    value and further operands of the body, which is the first region.
+  }];
+  let methods = [
+    InterfaceMethod<"What is asked for.", "::mlir::Value", "getQuery">,
+    InterfaceMethod<"What is compared with.", "::mlir::Value", "getKey">,
+    InterfaceMethod<"What is weighted.", "::mlir::Value", "getValue">,
+    InterfaceMethod<"What the body reads beside scores.",
+                    "::mlir::Operation::operand_range", "getExtras">,
+    InterfaceMethod<"A map for each operand.", "::mlir::ArrayAttr",
+                    "getIndexingMaps">,
+    InterfaceMethod<"What softmax is taken of, from a score.",
+                    "::mlir::Region &", "getBody">,
+    InterfaceMethod<"Whether weights that are NaN are 0.", "bool", "getNanIsZero">,
+  ];
+  let extraSharedClassDeclaration = [{
+    /// The map of an operand, by its number.
+    ::mlir::AffineMap getMap(unsigned operand) {
+      return ::llvm::cast<::mlir::AffineMapAttr>($_op.getIndexingMaps()[operand])
+          .getValue();
+    }
+    unsigned getNumDims() { return getMap(0).getNumDims(); }
+    unsigned getNumBatches() { return getNumDims() - 4; }
+    // Places of the other dimensions.
+    unsigned getQueryDim() { return getNumDims() - 4; }
+    unsigned getKeyDim() { return getNumDims() - 3; }
+    unsigned getFeatureDim() { return getNumDims() - 2; }
+    unsigned getValueDim() { return getNumDims() - 1; }
+    /// The size of each dimension, kDynamic where it is not known.
+    ::llvm::SmallVector<int64_t> getDimSizes() {
+      return ::mlir::dist::getAttentionDimSizes($_op);
+    }
+    /// The type of scores and sums: f32, or f64 where queries are.
+    ::mlir::FloatType getScoreType() {
+      return ::mlir::dist::getAttentionScoreType($_op);
+    }
+  }];
+}
 
+class Dist_AttentionLikeOp<string mnemonic> : Dist_Op<mnemonic, [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    Dist_AttentionLikeOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<AggregatedOpInterface,
                               ["decomposeOperation"]>]> {
+  let hasVerifier = 1;
+  code destinations = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
+  }];
+}
+
+def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
   let summary = "Means of values, weighted by softmax of query times key";
   let description = [{
     For each query i, of all keys j and their values v:
@@ -42,7 +92,8 @@ def Dist_AttentionOp : Dist_Op<"attention", [
     queries is none of the keys. Scores, sums and exponentials are f32 (f64 where
     the operands are). With `nan_is_zero` weights that are NaN are 0: exports
     guard rows in which every key is masked like that. A second result is the
-    logarithm of the sum of exp(x(i,·)).
+    logarithm of the sum of exp(x(i,·)); of three the last two are the largest
+    x(i,·), and the sum of the numerators, which say more than that where x is large.
 
     With `window [left, right]` the results hang on no other keys j of query i than
     i - left <= j <= i + right: whoever writes it promises that of the body. Devices that
@@ -80,33 +131,89 @@ def Dist_AttentionOp : Dist_Op<"attention", [
     (`nan_is_zero` $nan_is_zero^)? (`window` $window^)? attr-dict-with-keyword $body
     (`->` type($results)^)?
   }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }
-    /// The map of an operand, by its number.
-    ::mlir::AffineMap getMap(unsigned operand) {
-      return ::llvm::cast<::mlir::AffineMapAttr>(getIndexingMaps()[operand])
-          .getValue();
-    }
-    unsigned getNumDims() { return getMap(0).getNumDims(); }
-    unsigned getNumBatches() { return getNumDims() - 4; }
-    // Places of the other dimensions.
-    unsigned getQueryDim() { return getNumDims() - 4; }
-    unsigned getKeyDim() { return getNumDims() - 3; }
-    unsigned getFeatureDim() { return getNumDims() - 2; }
-    unsigned getValueDim() { return getNumDims() - 1; }
-    /// The size of each dimension, kDynamic where it is not known.
-    ::llvm::SmallVector<int64_t> getDimSizes();
+  let extraClassDeclaration = destinations # [{
     /// The window's left and right; nothing without one.
     std::optional<std::pair<int64_t, int64_t>> getKeyWindow();
-    /// The type of scores and sums.
-    ::mlir::FloatType getScoreType();
+  }];
+}
+
+def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
+  let summary = "Cotangents of queries, keys and values of dist.attention";
+  let description = [{
+    Of an attention with results o, m (the largest x of each query) and l (the sums of
+    numerators), and the cotangent `do` of o:
+
+        s(i,j)  = sum over d of q(i,d) * k(j,d)
+        x(i,j)  = the body, of s(i,j) and of further operands
+        p(i,j)  = exp(x(i,j) - m(i)) / l(i)
+        dp(i,j) = sum over e of do(i,e) * v(j,e)
+        dx(i,j) = p(i,j) * (dp(i,j) - sum over e of do(i,e) * o(i,e))
+        ds(i,j) = the second region, of s(i,j), of further operands and dx(i,j)
+
+        dq(i,d) = sum over j of ds(i,j) * k(j,d)
+        dk(j,d) = sum over i of ds(i,j) * q(i,d)
+        dv(j,e) = sum over i of p(i,j) * do(i,e)
+
+    (Dao et al., "FlashAttention", 2022, algorithm 4): scores and weights are computed
+    again, so that forward keeps two numbers for each query and none for each pair. Keys
+    and values that lack a batch of the queries get the sum over it. With
+    `nan_is_zero` weights that are NaN are 0 in dv and have no dp, as in forward.
+
+    Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv. All
+    are of one type, f32 or f64. The regions take the same arguments as the body of
+    `dist.attention`, the second one dx after the score.
+
+    ```mlir
+    %dq, %dk, %dv = dist.attention_adjoint(%q, %k, %v : tensor<1x256x8x64xf32>,
+        tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>)
+        of(%o, %m, %l, %do : tensor<1x256x8x64xf32>, tensor<1x8x256xf32>, tensor<1x8x256xf32>,
+           tensor<1x256x8x64xf32>)
+        outs(%a, %b, %c : tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>)
+        maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v] {
+    ^bb0(%s: f32, %b0: index, %h: index, %i: index, %j: index):
+      %x = arith.mulf %s, %scale : f32
+      dist.attention_yield %x : f32
+    } adjoint {
+    ^bb0(%s: f32, %dx: f32, %b0: index, %h: index, %i: index, %j: index):
+      %ds = arith.mulf %dx, %scale : f32
+      dist.attention_yield %ds : f32
+    } -> tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Dist_TensorOrBuffer:$query, Dist_TensorOrBuffer:$key,
+                       Dist_TensorOrBuffer:$value,
+                       Variadic<Dist_TensorOrBuffer>:$extras,
+                       Dist_TensorOrBuffer:$result,
+                       Dist_TensorOrBuffer:$largest,
+                       Dist_TensorOrBuffer:$sums,
+                       Dist_TensorOrBuffer:$cotangent,
+                       Variadic<Dist_TensorOrBuffer>:$inits,
+                       AffineMapArrayAttr:$indexing_maps,
+                       UnitAttr:$nan_is_zero);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$adjoint);
+  let assemblyFormat = [{
+    `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,`
+    type($value) `)` (`with` `(` $extras^ `:` type($extras) `)`)?
+    `of` `(` $result `,` $largest `,` $sums `,` $cotangent `:` type($result) `,`
+    type($largest) `,` type($sums) `,` type($cotangent) `)`
+    `outs` `(` $inits `:` type($inits) `)` `maps` $indexing_maps
+    (`nan_is_zero` $nan_is_zero^)? attr-dict-with-keyword $body
+    `adjoint` $adjoint (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = destinations # [{
+    // Numbers of operands.
+    unsigned getResultOperand() { return 3 + getExtras().size(); }
+    unsigned getLargestOperand() { return getResultOperand() + 1; }
+    unsigned getSumsOperand() { return getResultOperand() + 2; }
+    unsigned getCotangentOperand() { return getResultOperand() + 3; }
+    unsigned getFirstInit() { return getResultOperand() + 4; }
   }];
 }
 
 def Dist_AttentionYieldOp : Dist_Op<"attention_yield", [
-    Pure, Terminator, HasParent<"AttentionOp">]> {
-  let summary = "What softmax is taken of";
+    Pure, Terminator, ParentOneOf<["AttentionOp", "AttentionAdjointOp"]>]> {
+  let summary = "What softmax is taken of, or what comes back for a score";
   let description = [{
     ```mlir
     dist.attention_yield %x : f32

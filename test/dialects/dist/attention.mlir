@@ -69,3 +69,82 @@ func.func @body(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7x5xf32>, %
   } -> tensor<6x5xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, d)>
+#k = affine_map<(b, h, g, i, j, d, e) -> (b, j, h, d)>
+#v = affine_map<(b, h, g, i, j, d, e) -> (b, j, h, e)>
+#m = affine_map<(b, h, g, i, j, d, e) -> (0, i, j)>
+#o = affine_map<(b, h, g, i, j, d, e) -> (b, i, h, g, e)>
+#l = affine_map<(b, h, g, i, j, d, e) -> (b, h, g, i)>
+#dk = affine_map<(b, h, g, i, j, d, e) -> (b, h, j, d)>
+
+// Cotangents may be stored in another order than what they belong to.
+// CHECK-LABEL: func @adjoint
+// CHECK: dist.attention_adjoint(%{{.*}}) with(%{{.*}} : tensor<1x6x8xi1>) of(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}}) maps [{{.*}}] nan_is_zero {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[M:.*]]: i1, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
+// CHECK: dist.attention_yield %{{.*}} : f32
+// CHECK: } adjoint {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: i1, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
+// CHECK: } -> tensor<1x6x3x2x4xf32>, tensor<1x3x8x4xf32>, tensor<1x8x3x5xf32>
+func.func @adjoint(%q: tensor<1x6x3x2x4xf32>, %k: tensor<1x8x3x4xf32>, %v: tensor<1x8x3x5xf32>, %m: tensor<1x6x8xi1>,
+                   %o: tensor<1x6x3x2x5xf32>, %l: tensor<1x3x2x6xf32>, %do: tensor<1x6x3x2x5xf32>)
+    -> (tensor<1x6x3x2x4xf32>, tensor<1x3x8x4xf32>, tensor<1x8x3x5xf32>) {
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %dk = tensor.empty() : tensor<1x3x8x4xf32>
+  %0:3 = dist.attention_adjoint(%q, %k, %v : tensor<1x6x3x2x4xf32>, tensor<1x8x3x4xf32>, tensor<1x8x3x5xf32>)
+      with (%m : tensor<1x6x8xi1>) of(%o, %l, %l, %do : tensor<1x6x3x2x5xf32>, tensor<1x3x2x6xf32>, tensor<1x3x2x6xf32>, tensor<1x6x3x2x5xf32>)
+      outs(%q, %dk, %v : tensor<1x6x3x2x4xf32>, tensor<1x3x8x4xf32>, tensor<1x8x3x5xf32>)
+      maps [#q, #k, #v, #m, #o, #l, #l, #o, #q, #dk, #v] nan_is_zero {
+  ^bb0(%s: f32, %seen: i1, %b: index, %h: index, %g: index, %i: index, %j: index):
+    %x = arith.select %seen, %s, %inf : f32
+    dist.attention_yield %x : f32
+  } adjoint {
+  ^bb0(%s: f32, %dx: f32, %seen: i1, %b: index, %h: index, %g: index, %i: index, %j: index):
+    %ds = arith.select %seen, %dx, %zero : f32
+    dist.attention_yield %ds : f32
+  } -> tensor<1x6x3x2x4xf32>, tensor<1x3x8x4xf32>, tensor<1x8x3x5xf32>
+  return %0#0, %0#1, %0#2 : tensor<1x6x3x2x4xf32>, tensor<1x3x8x4xf32>, tensor<1x8x3x5xf32>
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+func.func @cotangents(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>) {
+  // expected-error @below {{map of the key's cotangent: it does not have the dimension d0}}
+  %0:3 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>) of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %q, %v : tensor<6x4xf32>, tensor<6x4xf32>, tensor<7x5xf32>) maps [#q, #k, #v, #o, #l, #l, #o, #q, #q, #v] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } adjoint {
+  ^bb0(%s: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx : f32
+  } -> tensor<6x4xf32>, tensor<6x4xf32>, tensor<7x5xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+func.func @region(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>) {
+  // expected-error @below {{second region takes a score and a cotangent ('f32'), an element of each operand after `with`, and 2 indices}}
+  %0:3 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>) of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>) maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } adjoint {
+  ^bb0(%dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx : f32
+  } -> tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>
+  return
+}

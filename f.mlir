@@ -1,0 +1,3 @@
+module attributes {rt.attentions = 0 : i64} {
+}
+

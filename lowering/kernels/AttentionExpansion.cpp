@@ -1,0 +1,269 @@
+//===- AttentionExpansion.cpp - Loops over tiles of attention -------------===//
+
+#include "lowering/kernels/AttentionExpansion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+AttentionExpansion::View AttentionExpansion::scratch(Value buffer,
+                                                     ArrayRef<unsigned> dims,
+                                                     ArrayRef<int64_t> shape) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getShape() != shape) {
+    SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)),
+        strides(shape.size(), b.getIndexAttr(1));
+    buffer = memref::SubViewOp::create(
+        b, buffer, offsets, getAsIndexOpFoldResult(b.getContext(), shape),
+        strides);
+  }
+  return {buffer, SmallVector<unsigned>(dims)};
+}
+
+AttentionExpansion::View
+AttentionExpansion::operand(unsigned number, Range queries, Range keys) {
+  Value buffer = op->getOperand(number);
+  auto type = cast<MemRefType>(buffer.getType());
+  AffineMap map = op.getMap(number);
+  SmallVector<OpFoldResult> offsets, extents,
+      strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<int64_t> shape;
+  View view;
+  for (auto [expr, size] : llvm::zip_equal(map.getResults(), type.getShape())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    Range range = {b.getIndexAttr(0), size};
+    bool isKept = dim && dim.getPosition() >= op.getNumBatches();
+    if (dim && !isKept)
+      range = {batches[dim.getPosition()], 1};
+    else if (dim && dim.getPosition() == op.getQueryDim())
+      range = queries;
+    else if (dim && dim.getPosition() == op.getKeyDim())
+      range = keys;
+    offsets.push_back(range.start);
+    extents.push_back(b.getIndexAttr(range.size));
+    if (!isKept)
+      continue;
+    shape.push_back(range.size);
+    view.dims.push_back(dim.getPosition());
+  }
+  MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(
+      shape, type, offsets, extents, strides);
+  view.buffer =
+      memref::SubViewOp::create(b, reduced, buffer, offsets, extents, strides);
+  return view;
+}
+
+void AttentionExpansion::generic(ArrayRef<View> inputs, ArrayRef<View> to,
+                                 ArrayRef<unsigned> loops, Bodies body) {
+  auto mapOf = [&](const View &view) {
+    SmallVector<AffineExpr> places;
+    for (unsigned dim : view.dims)
+      places.push_back(
+          b.getAffineDimExpr(llvm::find(loops, dim) - loops.begin()));
+    return AffineMap::get(loops.size(), 0, places, b.getContext());
+  };
+  SmallVector<Value> buffers, outs;
+  SmallVector<AffineMap> maps;
+  for (const View &input : inputs) {
+    buffers.push_back(input.buffer);
+    maps.push_back(mapOf(input));
+  }
+  for (const View &view : to) {
+    outs.push_back(view.buffer);
+    maps.push_back(mapOf(view));
+  }
+  SmallVector<utils::IteratorType> kinds;
+  for (unsigned dim : loops)
+    kinds.push_back(llvm::is_contained(to.front().dims, dim)
+                        ? utils::IteratorType::parallel
+                        : utils::IteratorType::reduction);
+  auto part = linalg::GenericOp::create(
+      b, buffers, outs, maps, kinds,
+      [&](OpBuilder &builder, Location, ValueRange arguments) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(builder.getInsertionBlock(),
+                            builder.getInsertionPoint());
+        linalg::YieldOp::create(b, body(arguments));
+      });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    part->setAttr(kScopeAttr, scope);
+}
+
+void AttentionExpansion::fill(View to, const APFloat &value) {
+  Value number = arith::ConstantOp::create(b, b.getFloatAttr(element, value));
+  linalg::FillOp::create(b, ValueRange(number), ValueRange(to.buffer));
+}
+
+void AttentionExpansion::multiplyAdd(View a, View c, View to,
+                                     ArrayRef<unsigned> loops) {
+  generic({a, c}, to, loops, [&](ValueRange v) -> Value {
+    auto widen = [&](Value value) -> Value {
+      if (value.getType() == element)
+        return value;
+      return arith::ExtFOp::create(b, element, value);
+    };
+    Value product = arith::MulFOp::create(b, widen(v[0]), widen(v[1]));
+    return arith::AddFOp::create(b, v[2], product);
+  });
+}
+
+void AttentionExpansion::writeScores(Range queries, Range keys, View to) {
+  fill(to, APFloat::getZero(element.getFloatSemantics()));
+  multiplyAdd(operand(0, queries, keys), operand(1, queries, keys), to,
+              {op.getQueryDim(), op.getKeyDim(), op.getFeatureDim()});
+}
+
+SmallVector<AttentionExpansion::View> AttentionExpansion::extras(Range queries,
+                                                                 Range keys) {
+  SmallVector<View> views;
+  for (unsigned number = 0; number < op.getExtras().size(); ++number)
+    views.push_back(operand(3 + number, queries, keys));
+  return views;
+}
+
+SmallVector<Value> AttentionExpansion::writePlaces(Range queries, Range keys) {
+  SmallVector<Value> places;
+  for (OpFoldResult batch : batches)
+    places.push_back(toValue(batch));
+  places.push_back(toValue(queries.start));
+  places.push_back(toValue(keys.start));
+  return places;
+}
+
+Value AttentionExpansion::applyRegion(Region &region, ValueRange values,
+                                      ArrayRef<Value> places, bool isPlain) {
+  Block &body = region.front();
+  IRMapping mapping;
+  unsigned number = 0;
+  for (Value value : values)
+    mapping.map(body.getArgument(number++), value);
+  for (auto [place, index] : llvm::enumerate(places)) {
+    Value at = index;
+    if (place >= op.getNumBatches())
+      at = arith::AddIOp::create(
+          b, index, linalg::IndexOp::create(b, place - op.getNumBatches()));
+    mapping.map(body.getArgument(number++), at);
+  }
+  if (isPlain && &region == &op.getBody())
+    for (auto [condition, value] :
+         llvm::zip_equal(getConditions(op), blocks.plainConditions))
+      mapping.map(condition, arith::ConstantIntOp::create(b, value, 1));
+  for (Operation &inner : body.without_terminator())
+    if (inner.getNumResults() != 1 || !mapping.contains(inner.getResult(0)))
+      b.clone(inner, mapping);
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+void AttentionExpansion::overTiles(int64_t size, int64_t tile,
+                                   function_ref<void(Range)> body) {
+  int64_t whole = size / tile * tile;
+  if (whole > tile) {
+    Value start = arith::ConstantIndexOp::create(b, 0);
+    Value end = arith::ConstantIndexOp::create(b, whole);
+    Value step = arith::ConstantIndexOp::create(b, tile);
+    auto loop = scf::ForOp::create(b, start, end, step);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    body({loop.getInductionVar(), tile});
+  } else if (whole > 0) {
+    body({b.getIndexAttr(0), tile});
+  }
+  if (size > whole)
+    body({b.getIndexAttr(whole), size - whole});
+}
+
+Value AttentionExpansion::getLargest(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  View result = {memref::AllocOp::create(b, MemRefType::get({}, element)), {}};
+  fill(result, APFloat::getZero(element.getFloatSemantics()));
+  SmallVector<unsigned> dims =
+      llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+  generic({View{buffer, dims}}, result, dims, [&](ValueRange v) -> Value {
+    return arith::MaximumFOp::create(b, math::AbsFOp::create(b, v[0]), v[1]);
+  });
+  return memref::LoadOp::create(b, result.buffer);
+}
+
+Value AttentionExpansion::getSmallest(View view) {
+  View smallest = {memref::AllocOp::create(b, MemRefType::get({}, element)),
+                   {}};
+  fill(smallest, APFloat::getInf(element.getFloatSemantics()));
+  generic({view}, smallest, view.dims, [&](ValueRange v) -> Value {
+    return arith::MinimumFOp::create(b, v[0], v[1]);
+  });
+  return memref::LoadOp::create(b, smallest.buffer);
+}
+
+Value AttentionExpansion::writeProductTest(Value x, Value y, unsigned summed) {
+  Value sum = arith::MulFOp::create(
+      b, arith::MulFOp::create(b, getLargest(x), getLargest(y)),
+      constant(sizes[summed]));
+  return compare(arith::CmpFPredicate::OLE, sum, constant(kLargestScore));
+}
+
+AttentionExpansion::NeededRow AttentionExpansion::readNeededRow(Range queries) {
+  memref::GlobalOp global = tables.get(blocks.rows, op.getLoc());
+  Value table =
+      memref::GetGlobalOp::create(b, global.getType(), global.getSymName());
+  Value row =
+      arith::DivUIOp::create(b, toValue(queries.start), index(tiles.queries));
+  auto read = [&](int64_t column) -> Value {
+    Value entry =
+        memref::LoadOp::create(b, table, ValueRange{row, index(column)});
+    return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+  };
+  return {read(0), read(1), read(2), read(3)};
+}
+
+void AttentionExpansion::writeTiles(Range queries, Value start, Value end,
+                                    const NeededRow &row) {
+  int64_t whole = sizes[op.getKeyDim()] / tiles.keys;
+  int64_t rest = sizes[op.getKeyDim()] % tiles.keys;
+  auto writeEither = [&](Value column, Range keys) {
+    if (blocks.plainConditions.empty())
+      return writeKeys(queries, keys, /*isPlain=*/false);
+    Value isPlain = arith::AndIOp::create(
+        b,
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, column,
+                              row.plainStart),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
+                              row.plainEnd));
+    auto branch = scf::IfOp::create(b, isPlain, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    writeKeys(queries, keys, /*isPlain=*/true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    writeKeys(queries, keys, /*isPlain=*/false);
+  };
+  OpBuilder::InsertionGuard guard(b);
+  Value last = arith::MinSIOp::create(b, end, index(whole));
+  auto loop = scf::ForOp::create(b, start, last, index(1));
+  if (rest > 0) {
+    Value isWanted = arith::AndIOp::create(
+        b, equals(end, whole + 1),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end));
+    auto branch = scf::IfOp::create(b, isWanted, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    writeEither(index(whole), {b.getIndexAttr(whole * tiles.keys), rest});
+  }
+  b.setInsertionPointToStart(loop.getBody());
+  Value column = loop.getInductionVar();
+  Value first = arith::MulIOp::create(b, column, index(tiles.keys));
+  writeEither(column, {first, tiles.keys});
+}
+
+void AttentionExpansion::overBatches(unsigned batch) {
+  if (batch == op.getNumBatches())
+    return overTiles(sizes[op.getQueryDim()], tiles.queries,
+                     [&](Range queries) { writeQueries(queries); });
+  overTiles(sizes[batch], 1, [&](Range one) {
+    batches.push_back(one.start);
+    overBatches(batch + 1);
+    batches.pop_back();
+  });
+}

@@ -1,0 +1,139 @@
+//===- ExpandAttentionAdjoint.cpp - Attention's adjoint in tiles ----------===//
+//
+// Scores and weights of a tile are computed again, of the largest x and the sum
+// that forward kept of each query (Dao et al., "FlashAttention", 2022,
+// algorithm 4). What a tile adds to the three cotangents is added to the
+// results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lowering/kernels/AttentionExpansion.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+
+class AdjointExpansion : public AttentionExpansion {
+public:
+  AdjointExpansion(AttentionAdjointOp op, AttentionTiles tiles,
+                   TileTables &tables)
+      : AttentionExpansion(op, tiles, tables), op(op) {}
+
+  void run();
+
+private:
+  void writeQueries(Range queries) override;
+  void writeKeys(Range queries, Range keys, bool isPlain) override;
+  /// `value`, or 0 where the weight is NaN and counts as 0.
+  Value ofNumber(Value weight, Value value) {
+    if (!op.getNanIsZero())
+      return value;
+    return select(compare(arith::CmpFPredicate::UNO, weight, weight),
+                  constant(0), value);
+  }
+  Range allKeys() { return {b.getIndexAttr(0), sizes[op.getKeyDim()]}; }
+
+  AttentionAdjointOp op;
+  bool skips;
+  /// Where tiles may be skipped: whether what is skipped would be 0.
+  Value isSmall;
+  /// Of one tile: weights, cotangents of scores, and each query's sum of what
+  /// comes back times what went.
+  Value weights, cotangents, sums;
+};
+
+} // namespace
+
+void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
+  unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
+           e = op.getValueDim();
+  View p = scratch(weights, {i, j}, {queries.size, keys.size}),
+       dx = scratch(cotangents, {i, j}, {queries.size, keys.size}),
+       sum = scratch(sums, {i}, queries.size);
+  View back = operand(op.getCotangentOperand(), queries, keys);
+  writeScores(queries, keys, p);
+  fill(dx, APFloat::getZero(element.getFloatSemantics()));
+  multiplyAdd(back, operand(2, queries, keys), dx, {i, j, e});
+  SmallVector<Value> places = writePlaces(queries, keys);
+  SmallVector<View> inputs = {operand(op.getLargestOperand(), queries, keys),
+                              operand(op.getSumsOperand(), queries, keys), sum};
+
+  llvm::append_range(inputs, extras(queries, keys));
+  generic(inputs, ArrayRef<View>{p, dx}, {i, j}, [&](ValueRange v) {
+    Value largest = v[0], numerators = v[1], ofRow = v[2];
+    ValueRange read = v.drop_front(3).drop_back(2);
+
+    Value score = v[v.size() - 2], ofWeight = v.back();
+    SmallVector<Value> values = {score};
+    llvm::append_range(values, read);
+    Value x = applyRegion(op.getBody(), values, places, isPlain);
+    Value power = math::ExpOp::create(b, arith::SubFOp::create(b, x, largest));
+    Value weight = arith::DivFOp::create(b, power, numerators);
+
+    Value ofX = arith::MulFOp::create(
+        b, weight, arith::SubFOp::create(b, ofNumber(weight, ofWeight), ofRow));
+    values.insert(values.begin() + 1, ofX);
+    Value ofScore = applyRegion(op.getAdjoint(), values, places, isPlain);
+    return SmallVector<Value>{ofNumber(weight, weight), ofScore};
+  });
+  unsigned init = op.getFirstInit();
+  multiplyAdd(dx, operand(1, queries, keys), operand(init, queries, keys),
+              {i, d, j});
+  multiplyAdd(dx, operand(0, queries, keys), operand(init + 1, queries, keys),
+              {j, d, i});
+  multiplyAdd(p, back, operand(init + 2, queries, keys), {j, e, i});
+}
+
+void AdjointExpansion::writeQueries(Range queries) {
+  unsigned i = op.getQueryDim(), e = op.getValueDim();
+  Range keys = allKeys();
+  View sum = scratch(sums, {i}, queries.size);
+  fill(sum, APFloat::getZero(element.getFloatSemantics()));
+  generic({operand(op.getCotangentOperand(), queries, keys),
+           operand(op.getResultOperand(), queries, keys)},
+          sum, {i, e}, [&](ValueRange v) -> Value {
+            Value product = arith::MulFOp::create(b, v[0], v[1]);
+            return arith::AddFOp::create(b, v[2], product);
+          });
+  if (!skips)
+    return overTiles(sizes[op.getKeyDim()], tiles.keys, [&](Range keys) {
+      writeKeys(queries, keys, /*isPlain=*/false);
+    });
+  Value smallest = getSmallest(operand(op.getLargestOperand(), queries, keys));
+
+  Value isAbove = compare(arith::CmpFPredicate::OGT, smallest,
+                          constant(blocks.largestSkipped));
+  Value isEnough = arith::AndIOp::create(b, isSmall, isAbove);
+  NeededRow row = readNeededRow(queries);
+  writeTiles(queries, select(isEnough, row.start, index(0)),
+             select(isEnough, row.end, index(getNumColumns())), row);
+}
+
+void AdjointExpansion::run() {
+  int64_t queries = std::min(tiles.queries, sizes[op.getQueryDim()]);
+  int64_t keys = std::min(tiles.keys, sizes[op.getKeyDim()]);
+  weights = allocate({queries, keys});
+  cotangents = allocate({queries, keys});
+  sums = allocate(queries);
+  for (Value init : op.getInits()) {
+    auto rank = cast<MemRefType>(init.getType()).getRank();
+    fill({init, llvm::to_vector(llvm::seq<unsigned>(0, rank))},
+         APFloat::getZero(element.getFloatSemantics()));
+  }
+  skips = blocks.skips && isZeroOfZero(op);
+  if (skips)
+    isSmall = arith::AndIOp::create(
+        b, writeProductTest(op.getQuery(), op.getKey(), op.getFeatureDim()),
+        writeProductTest(op.getCotangent(), op.getValue(), op.getValueDim()));
+  overBatches();
+  op.erase();
+}
+
+void mlir::dist::expandAttentionAdjoint(AttentionAdjointOp op,
+                                        AttentionTiles tiles,
+                                        TileTables &tables) {
+  AdjointExpansion(op, tiles, tables).run();
+}

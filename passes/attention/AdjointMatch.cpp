@@ -1,0 +1,380 @@
+//===- AdjointMatch.cpp - The adjoint of attention in linalg --------------===//
+
+#include "passes/attention/AdjointMatch.h"
+#include "dialects/dist/IR/Gradients.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// What a value is, without the barriers that computing it again stands behind
+/// (--dist-recompute).
+static Value stripBarriers(Value value) {
+  while (auto barrier = value.getDefiningOp<OptimizationBarrierOp>())
+    value = barrier->getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
+/// Whether two values are one, or computed alike of the same values: what
+/// backward reads of forward may be computed again.
+static bool isSame(Value a, Value b, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 8;
+  a = stripBarriers(a);
+  b = stripBarriers(b);
+  if (a == b)
+    return true;
+  auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
+  if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
+      depth == kMaxDepth || !isMemoryEffectFree(ofA.getOwner()))
+    return false;
+  DenseMap<Value, Value> inside; // of the ops' bodies
+  return OperationEquivalence::isEquivalentTo(
+      ofA.getOwner(), ofB.getOwner(),
+      [&](Value x, Value y) {
+        return success(inside.lookup(x) == y || isSame(x, y, depth + 1));
+      },
+      [&](Value x, Value y) { inside[x] = y; },
+      OperationEquivalence::IgnoreLocations |
+          OperationEquivalence::IgnoreDiscardableAttrs);
+}
+
+/// Whether each operand has a dimension of the result that the other lacks: no
+/// sum of products of elements along rows.
+static bool isOfMatrices(const Product &product) {
+  return llvm::is_contained(product.kinds, LoopKind::M) &&
+         llvm::is_contained(product.kinds, LoopKind::N);
+}
+
+/// From the scores on, everything that hangs on them; what products make does
+/// not count.
+LogicalResult AdjointMatch::findEnds() {
+  Operation *last = attention.getLastOp();
+  SmallVector<Operation *> pending = {attention.getScoresOp()};
+  dependent.insert(pending.front());
+  SmallVector<Operation *> found;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    for (Operation *user : op->getUsers()) {
+      if (user == last || !dependent.insert(user).second)
+        continue;
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
+      FailureOr<Product> product =
+          linalgOp ? matchProduct(linalgOp) : FailureOr<Product>();
+      if (succeeded(product) && isOfMatrices(*product))
+        found.push_back(user);
+      else if ((linalgOp && linalgOp.hasPureTensorSemantics()) ||
+               isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+        pending.push_back(user);
+      else
+        return failure();
+    }
+  }
+  if (found.size() != 3)
+    return failure();
+  for (Operation *op : found) {
+    End end{*matchProduct(cast<linalg::LinalgOp>(op))};
+    auto isOfScores = [&](unsigned operand) {
+      Operation *maker = op->getOperand(operand).getDefiningOp();
+      return maker && dependent.contains(maker);
+    };
+    // Nobody's destination, either.
+    if (isOfScores(0) == isOfScores(1) || isOfScores(2) ||
+        op->getBlock() != last->getBlock())
+      return failure();
+    end.ofScores = isOfScores(1);
+    ends.push_back(end);
+  }
+  return success();
+}
+
+FailureOr<AffineMap> AdjointMatch::getPlaces(Value tensor) {
+  if (tensor == attention.getWeights())
+    return attention.getWeightsMap();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  MLIRContext *context = tensor.getContext();
+  ElementsOf own(context, type.getRank());
+  own.get(tensor, AffineMap::getMultiDimIdentityMap(type.getRank(), context));
+  const ElementsOf::Leaf *score =
+      attention.getElements().getLeaf(attention.getScore());
+  SmallVector<AffineExpr> places(type.getRank(),
+                                 getAffineConstantExpr(0, context));
+  std::optional<AffineMap> ofScore = own.findLeaf(score->tensor);
+  if (!ofScore)
+    return failure();
+  for (auto [mine, place] :
+       llvm::zip_equal(ofScore->getResults(), score->map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(mine))
+      places[dim.getPosition()] = place;
+  for (auto [place, size] : llvm::zip_equal(places, type.getShape()))
+    if (!isa<AffineDimExpr>(place) && size != 1)
+      return failure();
+  return AffineMap::get(attention.getElements().getNumDims(), 0, places,
+                        context);
+}
+
+FailureOr<SmallVector<AffineExpr>>
+AdjointMatch::getLoops(const End &end, AffineMap places, unsigned rest) {
+  SmallVector<AffineExpr> loops(end.product.kinds.size());
+  AffineMap map = end.product.maps[end.ofScores];
+  for (auto [expr, place] :
+       llvm::zip_equal(map.getResults(), fromLoops(places).getResults()))
+    loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  if (llvm::count(loops, AffineExpr()) != 1)
+    return failure();
+  *llvm::find(loops, AffineExpr()) = getAffineDimExpr(rest, map.getContext());
+  return loops;
+}
+
+/// The cotangent of values: weights times that of the result.
+LogicalResult AdjointMatch::matchWeightsEnd(End &end) {
+  unsigned other = 1 - end.ofScores;
+  FailureOr<SmallVector<AffineExpr>> loops =
+      getLoops(end, attention.getWeightsMap(), attention.getNumDims() - 1);
+  if (failed(loops) || ofValue ||
+      !isSame(end.op()->getOperand(other), cotangent) ||
+      toDims(end.product.maps[other], *loops) != cotangentMap)
+    return failure();
+  end.out = toDims(end.product.out(), *loops);
+  ofValue = end;
+  return success();
+}
+
+/// The cotangent of queries or keys: that of scores times the others.
+LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places) {
+  unsigned other = 1 - end.ofScores;
+  FailureOr<SmallVector<AffineExpr>> loops =
+      getLoops(end, places, attention.getNumDims() - 2);
+  if (failed(loops))
+    return failure();
+  Value with = end.op()->getOperand(other);
+  AffineMap map = toDims(end.product.maps[other], *loops);
+  end.out = toDims(end.product.out(), *loops);
+  SmallVector<AffineMap> maps = attention.getInputMaps();
+  if (!ofQuery && isSame(with, attention.getKey()) && map == maps[1])
+    ofQuery = end;
+  else if (!ofKey && isSame(with, attention.getQuery()) && map == maps[0])
+    ofKey = end;
+  else
+    return failure();
+  return success();
+}
+
+/// A result's map with the dimensions of another, each once.
+static bool hasDimsOf(AffineMap map, AffineMap other) {
+  llvm::SmallDenseSet<AffineExpr> wanted;
+  for (AffineExpr expr : other.getResults())
+    if (isa<AffineDimExpr>(expr))
+      wanted.insert(expr);
+  llvm::SmallDenseSet<AffineExpr> found(map.getResults().begin(),
+                                        map.getResults().end());
+  return map.getNumResults() == wanted.size() && found == wanted;
+}
+
+LogicalResult AdjointMatch::matchEnds() {
+  for (End &end : ends) {
+    Value tensor = end.op()->getOperand(end.ofScores);
+    FailureOr<AffineMap> places = getPlaces(tensor);
+    if (failed(places))
+      return failure();
+    Value element = attention.getElements().get(tensor, *places);
+    if (element == attention.getWeight())
+      continue;
+    if (ofScores && element != ofScores)
+      return failure();
+    ofScores = element;
+    if (failed(matchScoresEnd(end, *places)))
+      return failure();
+  }
+  if (!ofQuery || !ofKey || failed(matchOfScores()))
+    return failure();
+  // The cotangent is known by now.
+  for (End &end : ends)
+    if (end.op() != ofQuery->op() && end.op() != ofKey->op() &&
+        failed(matchWeightsEnd(end)))
+      return failure();
+  SmallVector<AffineMap> maps = attention.getInputMaps();
+  return success(ofValue && hasDimsOf(ofQuery->out, maps[0]) &&
+                 hasDimsOf(ofKey->out, maps[1]) &&
+                 hasDimsOf(ofValue->out, maps[2]) &&
+                 hasDimsOf(cotangentMap, attention.getResultMap()));
+}
+
+/// What comes back for the weights: the product of the result's cotangent and
+/// the values.
+LogicalResult AdjointMatch::matchOfWeights(const ElementsOf::Leaf &leaf) {
+  auto op = leaf.tensor.getDefiningOp<linalg::LinalgOp>();
+  FailureOr<Product> found = op ? matchProduct(op) : FailureOr<Product>();
+  if (failed(found))
+    return failure();
+  SmallVector<AffineExpr> loops(found->kinds.size());
+  llvm::SmallDenseSet<AffineExpr> seen;
+  for (auto [expr, place] : llvm::zip_equal(found->out().getResults(),
+                                            fromLoops(leaf.map).getResults())) {
+    if (isa<AffineDimExpr>(place) && !seen.insert(place).second)
+      return failure();
+    loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  }
+  int summed = found->onlyLoop(LoopKind::K);
+  if (summed < 0)
+    return failure();
+  loops[summed] = getAffineDimExpr(attention.getNumDims() - 1, op.getContext());
+  for (unsigned operand : {0u, 1u}) {
+    if (!isSame(op->getOperand(operand), attention.getValue()) ||
+        toDims(found->maps[operand], loops) != attention.getInputMaps()[2])
+      continue;
+    cotangent = op->getOperand(1 - operand);
+    cotangentMap = toDims(found->maps[1 - operand], loops);
+    return success();
+  }
+  return failure();
+}
+
+/// p (dp - sum of dp p).
+LogicalResult AdjointMatch::matchOfX(Value product) {
+  auto multiply = product.getDefiningOp<arith::MulFOp>();
+  Value quotient = attention.getQuotient();
+  ElementsOf &elements = attention.getElements();
+  for (bool isFirst : {true, false}) {
+    Value weight = isFirst ? multiply.getLhs() : multiply.getRhs();
+    auto less = (isFirst ? multiply.getRhs() : multiply.getLhs())
+                    .getDefiningOp<arith::SubFOp>();
+    if (weight != quotient || !less)
+      continue;
+    Value ofWeight = less.getLhs();
+    Value summed = attention.getSummed(less.getRhs());
+    auto term =
+        summed ? summed.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (!term || !((term.getLhs() == ofWeight && term.getRhs() == quotient) ||
+                   (term.getLhs() == quotient && term.getRhs() == ofWeight)))
+      continue;
+    if (attention.isNanZero()) {
+      // Where the weight is NaN nothing comes back.
+      auto select = ofWeight.getDefiningOp<arith::SelectOp>();
+      if (!select || !isNanTest(select.getCondition(), quotient) ||
+          !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+        continue;
+      ofWeight = select.getFalseValue();
+    }
+    const ElementsOf::Leaf *leaf = elements.getLeaf(ofWeight);
+    if (leaf && succeeded(matchOfWeights(*leaf)))
+      return success();
+  }
+  return failure();
+}
+
+LogicalResult AdjointMatch::matchOfScores() {
+  ElementsOf &elements = attention.getElements();
+  Block *from = elements.getIndex(0).getParentBlock();
+  SmallVector<Value> pending = {ofScores};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second || value == attention.getScore() ||
+        llvm::is_contained(attention.getLeaves(), value))
+      continue;
+    if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
+      Operation *maker = leaf->tensor.getDefiningOp();
+      if (maker && dependent.contains(maker))
+        return failure();
+      leaves.push_back(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != from)
+      continue;
+    if (isa<arith::MulFOp>(op) &&
+        llvm::is_contained(op->getOperands(), attention.getQuotient())) {
+      if (ofX || failed(matchOfX(value)))
+        return failure();
+      ofX = value;
+      continue;
+    }
+    llvm::append_range(pending, op->getOperands());
+  }
+  return success(ofX != nullptr);
+}
+
+LogicalResult AdjointMatch::match() {
+  if (attention.isNoneZero() || failed(findEnds()) || failed(matchEnds()))
+    return failure();
+  // What the op reads is there before the first product.
+  Operation *first = ends.front().op();
+  for (End &end : ends)
+    if (end.op()->isBeforeInBlock(first))
+      first = end.op();
+  for (Value leaf : leaves) {
+    Operation *maker =
+        attention.getElements().getLeaf(leaf)->tensor.getDefiningOp();
+    if (maker && maker->getBlock() == first->getBlock() &&
+        !maker->isBeforeInBlock(first))
+      return failure();
+  }
+  return success();
+}
+
+void AdjointMatch::replace(AttentionOp forward,
+                           SmallVectorImpl<Operation *> &replaced) {
+  Operation *first = ends.front().op();
+  for (End &end : ends)
+    if (end.op()->isBeforeInBlock(first))
+      first = end.op();
+  OpBuilder b(first);
+  Location loc = first->getLoc();
+  ElementsOf &elements = attention.getElements();
+  // Both regions read all further operands.
+  SmallVector<Value> all = llvm::to_vector(attention.getLeaves());
+  llvm::append_range(all, leaves);
+  SmallVector<AffineMap> maps = attention.getInputMaps();
+  for (Value leaf : leaves)
+    maps.push_back(fromLoops(elements.getLeaf(leaf)->map));
+  SmallVector<Value> extras;
+  for (Value leaf : all)
+    extras.push_back(elements.getLeaf(leaf)->tensor);
+  llvm::append_range(maps,
+                     ArrayRef{attention.getResultMap(), attention.getRowsMap(),
+                              attention.getRowsMap(), cotangentMap,
+                              ofQuery->out, ofKey->out, ofValue->out});
+  SmallVector<Type> types;
+  SmallVector<Value> inits;
+  const End *inOrder[] = {&*ofQuery, &*ofKey, &*ofValue};
+  for (const End *end : inOrder) {
+    auto type = cast<RankedTensorType>(end->op()->getResult(0).getType());
+    types.push_back(type);
+    inits.push_back(tensor::EmptyOp::create(b, loc, type.getShape(),
+                                            type.getElementType()));
+  }
+  auto op = AttentionAdjointOp::create(
+      b, loc, types, attention.getQuery(), attention.getKey(),
+      attention.getValue(), extras, forward.getResult(0), forward.getResult(1),
+      forward.getResult(2), cotangent, inits, b.getAffineMapArrayAttr(maps),
+      attention.isNanZero());
+  for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
+    if (Attribute attr = first->getAttr(name))
+      op->setAttr(name, attr);
+
+  auto write = [&](Region &region, Value root, ArrayRef<Value> perScore) {
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = b.createBlock(&region);
+    IRMapping mapping;
+    for (Value value : perScore)
+      mapping.map(value, body->addArgument(op.getScoreType(), loc));
+    for (Value leaf : all)
+      mapping.map(leaf, body->addArgument(leaf.getType(), loc));
+    unsigned indices = body->getNumArguments();
+    for (unsigned dim = 0; dim < attention.getNumDims() - 2; ++dim)
+      body->addArgument(b.getIndexType(), loc);
+    attention.mapIndices(*body, indices, mapping);
+    AttentionYieldOp::create(b, loc, attention.cloneScalars(b, root, mapping));
+  };
+  write(op.getBody(), attention.getX(), attention.getScore());
+  write(op.getAdjoint(), ofScores, {attention.getScore(), ofX});
+  for (auto [number, end] : llvm::enumerate(inOrder)) {
+    end->op()->getResult(0).replaceAllUsesWith(op->getResult(number));
+    replaced.push_back(end->op());
+  }
+}

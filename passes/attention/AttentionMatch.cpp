@@ -1,0 +1,338 @@
+//===- AttentionMatch.cpp - Softmax between contractions ------------------===//
+
+#include "passes/attention/AttentionMatch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// What a leaf is the sums, or the largest elements, of along the keys: one of
+/// those elements; null if it is something else.
+Value AttentionMatch::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
+  auto op = leaf ? leaf->tensor.getDefiningOp<linalg::GenericOp>()
+                 : linalg::GenericOp();
+  if (!op || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 1 ||
+      !op.hasPureTensorSemantics() || leaf->map.isFunctionOfDim(keyLoop))
+    return {};
+  Value start = getFilled(op.getDpsInits()[0]);
+  Block &body = *op.getBlock();
+  Operation *combine = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!start || !combine || combine->getBlock() != &body)
+    return {};
+  // Where upstream's softmax ignores NaN, the row is NaN all the same: in its
+  // sum.
+  bool isLargest = (isa<arith::MaximumFOp>(combine) &&
+                    matchPattern(start, m_NegInfFloat())) ||
+                   (isa<arith::MaxNumFOp>(combine) &&
+                    (matchPattern(start, m_NaNFloat()) ||
+                     matchPattern(start, m_NegInfFloat())));
+  bool isSum =
+      isa<arith::AddFOp>(combine) && matchPattern(start, m_AnyZeroFloat());
+  BlockArgument out = body.getArguments().back();
+  if ((isMaximum ? !isLargest : !isSum) || !out.hasOneUse() ||
+      !llvm::is_contained(combine->getOperands(), out))
+    return {};
+  Value term = combine->getOperand(combine->getOperand(0) == out ? 1 : 0);
+  AffineMap outMap = op.getIndexingMapsArray().back();
+  if (!outMap.isProjectedPermutation() ||
+      outMap.getNumResults() + 1 != op.getNumLoops())
+    return {};
+  SmallVector<AffineExpr> loops(op.getNumLoops(),
+                                getAffineDimExpr(keyLoop, op.getContext()));
+  for (auto [expr, place] :
+       llvm::zip_equal(outMap.getResults(), leaf->map.getResults()))
+    loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  reductions.push_back(op);
+  return elements.getTerm(op, loops, term);
+}
+
+bool mlir::dist::isNanTest(Value isNan, Value value) {
+  auto compare = isNan.getDefiningOp<arith::CmpFOp>();
+  return compare && compare.getLhs() == value && compare.getRhs() == value &&
+         (compare.getPredicate() == arith::CmpFPredicate::UNO ||
+          compare.getPredicate() == arith::CmpFPredicate::UNE);
+}
+
+/// What takes the place of zero where it equals `number`: the value that
+/// `guarded` is otherwise; null if it is no such selection.
+template <typename Matcher>
+static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
+  auto select = guarded.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                        : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+      !matchPattern(compare.getRhs(), number) ||
+      !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+    return {};
+  compared = compare.getLhs();
+  return select.getFalseValue();
+}
+
+/// A row in which all keys are at -inf has none: exponentials are then of these
+/// less zero, and quotients by a sum of zero are zero.
+LogicalResult AttentionMatch::matchWeights() {
+  weight = elements.get(getWeights(), getWeightsMap());
+  Value sum, largest, weight = this->weight;
+  if (Value some = getUnlessEqual(weight, m_AnyZeroFloat(), sum)) {
+    weight = some;
+  } else if (auto select = weight.getDefiningOp<arith::SelectOp>()) {
+    if (!isNanTest(select.getCondition(), select.getFalseValue()) ||
+        !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+      return failure();
+    weight = select.getFalseValue();
+    nanIsZero = true;
+  }
+  this->quotient = weight;
+  auto quotient = weight.getDefiningOp<arith::DivFOp>();
+  auto power =
+      quotient ? quotient.getLhs().getDefiningOp<math::ExpOp>() : math::ExpOp();
+  auto difference = power ? power.getOperand().getDefiningOp<arith::SubFOp>()
+                          : arith::SubFOp();
+  if (!difference)
+    return failure();
+  x = difference.getLhs();
+  Value base = difference.getRhs();
+  if (Value some = getUnlessEqual(base, m_NegInfFloat(), largest)) {
+    if (some != largest)
+      return failure();
+    base = largest;
+  }
+  if ((sum && sum != quotient.getRhs()) ||
+      getReduced(elements.getLeaf(quotient.getRhs()), /*isMaximum=*/false) !=
+          power.getResult() ||
+      getReduced(elements.getLeaf(base), /*isMaximum=*/true) != x)
+    return failure();
+  // Either guard alone leaves such a row NaN.
+  noneIsZero = sum && largest;
+  return success();
+}
+
+/// The contraction that has made the leaf, if it is of queries and keys.
+LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
+  auto op = leaf.tensor.getDefiningOp<linalg::LinalgOp>();
+  FailureOr<Product> found = op ? matchProduct(op) : FailureOr<Product>();
+  if (failed(found) || !leaf.map.isFunctionOfDim(keyLoop))
+    return failure();
+  MLIRContext *context = op.getContext();
+  SmallVector<AffineExpr> loops(found->kinds.size());
+  llvm::SmallDenseSet<AffineExpr> seen;
+  for (auto [expr, place] :
+       llvm::zip_equal(found->out().getResults(), leaf.map.getResults())) {
+    if (isa<AffineDimExpr>(place) && !seen.insert(place).second)
+      return failure();
+    loops[cast<AffineDimExpr>(expr).getPosition()] = place;
+  }
+  int key =
+      llvm::find(loops, getAffineDimExpr(keyLoop, context)) - loops.begin();
+  featureLoop = found->onlyLoop(LoopKind::K);
+  if (featureLoop < 0 ||
+      (found->kinds[key] != LoopKind::M && found->kinds[key] != LoopKind::N))
+    return failure();
+  keyOperand = found->kinds[key] == LoopKind::M ? 0 : 1;
+  // Queries: what the values do not have, and the keys do not; the longest.
+  LoopKind queries = weightsOperand == 0 ? LoopKind::M : LoopKind::N;
+  LoopKind inScores = keyOperand == 0 ? LoopKind::N : LoopKind::M;
+  SmallVector<int64_t> sizes = product.op.getStaticLoopRanges();
+  queryLoop = -1;
+  for (auto [loop, place] : llvm::enumerate(loops)) {
+    auto dim = dyn_cast_or_null<AffineDimExpr>(place);
+    if (found->kinds[loop] != inScores || !dim ||
+        product.kinds[dim.getPosition()] != queries)
+      continue;
+    int candidate = dim.getPosition();
+    if (queryLoop < 0 || sizes[candidate] > sizes[queryLoop])
+      queryLoop = candidate;
+  }
+  if (queryLoop < 0)
+    return failure();
+  scores = *found;
+  scoreLoops = std::move(loops);
+  return success();
+}
+
+LogicalResult AttentionMatch::matchDims(int64_t minScores) {
+  MLIRContext *context = product.op.getContext();
+  SmallVector<int64_t> sizes = product.op.getStaticLoopRanges();
+  dims.assign(sizes.size(), {});
+  unsigned batches = 0;
+  int64_t count = 1;
+  for (int loop = 0; loop < static_cast<int>(sizes.size()); ++loop) {
+    if (loop != valueLoop)
+      count *= sizes[loop];
+    if (loop != queryLoop && loop != keyLoop && loop != valueLoop)
+      dims[loop] = getAffineDimExpr(batches++, context);
+  }
+  dims[queryLoop] = getAffineDimExpr(batches, context);
+  dims[keyLoop] = getAffineDimExpr(batches + 1, context);
+  dims[valueLoop] = getAffineDimExpr(batches + 3, context);
+  return success(count >= minScores);
+}
+
+/// Whether nothing but this attention needs the scores, or what is made of
+/// them.
+bool AttentionMatch::isOnlyUsedHere() {
+  DenseSet<Operation *> own(elements.getOps().begin(), elements.getOps().end());
+  own.insert(reductions.begin(), reductions.end());
+  SmallVector<Operation *> pending = {scores.op};
+  DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    for (Operation *user : op->getUsers()) {
+      if (user == product.op || !seen.insert(user).second)
+        continue;
+      if (!own.contains(user))
+        return false;
+      pending.push_back(user);
+    }
+  }
+  return true;
+}
+
+LogicalResult AttentionMatch::match(int64_t minScores) {
+  keyLoop = product.onlyLoop(LoopKind::K);
+  valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
+  if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights()))
+    return failure();
+  // What x is made of.
+  SmallVector<Value> pending = {x};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
+      if (!score && succeeded(matchScores(*leaf)))
+        score = value;
+      else
+        leaves.push_back(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == elements.getIndex(0).getParentBlock())
+      llvm::append_range(pending, op->getOperands());
+  }
+  return success(score && succeeded(matchDims(minScores)));
+}
+
+SmallVector<AffineMap> AttentionMatch::getInputMaps() {
+  unsigned batches = getNumDims() - 4;
+  SmallVector<AffineExpr> ofScores;
+  for (AffineExpr place : scoreLoops)
+    ofScores.push_back(place ? place.replaceDims(dims) : place);
+  ofScores[featureLoop] =
+      getAffineDimExpr(batches + 2, product.op.getContext());
+  SmallVector<AffineMap> maps = {
+      toDims(scores.maps[1 - keyOperand], ofScores),
+      toDims(scores.maps[keyOperand], ofScores),
+      toDims(product.maps[1 - weightsOperand], dims)};
+  for (Value leaf : leaves)
+    maps.push_back(toDims(elements.getLeaf(leaf)->map, dims));
+  return maps;
+}
+
+void AttentionMatch::mapIndices(Block &body, unsigned firstArgument,
+                                IRMapping &mapping) {
+  for (unsigned dim = 0; dim < getNumDims() - 2; ++dim) {
+    auto it = llvm::find(dims, getAffineDimExpr(dim, product.op.getContext()));
+    mapping.map(elements.getIndex(it - dims.begin()),
+                body.getArgument(firstArgument + dim));
+  }
+}
+
+Value AttentionMatch::cloneScalars(OpBuilder &b, Value root,
+                                   IRMapping &mapping) {
+  // In their order.
+  Block *from = elements.getIndex(0).getParentBlock();
+  DenseSet<Operation *> needed;
+  SmallVector<Value> pending = {root};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *inner = value.getDefiningOp();
+    if (inner && inner->getBlock() == from && !mapping.contains(value) &&
+        needed.insert(inner).second)
+      llvm::append_range(pending, inner->getOperands());
+  }
+  for (Operation &inner : *from)
+    if (needed.contains(&inner))
+      b.clone(inner, mapping);
+  return mapping.lookupOrDefault(root);
+}
+
+AttentionOp AttentionMatch::write(bool forAdjoint) {
+  linalg::LinalgOp last = product.op;
+  OpBuilder b(last);
+  Location loc = last.getLoc();
+  SmallVector<AffineMap> maps = getInputMaps();
+  SmallVector<Value> extras;
+  for (Value leaf : leaves)
+    extras.push_back(elements.getLeaf(leaf)->tensor);
+  maps.push_back(getResultMap());
+  auto type = cast<RankedTensorType>(last->getResult(0).getType());
+  SmallVector<Type> types{type};
+  // Rows without keys show in the logarithms of their sums.
+  for (int ofRows = forAdjoint ? 2 : noneIsZero; ofRows > 0; --ofRows) {
+    maps.push_back(getRowsMap());
+    types.push_back(RankedTensorType::Builder(type).dropDim(getValuePlace()));
+  }
+  SmallVector<Value> inits;
+  for (Type made : types)
+    inits.push_back(
+        tensor::EmptyOp::create(b, loc, cast<RankedTensorType>(made).getShape(),
+                                type.getElementType()));
+  auto op = AttentionOp::create(b, loc, types, getQuery(), getKey(), getValue(),
+                                extras, inits, b.getAffineMapArrayAttr(maps),
+                                nanIsZero, /*window=*/nullptr);
+  if (Attribute scope = last->getAttr(kScopeAttr))
+    op->setAttr(kScopeAttr, scope);
+
+  Block *body = b.createBlock(&op.getBody());
+  IRMapping mapping;
+  mapping.map(score, body->addArgument(op.getScoreType(), loc));
+  for (Value leaf : leaves)
+    mapping.map(leaf, body->addArgument(leaf.getType(), loc));
+  for (unsigned dim = 0; dim < getNumDims() - 2; ++dim)
+    body->addArgument(b.getIndexType(), loc);
+  mapIndices(*body, 1 + leaves.size(), mapping);
+  AttentionYieldOp::create(b, loc, cloneScalars(b, x, mapping));
+  return op;
+}
+
+/// Zeros in the rows that have no keys, by the logarithms of their sums.
+Value AttentionMatch::clearRows(AttentionOp op) {
+  Value means = op.getResult(0), logarithms = op.getResult(1);
+  OpBuilder b(product.op);
+  auto type = cast<RankedTensorType>(means.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  auto cleared = linalg::GenericOp::create(
+      b, op.getLoc(), type, ValueRange{means, logarithms}, empty,
+      ArrayRef<AffineMap>{all, all.dropResult(getValuePlace()), all}, loops,
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        FloatType element = cast<FloatType>(type.getElementType());
+        auto constant = [&](const APFloat &number) -> Value {
+          return arith::ConstantOp::create(b, loc,
+                                           b.getFloatAttr(element, number));
+        };
+        const llvm::fltSemantics &semantics = element.getFloatSemantics();
+        Value none = arith::CmpFOp::create(
+            b, loc, arith::CmpFPredicate::OEQ, args[1],
+            constant(APFloat::getInf(semantics, /*Negative=*/true)));
+        Value mean = arith::SelectOp::create(
+            b, loc, none, constant(APFloat::getZero(semantics)), args[0]);
+        linalg::YieldOp::create(b, loc, mean);
+      });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    cleared->setAttr(kScopeAttr, scope);
+  return cleared.getResult(0);
+}
+
+void AttentionMatch::replaceWith(AttentionOp op) {
+  product.op->getResult(0).replaceAllUsesWith(noneIsZero ? clearRows(op)
+                                                         : op.getResult(0));
+}
