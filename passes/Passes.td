@@ -454,6 +454,48 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
   ];
 }
 
+def PlanRingsPass : Pass<"dist-plan-rings", "ModuleOp"> {
+  let summary = "Which blocks of keys go round for whom: level 2";
+  let description = [{
+    For attention in modules that `dist.ring` names, whose queries are sharded over
+    just the ring's axes: which blocks of keys a mask that hangs on places alone, computed
+    or constant, leaves the queries of which device. It is noted with the mesh, for
+    `--dist-ring-attention`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def RingAttentionPass : Pass<"dist-ring-attention", "ModuleOp"> {
+  let summary = "Keys and values go round in place of being gathered: level 3";
+  let description = [{
+    In modules that `dist.ring` names, attention whose keys and values are gathered over
+    the ring's axes computes with a device's own block of them, passes it on
+    (`dist.send_recv … periodic`), computes with the one it gets, and so on; what queries
+    have seen of blocks is put together by the largest x and the sums of numerators
+    (Liu et al., "Ring Attention with Blockwise Transformers", 2023). What lies between
+    the gathers and the attention (rotations, heads that are repeated) is done block by
+    block, before it goes round.
+
+    A block that masks leave a device nothing of (`--dist-plan-rings`) is computed with
+    only if some row has seen no key so far.
+
+    ```mlir
+    %k = dist.all_gather %own dim 1 over "cp" …       // before
+    … softmax of q and k, times v …
+    %next = dist.send_recv %own shift 1 periodic over "cp" …          // after
+    %o:3 = dist.attention(%q, %own, …) …
+    %more:3 = dist.attention(%q, %next, …) …
+    ```
+    A module that has no such attention is an error, at the directive.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FuseContractionsPass : Pass<"dist-fuse-contractions", "ModuleOp"> {
   let summary = "Linear layers that read one input become one contraction: level 3";
   let description = [{

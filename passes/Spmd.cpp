@@ -24,6 +24,7 @@ void dist::buildPlacementPipeline(OpPassManager &pm) {
   pm.addPass(createSeparateDimsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  pm.addPass(createPlanRingsPass());
   pm.addPass(createVerifyPlacedPass());
 }
 
@@ -31,6 +32,7 @@ void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
   pm.addPass(createPartitionPass());
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
+  pm.addPass(createRingAttentionPass());
   pm.addPass(createFuseContractionsPass());
   if (fuseTransposes)
     addFuseTransposes(pm);

@@ -327,7 +327,9 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
         SmallVector<int64_t> pairs;
         int64_t by = shift.getShift();
         for (int64_t source = 0; source < p; ++source)
-          if (source + by >= 0 && source + by < p)
+          if (shift.getPeriodic())
+            pairs.append({source, (source + by + p) % p});
+          else if (source + by >= 0 && source + by < p)
             pairs.append({source, source + by});
         replace<rt::CollectivePermuteOp>(op, op.getAxes(),
                                          ArrayRef<int64_t>(pairs));

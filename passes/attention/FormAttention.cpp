@@ -2,6 +2,7 @@
 
 #include "passes/attention/FormAttention.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/AdjointMatch.h"
 
 using namespace mlir;
@@ -21,6 +22,19 @@ static void eraseDead(ArrayRef<Operation *> ops,
     erased.insert(done);
     done->erase();
   }
+}
+
+/// Erases an op, and what was made for it alone.
+static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  used.insert_range(op->getOperands());
+  SmallVector<Operation *> makers;
+  for (Value value : used)
+    if (Operation *maker = value.getDefiningOp())
+      makers.push_back(maker);
+  op.erase();
+  eraseDead(makers, erased);
 }
 
 int64_t
@@ -51,7 +65,7 @@ mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
       }
       AttentionOp made = attention.write(/*forAdjoint=*/hasAdjoint);
       if (failed(accept(made))) {
-        made.erase();
+        eraseWith(made, erased);
         break;
       }
       SmallVector<Operation *> replaced = {op};

@@ -9,6 +9,7 @@
 #include "passes/attention/KeyWindow.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/attention/ScoreRange.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
@@ -41,6 +42,7 @@ class Finder {
 public:
   explicit Finder(AttentionOp op);
   std::optional<KeyWindow> find();
+  std::vector<bool> findSeenBlocks(int64_t blocks);
 
 private:
   /// Whether these keys, perhaps none, have no weight in the row.
@@ -48,6 +50,8 @@ private:
   /// The number of masked keys at an end of the row.
   int64_t countMasked(int64_t query, bool isFront);
   ScoreFacts getFacts(int64_t query, int64_t first, int64_t last);
+  bool isMasked(std::pair<int64_t, int64_t> ofQueries,
+                std::pair<int64_t, int64_t> ofKeys);
 
   AttentionOp op;
   int64_t queries, keys;
@@ -212,6 +216,38 @@ std::optional<KeyWindow> Finder::find() {
   return KeyWindow{left, right};
 }
 
+/// The same for all rows of a block. Tables are looked at row by row.
+bool Finder::isMasked(std::pair<int64_t, int64_t> ofQueries,
+                      std::pair<int64_t, int64_t> ofKeys) {
+  if (llvm::all_of(tables, [](const auto &table) { return !table; })) {
+    FloatRange x = getScoreFacts(op, ofQueries, ofKeys).x;
+    return !x.isNan && x.high <= kNegligibleScore;
+  }
+  for (int64_t query = ofQueries.first; query <= ofQueries.second; ++query)
+    if (!isMasked(query, ofKeys.first, ofKeys.second))
+      return false;
+  return true;
+}
+
+std::vector<bool> Finder::findSeenBlocks(int64_t blocks) {
+  std::vector<bool> seen(blocks * blocks, true);
+  if (ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys))
+    return seen;
+  auto getBlock = [&](int64_t size, int64_t block) {
+    int64_t extent = llvm::divideCeil(size, blocks);
+    return std::make_pair(std::min(block * extent, size),
+                          std::min((block + 1) * extent, size) - 1);
+  };
+  for (int64_t row = 0; row < blocks; ++row)
+    for (int64_t column = 0; column < blocks; ++column) {
+      auto ofQueries = getBlock(queries, row), ofKeys = getBlock(keys, column);
+      seen[row * blocks + column] = ofQueries.first <= ofQueries.second &&
+                                    ofKeys.first <= ofKeys.second &&
+                                    !isMasked(ofQueries, ofKeys);
+    }
+  return seen;
+}
+
 /// What a value is, where it is a constant; else null.
 static Attribute getConstant(Value value) {
   Attribute constant;
@@ -257,5 +293,12 @@ std::optional<KeyWindow> KeyWindows::find(AttentionOp op) {
   auto [place, isNew] = known.try_emplace(getKey(op));
   if (isNew)
     place->second = Finder(op).find();
+  return place->second;
+}
+
+std::vector<bool> KeyWindows::findSeenBlocks(AttentionOp op, int64_t blocks) {
+  auto [place, isNew] = knownBlocks.try_emplace({getKey(op), blocks});
+  if (isNew)
+    place->second = Finder(op).findSeenBlocks(blocks);
   return place->second;
 }

@@ -31,9 +31,16 @@ public:
   /// rather than with -inf, is the mean of all values.)
   std::optional<KeyWindow> find(AttentionOp op);
 
+  /// Of queries and keys in so many blocks each, the last ones shorter where
+  /// they are not divided evenly: for each block of queries, which blocks of
+  /// keys may have a weight beside one that is not masked.
+  std::vector<bool> findSeenBlocks(AttentionOp op, int64_t blocks);
+
 private:
+  using Key = std::vector<const void *>;
   /// By all that the window hangs on.
-  std::map<std::vector<const void *>, std::optional<KeyWindow>> known;
+  std::map<Key, std::optional<KeyWindow>> known;
+  std::map<std::pair<Key, int64_t>, std::vector<bool>> knownBlocks;
 };
 
 } // namespace mlir::dist

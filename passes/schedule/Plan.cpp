@@ -61,7 +61,9 @@ private:
                              ModuleOp holder);
   LogicalResult readParameters(const LocatedJson &parameters);
   LogicalResult readForward(const LocatedJson &forward);
-  LogicalResult readModules(const LocatedJson &modules, ShardTarget kind);
+  LogicalResult
+  readModules(const LocatedJson &modules,
+              function_ref<void(const LocatedJson &, ArrayAttr)> add);
   LogicalResult readBorder(const LocatedJson &key, const LocatedJson &value);
   LogicalResult readListOfBorder(const LocatedJson &key, StringRef module,
                                  bool isInput, StringRef number,
@@ -454,9 +456,11 @@ LogicalResult PlanReader::readForward(const LocatedJson &forward) {
   return success();
 }
 
-/// `{"layers.\d+.mlp.experts": ["ep"]}`: what modules share out over axes.
-LogicalResult PlanReader::readModules(const LocatedJson &modules,
-                                      ShardTarget kind) {
+/// `{"layers.\d+.mlp.experts": ["ep"]}`: what modules share out over axes, or
+/// send round.
+LogicalResult PlanReader::readModules(
+    const LocatedJson &modules,
+    function_ref<void(const LocatedJson &, ArrayAttr)> add) {
   if (modules.kind != LocatedJson::Object)
     return expected(modules, "an object with a module and a list of axes for "
                              "each member, as {\"layers.0.mlp\": [\"ep\"]}");
@@ -472,8 +476,7 @@ LogicalResult PlanReader::readModules(const LocatedJson &modules,
         return failure();
       axes.push_back(*axis);
     }
-    createShard(key, getTarget(key.text), kind)
-        .setAxesAttr(builder.getArrayAttr(axes));
+    add(key, builder.getArrayAttr(axes));
   }
   return success();
 }
@@ -482,8 +485,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if (plan.kind != LocatedJson::Object)
     return expected(plan, "an object with \"mesh\", \"parameter\" and "
                           "\"forward\"");
-  constexpr StringLiteral kSections[] = {"mesh", "parameter", "forward",
-                                         "heads", "experts"};
+  constexpr StringLiteral kSections[] = {"mesh",  "parameter", "forward",
+                                         "heads", "experts",   "ring"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -492,7 +495,7 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
         if (section.edit_distance(key.text) <= 3)
           return diagnostic << "; did you mean \"" << section << "\"?";
       return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
-                        << "\"heads\" and \"experts\"";
+                        << "\"heads\", \"experts\" and \"ring\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -507,11 +510,21 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
                          FlatSymbolRefAttr::get(mesh.getSymNameAttr()));
   builder.createBlock(&planned.schedule.getBody());
   const LocatedJson *heads = plan.find("heads"),
-                    *experts = plan.find("experts"),
+                    *experts = plan.find("experts"), *ring = plan.find("ring"),
                     *parameters = plan.find("parameter"),
                     *forward = plan.find("forward");
-  if ((heads && failed(readModules(*heads, ShardTarget::Heads))) ||
-      (experts && failed(readModules(*experts, ShardTarget::Experts))) ||
+  auto shard = [&](ShardTarget kind) {
+    return [this, kind](const LocatedJson &key, ArrayAttr axes) {
+      createShard(key, getTarget(key.text), kind).setAxesAttr(axes);
+    };
+  };
+  auto send = [&](const LocatedJson &key, ArrayAttr axes) {
+    RingOp::create(builder, locate(key), getTarget(key.text), axes,
+                   /*optional=*/false, /*expect=*/IntegerAttr());
+  };
+  if ((heads && failed(readModules(*heads, shard(ShardTarget::Heads)))) ||
+      (experts && failed(readModules(*experts, shard(ShardTarget::Experts)))) ||
+      (ring && failed(readModules(*ring, send))) ||
       (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||
       failed(verify(planned.schedule)))

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
+#include "passes/spmd/Rings.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_RECOGNIZEWINDOWSPASS
@@ -24,9 +25,13 @@ struct RecognizeWindowsPass
       return signalPassFailure();
     if (!*mesh)
       return;
+    auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
     KeyWindows windows;
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
                    [&](AttentionOp op) {
+                     // A schedule says how these get their keys.
+                     if (findRing(op, rings))
+                       return failure();
                      std::optional<KeyWindow> window = windows.find(op);
                      if (window)
                        op.setWindow(

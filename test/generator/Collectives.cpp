@@ -194,6 +194,8 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
       out = reduceHalo(halo, devices, device, held);
     } else if (auto pass = dyn_cast<SendRecvOp>(op)) {
       int64_t sender = position - pass.getShift();
+      if (pass.getPeriodic())
+        sender = (sender + p) % p;
       out = sender >= 0 && sender < p
                 ? group[sender]
                 : Tensor(own.getElementType(), own.getShape());

@@ -158,22 +158,25 @@ static std::string describeTraffic(const Traffic &traffic) {
          std::to_string(bytes) + " B";
 }
 
-/// A section of a plan: the modules whose heads, or experts, the schedule
-/// shares out, and the axes. Empty where there are none.
+/// A section of a plan: modules that directives name, and the axes. `getAxes`
+/// is null for directives that do not belong to it. Empty where there are none.
+template <typename Directive>
 static std::string describeModules(ScheduleOp schedule,
-                                   const ScopeIndex &scopes, ShardTarget kind) {
+                                   const ScopeIndex &scopes, StringRef name,
+                                   function_ref<ArrayAttr(Directive)> getAxes) {
   std::string text;
   auto quote = [](StringRef name) {
     std::string quoted;
     llvm::raw_string_ostream(quoted) << llvm::json::Value(name);
     return quoted;
   };
-  for (auto directive : schedule.getBody().getOps<ShardOp>()) {
+  for (auto directive : schedule.getBody().getOps<Directive>()) {
     std::string error;
     auto pattern = NamePattern::parse(directive.getTarget(), error);
-    if (!pattern || directive.getKind() != kind)
+    ArrayAttr over = getAxes(directive);
+    if (!pattern || !over)
       continue;
-    SmallVector<AxisRefAttr> axes = getAxisRefs(*directive.getAxes());
+    SmallVector<AxisRefAttr> axes = getAxisRefs(over);
     if (llvm::any_of(axes, [](AxisRefAttr axis) { return axis.isSubAxis(); }))
       continue;
     auto names = llvm::map_range(
@@ -185,8 +188,16 @@ static std::string describeModules(ScheduleOp schedule,
   }
   if (text.empty())
     return text;
-  return ",\n  \"" + stringifyShardTarget(kind).str() + "\": {" + text +
-         "\n  }";
+  return ",\n  \"" + name.str() + "\": {" + text + "\n  }";
+}
+
+/// The modules whose heads, or experts, the schedule shares out.
+static std::string describeShared(ScheduleOp schedule, const ScopeIndex &scopes,
+                                  ShardTarget kind) {
+  return describeModules<ShardOp>(
+      schedule, scopes, stringifyShardTarget(kind), [&](ShardOp directive) {
+        return directive.getKind() == kind ? *directive.getAxes() : ArrayAttr();
+      });
 }
 
 /// Moves the schedule of `options` into the model. Returns the one that is to
@@ -216,11 +227,14 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   if (failed(schedule))
     return failure();
   // What changes ops, which no placement says.
-  std::string heads, experts;
+  std::string heads, others;
   if (*schedule) {
     ScopeIndex scopes(model);
-    heads = describeModules(*schedule, scopes, ShardTarget::Heads);
-    experts = describeModules(*schedule, scopes, ShardTarget::Experts);
+    heads = describeShared(*schedule, scopes, ShardTarget::Heads);
+    others = describeShared(*schedule, scopes, ShardTarget::Experts) +
+             describeModules<RingOp>(
+                 *schedule, scopes, "ring",
+                 [](RingOp directive) { return directive.getAxes(); });
   }
   PlanWriter writer(model);
   options.stopPlaced = true;
@@ -240,7 +254,7 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   // Where placements say all of the heads, nothing else need.
   if (plan.notes.empty())
     heads.clear();
-  plan.text.insert(plan.text.rfind("\n}"), heads + experts);
+  plan.text.insert(plan.text.rfind("\n}"), heads + others);
   OwningOpRef<ModuleOp> tried;
   while (true) {
     Refusal refusal(model.getContext());

@@ -13,6 +13,13 @@ namespace mlir::dist {
 SmallVector<int64_t> getAttentionDimSizes(Operation *op);
 /// f64 where queries are, f32 else.
 FloatType getAttentionScoreType(Operation *op);
+
+/// On a mesh, until rings are made: modules in which keys and values go round
+/// (dist.ring), by their paths: {axes = [...], by = loc(...)}, and with
+/// `seen = array<i1: ...>`, a row for each device's block of queries, which
+/// blocks of keys these may look at.
+inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
+LogicalResult verifyRingsAttr(Operation *op, Attribute attr);
 } // namespace mlir::dist
 
 #include "dialects/dist/IR/AttentionLikeOpInterface.h.inc"

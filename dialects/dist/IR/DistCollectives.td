@@ -293,21 +293,23 @@ def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> 
   let description = [{
     Every device sends its tensor to the one `shift` further along the axes (row-major)
     and gets that of the one `shift` before it; a device without a sender gets zeros.
+    If `periodic`, the line is a ring: the last device is before the first one.
     The matched pair of a send and a receive: apart, they could not be checked.
     ```mlir
     %1 = dist.send_recv %0 shift 1 over "pp" : tensor<4x4xf32>
+    %2 = dist.send_recv %0 shift 1 periodic over "cp" : tensor<4x4xf32>
     ```
     Constraints, besides those of all collectives:
     - (C1) `shift` is not 0, and its absolute value smaller than the group.
   }];
   let arguments = (ins AnyRankedTensor:$operand, I64Attr:$shift,
-                       Dist_AxisRefArrayAttr:$axes,
+                       UnitAttr:$periodic, Dist_AxisRefArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand `shift` $shift `over` custom<AxisList>($axes) (`on` $mesh^)?
-    (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
+    $operand `shift` $shift (`periodic` $periodic^)? `over` custom<AxisList>($axes)
+    (`on` $mesh^)? (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }
 

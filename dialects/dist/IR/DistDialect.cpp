@@ -46,7 +46,7 @@ void DistDialect::initialize() {
       >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
                             CheckpointOp, DecomposeOp, FuseOp, OverlapOp,
-                            ReplaceOp, ShardOp, SyncOp>();
+                            ReplaceOp, RingOp, ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -267,6 +267,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == kOverlapAttr)
     return verifyOverlapAttr(op, attr.getValue());
+  if (name == kRingsAttr)
+    return verifyRingsAttr(op, attr.getValue());
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())

@@ -380,6 +380,31 @@ def Dist_CheckpointOp : Dist_Op<"checkpoint", [HasParent<"ScheduleOp">]> {
   let hasVerifier = 1;
 }
 
+def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: keys and values go round the devices";
+  let description = [{
+    Where modules that `target` matches attend to a sequence that is sharded over
+    `axes`, keys and values are not gathered: each device computes with its own block,
+    passes it on to the next one and gets that of the one before, p - 1 times, and what
+    its queries have seen of each block is put together (ring attention, Liu et al.
+    2023, "Ring Attention with Blockwise Transformers"). As many bytes are sent as by
+    gathering; no device ever has more than two blocks, and each block can travel while
+    the one before is computed with. Blocks of which a mask that hangs on places alone
+    leaves a device's queries nothing are passed on only.
+
+    ```mlir
+    dist.ring "model.layers.*.self_attn" over "cp"
+    ```
+
+    Constraints: those of axes in directives; `expect` is at least 1, and not
+    `optional`. A module without such attention is an error.
+  }];
+  let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Dist_IncludeOp : Dist_Op<"include", [HasParent<"ScheduleOp">]> {
   let summary = "In a schedule: the directives of another one";
   let description = [{

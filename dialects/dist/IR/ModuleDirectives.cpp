@@ -94,6 +94,35 @@ void FuseOp::print(OpAsmPrinter &printer) { printTargetAlone(printer, *this); }
 
 LogicalResult FuseOp::verify() { return verifyCount(*this); }
 
+ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string target;
+  ArrayAttr axes;
+  if (parser.parseString(&target) || parser.parseKeyword("over") ||
+      parseAxisList(parser, axes))
+    return failure();
+  result.addAttribute("target", parser.getBuilder().getStringAttr(target));
+  result.addAttribute("axes", axes);
+  if (parseCount(parser, result))
+    return failure();
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void RingOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printAttribute(getTargetAttr());
+  printer << " over ";
+  printAxisList(printer, *this, getAxes());
+  printCount(printer, *this);
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"target", "axes", "optional", "expect"});
+}
+
+LogicalResult RingOp::verify() {
+  if (failed(verifyDirectiveAxes(*this, getAxisRefs(getAxes()))))
+    return failure();
+  return verifyCount(*this);
+}
+
 ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;
   FlatSymbolRefAttr function;
