@@ -191,8 +191,8 @@ DeviceBlocks::Block DeviceBlocks::makeLinalg(OpResult whole, int64_t dim) {
 DeviceBlocks::Block DeviceBlocks::makeExpanded(Value whole, int64_t dim) {
   auto expand = whole.getDefiningOp<tensor::ExpandShapeOp>();
   auto type = expand.getResultType();
-  for (auto [source, group] :
-       llvm::enumerate(expand.getReassociationIndices())) {
+  SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+  for (auto [source, group] : llvm::enumerate(groups)) {
     if (!llvm::is_contained(group, dim))
       continue;
     int64_t inner = 1;
@@ -218,8 +218,9 @@ DeviceBlocks::Block DeviceBlocks::makeExpanded(Value whole, int64_t dim) {
 DeviceBlocks::Block DeviceBlocks::makeCollapsed(Value whole, int64_t dim) {
   auto collapse = whole.getDefiningOp<tensor::CollapseShapeOp>();
   auto source = collapse.getSrcType();
+  SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
   std::optional<int64_t> only;
-  for (int64_t other : collapse.getReassociationIndices()[dim])
+  for (int64_t other : groups[dim])
     if (source.getDimSize(other) != 1) {
       if (only)
         return {};
@@ -233,7 +234,7 @@ DeviceBlocks::Block DeviceBlocks::makeCollapsed(Value whole, int64_t dim) {
   block.value = tensor::CollapseShapeOp::create(
       builder, loc,
       resize(collapse.getResultType(), dim, sizeOf(block.value, *only)),
-      block.value, collapse.getReassociationIndices());
+      block.value, groups);
   return block;
 }
 

@@ -150,8 +150,11 @@ LogicalResult RingWriter::findBlocks() {
   if (!keys.made || !values.made) {
     InFlightDiagnostic error = emitUnusable();
     error << "no block of " << (keys.made ? "values" : "keys")
-          << " can go round over " << ring.axes
-          << ": they are not gathered over it alone, or what is "
+          << " can go round over ";
+    llvm::interleaveComma(getAxisRefs(ring.axes), error, [&](AxisRefAttr axis) {
+      error << "\"" << axis.getName() << "\"";
+    });
+    error << ": they are not gathered over it alone, or what is "
           << "done with them after that cannot be done block by block";
     return error;
   }

@@ -106,6 +106,9 @@ class Model:
             held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads) // ranks
             count = layer.attentions * len(self.heads)
             return {"all_to_all": [count, layer.attentions * held * (ranks - 1) // ranks]}
+        if schedule == "ring":  # a rank passes on a block of k and v to the next, all but its own last one
+            held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads[1:3]) // ranks
+            return {"send_recv": [2 * layer.attentions * (ranks - 1), layer.attentions * held * (ranks - 1)]}
         found = {}
         if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
             held = sum(int(self.activation_bytes(mesh["cp"]) * part) for part in self.heads[1:3]) // ranks
@@ -148,12 +151,13 @@ class ConvolutionModel(Model):
 # The lines that Slapo takes for a model (Chen et al. 2023), for any of its schedules: none here is longer.
 SLAPO_LINES = {"bert": 21, "gpt2": 10, "opt": 10, "t5": 11, "t5_plain": 11, "llama": 11, "wide_resnet": 12}
 
-CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2))]
+CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)), ("ring", 2), ("ring", 4)]
 
 # All schedules of OPT, with the sizes in the order of the schedule's mesh.
 OPT_RUNS = [
     ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("fsdp", 4), ("dp", 2),
     ("tp_dp", (2, 2)), ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)),
+    ("ring", 2), ("ring", 3), ("ring", 4),
 ]
 
 TWO_LAYERS = {"0": Layer(), "1": Layer()}
@@ -162,7 +166,7 @@ MODELS = {
     "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64),
                   heads=(1, 1, 1, 1), f64_runs=CONTEXT_RUNS),
     "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
-                  (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4)]),
+                  (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4), ("ring", 2), ("ring", 4)]),
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                    heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
@@ -174,7 +178,7 @@ MODELS = {
                      heads=(1, 0.5, 0.5, 1), f64_runs=[
         ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
         ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("ep", 2), ("ep", 3), ("ep", 4), ("ep_dp", 2),
-        ("tp_cp_dp", (2, 2, 2)),
+        ("tp_cp_dp", (2, 2, 2)), ("ring", 4),
     ]),
     # Decoders attend twice, the second time to the encoder's result, which the first of them gathers for all.
     "t5": Model([("tp", 4)], 1e-4, {
@@ -182,7 +186,7 @@ MODELS = {
         "decoder.block.0": Layer(sums=3, attentions=2, sequences=1), "decoder.block.1": Layer(sums=3, attentions=2),
     }, r"((?:en|de)coder\.block\.\d+)(?:\.|$)", (2, 16, 64), heads=(0.5, 0.5, 0.5, 0.5), f64_runs=[
         ("tp", 2), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2), ("tp_dp", (2, 2)),
-        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4),
+        ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4), ("ring", 2), ("ring", 4),
     ]),
     # T5 1.0: what its plain MLP differs in.
     "t5_plain": Model([], 1e-4, {
@@ -193,6 +197,7 @@ MODELS = {
                  f64_runs=[
         ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("dp", 2),
         ("tp_dp", (2, 2)), ("ulysses", 2), ("ulysses", 4), ("cp", 2), ("cp", 4),
+        ("ring", 2), ("ring", 3), ("ring", 4),
     ], ops_of_its_own=True),
     "wide_resnet": ConvolutionModel([("tp", 4)], 1e-4, {
         "layer1.0": (16, 32, 8 * 8), "layer1.1": (16, 32, 8 * 8),
@@ -288,7 +293,7 @@ class ModelTest:
                 if ranks > 1 and self.exporter == "dynamo" and schedule not in planned:
                     planned.add(schedule)
                     yield f"{name}.plan", lambda s=schedule, o=options: self.check_plan(s, o)
-                if ranks == 2 and self.exporter == "dynamo" and schedule in ("sp", "ulysses", "cp"):
+                if ranks == 2 and self.exporter == "dynamo" and schedule in ("sp", "ulysses", "cp", "ring"):
                     yield f"{name}.fused", lambda o=options, r=ranks: self.check_fused(o, r)
                 yield f"{name}.collectives", lambda s=schedule, m=mesh: self.check_collectives(s, m)
 
