@@ -83,7 +83,7 @@ def run(command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:
         sys.exit("overlap_time.py: " + " ".join(map(str, command)) + " failed:\n" + done.stderr)
-    return done.stdout + done.stderr
+    return done.stdout
 
 
 def export(a, folder):
