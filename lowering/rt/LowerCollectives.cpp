@@ -357,8 +357,8 @@ LogicalResult Lowering::lower(Operation *op) {
     return success();
   }
   // Of one device.
-  if (isa<AttentionOp, AttentionYieldOp, FenceOp, OptimizationBarrierOp,
-          ScatterAddOp>(op))
+  if (isa<AttentionOp, AttentionAdjointOp, AttentionYieldOp, FenceOp,
+          OptimizationBarrierOp, ScatterAddOp>(op))
     return success();
   return op->emitOpError("is not of level 3; run --dist-spmd first");
 }

@@ -94,6 +94,22 @@ DeviceBlocks::Block DeviceBlocks::make(Value whole, int64_t dim) {
     return makeSliced(whole, dim);
   if (isa<tensor::ConcatOp>(op))
     return makeJoined(whole, dim);
+  if (isa<tensor::PadOp>(op))
+    return makePadded(whole, dim);
+  if (auto sum = dyn_cast<AllReduceOp>(op)) {
+    // Over other axes: all of them have the same block.
+    if (llvm::any_of(sum.getAxes(), [&](Attribute axis) {
+          return llvm::is_contained(axes, axis);
+        }))
+      return {};
+    Block block = find(sum.getOperand(), dim);
+    if (!block.isGathered)
+      return {};
+    block.value = AllReduceOp::create(builder, loc, block.value.getType(),
+                                      block.value, sum.getReductionAttr(),
+                                      sum.getAxes(), mesh, sum.getCauseAttr());
+    return block;
+  }
   return {};
 }
 
@@ -284,4 +300,19 @@ DeviceBlocks::Block DeviceBlocks::makeJoined(Value whole, int64_t dim) {
     return {};
   made.value = tensor::ConcatOp::create(builder, loc, concat.getDim(), parts);
   return made;
+}
+
+/// What follows the last element along `dim`, as many as blocks have room for.
+DeviceBlocks::Block DeviceBlocks::makePadded(Value whole, int64_t dim) {
+  auto pad = whole.getDefiningOp<tensor::PadOp>();
+  if (!endsInPadding || !pad.hasZeroLowPad())
+    return {};
+  for (auto [number, size] : llvm::enumerate(pad.getStaticHigh()))
+    if (size != 0 && static_cast<int64_t>(number) != dim)
+      return {};
+  Block block = find(pad.getSource(), dim);
+  if (!block.isGathered ||
+      sizeOf(block.value, dim) * devices != sizeOf(whole, dim))
+    return {};
+  return block;
 }

@@ -25,6 +25,16 @@ public:
   /// took, so that the last block may have padding behind its elements. Null if
   /// that cannot be written, or if nothing was gathered along `dim`.
   Value get(Value whole, int64_t dim);
+  /// Takes `block` for the device's block of `whole` along `dim`.
+  void set(Value whole, int64_t dim, Value block) {
+    known[{whole, dim}] = {block, true};
+    differing[block] = true;
+  }
+  /// Takes what a tensor is padded with behind its last element for the padding
+  /// of blocks, of which nothing is known.
+  void setEndsInPadding() { endsInPadding = true; }
+  /// Whether a value is a block, or made of one.
+  bool differs(Value value) const { return differing.contains(value); }
   /// The ops, in order, that make a block of something smaller, and of nothing
   /// else that differs from device to device: of their first one's operands one
   /// is a block, which is returned. Nothing and `block` where there are none.
@@ -43,6 +53,7 @@ private:
   Block makeCollapsed(Value whole, int64_t dim);
   Block makeSliced(Value whole, int64_t dim);
   Block makeJoined(Value whole, int64_t dim);
+  Block makePadded(Value whole, int64_t dim);
   Block cut(Value whole, int64_t dim);
 
   OpBuilder &builder;
@@ -50,6 +61,7 @@ private:
   FlatSymbolRefAttr mesh;
   ArrayAttr axes;
   int64_t devices;
+  bool endsInPadding = false;
   llvm::DenseMap<std::pair<Value, int64_t>, Block> known;
   /// What differs from device to device, and whether it was gathered.
   llvm::DenseMap<Value, bool> differing;

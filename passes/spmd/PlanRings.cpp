@@ -100,7 +100,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
           known->second[number] = known->second[number] || block;
       return failure(); // it stays as it is
     };
-    formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
+    formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
                    look);
     Builder builder(&getContext());
     NamedAttrList modules(rings);

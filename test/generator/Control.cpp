@@ -1,6 +1,7 @@
 //===- Control.cpp - Calls, loops and branches ----------------------------===//
 //
-// All devices take the same way, or a collective inside would wait for ever.
+// All devices take the same way where they communicate, or a collective inside
+// would wait for ever.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +95,39 @@ LogicalResult Interpreter::runRegion(Operation *op, Block &block) {
   return success();
 }
 
+/// Whether devices communicate in it.
+static bool communicates(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<CollectiveOpInterface, func::CallOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult Interpreter::runIf(scf::IfOp op) {
+  // Where no device waits for another one, each has what its branch says.
+  const PerDevice &conditions = all(op.getCondition());
+  auto isTrue = [](const Tensor &value) { return value.read()[0].i != 0; };
+  if (op.elseBlock() && !llvm::all_equal(llvm::map_range(conditions, isTrue)) &&
+      !communicates(op)) {
+    SmallVector<bool> taken = llvm::map_to_vector(conditions, isTrue);
+    auto ofThen = runBlock(*op.thenBlock(), {});
+    if (failed(ofThen))
+      return failure();
+    auto ofElse = runBlock(*op.elseBlock(), {});
+    if (failed(ofElse))
+      return failure();
+    for (auto [result, yes, no] :
+         llvm::zip_equal(op.getResults(), *ofThen, *ofElse)) {
+      PerDevice &chosen = (*values)[result];
+      chosen.clear();
+      for (auto [isThen, one, other] : llvm::zip_equal(taken, yes, no))
+        chosen.push_back(isThen ? one : other);
+    }
+    return success();
+  }
   auto condition = getCommon(op, op.getCondition());
   if (failed(condition))
     return failure();

@@ -91,6 +91,8 @@ LogicalResult Interpreter::runOp(Operation &op) {
     done = runLinalg(structured);
   else if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
     done = runSoftmax(softmax);
+  else if (auto attention = dyn_cast<AttentionLikeOpInterface>(op))
+    done = runAttention(attention);
   else {
     bool isKnown = false;
     done = runTensorOp(&op, isKnown);

@@ -5,14 +5,15 @@
 // the others hold. No compiled code, no threads; sizes are those of tests.
 //
 // What is undefined shows: tensor.empty and padding hold garbage, and reading
-// out of bounds, control flow that takes devices apart, and ops that are not
-// known are errors.
+// out of bounds, control flow that takes devices apart where they communicate,
+// and ops that are not known are errors.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_TEST_GENERATOR_INTERPRETER_H
 #define DIST_TEST_GENERATOR_INTERPRETER_H
 
+#include "dialects/dist/IR/Attention.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -78,6 +79,8 @@ private:
   LogicalResult runLinalg(linalg::LinalgOp op);
   LogicalResult runSoftmax(linalg::SoftmaxOp op);
   LogicalResult runElementwise(Operation *op);
+  // Attention.cpp
+  LogicalResult runAttention(AttentionLikeOpInterface op);
   const ScalarCode *getCode(Operation *op, Block &block);
   /// Registers for code: values from outside filled in.
   std::vector<Scalar> makeRegisters(const ScalarCode &code,

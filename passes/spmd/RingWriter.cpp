@@ -1,0 +1,270 @@
+//===- RingWriter.cpp - What rings of attention are written of ------------===//
+
+#include "passes/spmd/RingWriter.h"
+#include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/attention/ScoreRange.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+InFlightDiagnostic RingWriter::emitUnusable() {
+  InFlightDiagnostic error = emitError(ring.by);
+  error << "dist.ring: in module \"" << ring.module << "\" ";
+  error.attachNote(loc) << "this attention";
+  return error;
+}
+
+Value RingWriter::empty(ArrayRef<int64_t> shape, Type element) {
+  return tensor::EmptyOp::create(b, loc, shape, element);
+}
+
+Value RingWriter::zeros(RankedTensorType type) {
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  return linalg::FillOp::create(b, loc, zero,
+                                empty(type.getShape(), type.getElementType()))
+      .getResult(0);
+}
+
+SmallVector<Value>
+RingWriter::map(RankedTensorType like, ValueRange inputs,
+                ArrayRef<AffineMap> maps, unsigned numResults,
+                function_ref<SmallVector<Value>(ValueRange)> body) {
+  SmallVector<Value> inits;
+  SmallVector<Type> types;
+  SmallVector<AffineMap> all(maps);
+  for (unsigned i = 0; i < numResults; ++i) {
+    inits.push_back(empty(like.getShape(), like.getElementType()));
+    types.push_back(like);
+    all.push_back(b.getMultiDimIdentityMap(like.getRank()));
+  }
+  SmallVector<utils::IteratorType> loops(like.getRank(),
+                                         utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, loc, types, inputs, inits, all, loops,
+      [&](OpBuilder &inner, Location, ValueRange arguments) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        SmallVector<Value> results = body(arguments.drop_back(numResults));
+        linalg::YieldOp::create(b, loc, results);
+      });
+  return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+Value RingWriter::reduce(Value tensor, Value start,
+                         function_ref<Value(Value, Value)> combine) {
+  Value from = linalg::FillOp::create(b, loc, start, empty({}, start.getType()))
+                   .getResult(0);
+  int64_t rank = typeOf(tensor).getRank();
+  SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(rank),
+                                 AffineMap::get(rank, 0, b.getContext())};
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::reduction);
+  auto reduced = linalg::GenericOp::create(
+      b, loc, from.getType(), tensor, from, maps, loops,
+      [&](OpBuilder &inner, Location, ValueRange args) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(inner.getInsertionBlock());
+        linalg::YieldOp::create(b, loc, combine(args[0], args[1]));
+      });
+  return tensor::ExtractOp::create(b, loc, reduced.getResult(0), ValueRange());
+}
+
+Value RingWriter::getLargest(Value tensor) {
+  return reduce(tensor, constant(0), [&](Value element, Value largest) {
+    if (element.getType() != score)
+      element = arith::ExtFOp::create(b, loc, score, element);
+    return arith::MaximumFOp::create(
+        b, loc, math::AbsFOp::create(b, loc, element), largest);
+  });
+}
+
+Value RingWriter::clearPadding(Value block, int64_t dim, Value owner) {
+  RankedTensorType type = typeOf(block);
+  Value start = arith::MulIOp::create(b, loc, owner, index(blockKeys));
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  return map(type, block, b.getMultiDimIdentityMap(type.getRank()), 1,
+             [&](ValueRange args) -> SmallVector<Value> {
+               Value place = arith::AddIOp::create(
+                   b, loc, start, linalg::IndexOp::create(b, loc, dim));
+               Value isKey = arith::CmpIOp::create(
+                   b, loc, arith::CmpIPredicate::slt, place, index(numKeys));
+               return {arith::SelectOp::create(b, loc, isKey, args[0], zero)};
+             })[0];
+}
+
+void RingWriter::padExtras(MutableArrayRef<Value> extras) {
+  if (!isPadded())
+    return;
+  for (auto [number, extra] : llvm::enumerate(extras)) {
+    std::optional<unsigned> dim = placeOf(3 + number, op.getKeyDim());
+    if (!dim)
+      continue;
+    RankedTensorType type = typeOf(extra);
+    SmallVector<OpFoldResult> low(type.getRank(), b.getIndexAttr(0)),
+        high = low;
+    high[*dim] = b.getIndexAttr(blockKeys * ring.devices - numKeys);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[*dim] = blockKeys * ring.devices;
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+    extra = tensor::PadOp::create(b, loc, type.clone(shape), extra, low, high,
+                                  zero);
+  }
+}
+
+Value RingWriter::passOn(Value block, StringRef what) {
+  std::string cause;
+  llvm::raw_string_ostream text(cause);
+  if (auto file = dyn_cast<FileLineColLoc>(ring.by))
+    text << file.getFilename().strref() << ":" << file.getLine() << ": ";
+  text << "dist.ring \"" << ring.module << "\": passes " << what << " on";
+  return SendRecvOp::create(b, loc, block.getType(), block,
+                            b.getI64IntegerAttr(1), b.getUnitAttr(), ring.axes,
+                            mesh, b.getStringAttr(cause));
+}
+
+Value RingWriter::make(const Traveller &traveller, Value block, Value owner) {
+  Value made = traveller.made;
+  if (block != traveller.block) {
+    IRMapping mapping;
+    mapping.map(traveller.block, block);
+    for (Operation *op : traveller.makers)
+      b.clone(*op, mapping);
+    made = mapping.lookupOrDefault(made);
+  }
+  return isPadded() ? clearPadding(made, traveller.place, owner) : made;
+}
+
+SmallVector<Value> RingWriter::cutExtras(ArrayRef<Value> extras, Value first) {
+  SmallVector<Value> cut;
+  for (auto [number, extra] : llvm::enumerate(extras)) {
+    std::optional<unsigned> place = placeOf(3 + number, op.getKeyDim());
+    if (!place) {
+      cut.push_back(extra);
+      continue;
+    }
+    RankedTensorType type = typeOf(extra);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[*place] = blockKeys;
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+        sizes = getAsIndexOpFoldResult(b.getContext(), shape),
+        strides(type.getRank(), b.getIndexAttr(1));
+    offsets[*place] = first;
+    cut.push_back(tensor::ExtractSliceOp::create(
+        b, loc, type.clone(shape), extra, offsets, sizes, strides));
+  }
+  return cut;
+}
+
+Value RingWriter::getOwner(int64_t step) {
+  if (step == 0)
+    return device;
+  return arith::RemUIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, device, index(ring.devices - step)),
+      index(ring.devices));
+}
+
+void RingWriter::writeBody(Region &from, Region &to, Value first, double none) {
+  IRMapping mapping;
+  from.cloneInto(&to, mapping);
+  // The body speaks of keys by their places in the sequence.
+  Block &body = to.front();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&body);
+  Value local = body.getArguments().back();
+  Value place = arith::AddIOp::create(b, loc, local, first);
+  local.replaceAllUsesExcept(place, place.getDefiningOp());
+  if (!isPadded())
+    return;
+  auto yield = cast<AttentionYieldOp>(body.getTerminator());
+  b.setInsertionPoint(yield);
+  Value isKey = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place,
+                                      index(numKeys));
+  yield.setOperand(select(isKey, yield.getOperand(), constant(none)));
+}
+
+bool RingWriter::isAlwaysSeen(int64_t step) const {
+  int64_t p = ring.devices;
+  for (int64_t number = 0; number < p && !ring.seen.empty(); ++number)
+    if (!ring.seen[number * p + (number + p - step) % p])
+      return false;
+  return true;
+}
+
+Value RingWriter::isSeen(int64_t step) {
+  int64_t p = ring.devices;
+  SmallVector<int64_t> table;
+  for (int64_t number = 0; number < p; ++number)
+    table.push_back(ring.seen[number * p + (number + p - step) % p]);
+  if (llvm::all_of(table, [](int64_t sees) { return sees == 0; }))
+    return {};
+  auto type = RankedTensorType::get(p, b.getI64Type());
+  Value all = arith::ConstantOp::create(
+      b, loc, DenseIntElementsAttr::get(type, ArrayRef<int64_t>(table)));
+  return arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::ne,
+      tensor::ExtractOp::create(b, loc, all, device),
+      arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0)));
+}
+
+Value RingWriter::isAnyMasked(Value largest) {
+  Value least =
+      reduce(largest, constant(std::numeric_limits<double>::infinity()),
+             [&](Value one, Value least) -> Value {
+               return arith::MinimumFOp::create(b, loc, one, least);
+             });
+  // Also where one is NaN.
+  return compare(arith::CmpFPredicate::ULE, least,
+                 constant(kNegligibleScore / 10));
+}
+
+Value RingWriter::mayBeLarge(Value largestX, Value largestY, int64_t count) {
+  Value sum = arith::MulFOp::create(
+      b, loc, arith::MulFOp::create(b, loc, largestX, largestY),
+      constant(count));
+  return compare(arith::CmpFPredicate::UGT, sum, constant(kLargestScore));
+}
+
+void RingWriter::setScopes(Operation *from, Operation *to) {
+  SmallVector<std::pair<StringRef, Attribute>> attrs;
+  for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
+    if (Attribute attr = op->getAttr(name))
+      attrs.push_back({name, attr});
+  auto set = [&](auto &&set, Operation *made) -> void {
+    if (made->hasTrait<OpTrait::IsTerminator>())
+      return;
+    for (auto [name, attr] : attrs)
+      if (!made->hasAttr(name))
+        made->setAttr(name, attr);
+    if (isa<scf::IfOp>(made))
+      for (Region &region : made->getRegions())
+        for (Operation &inner : region.front())
+          set(set, &inner);
+  };
+  Operation *made = from ? from->getNextNode() : &to->getBlock()->front();
+  for (; made != to; made = made->getNextNode())
+    set(set, made);
+}
+
+void mlir::dist::eraseWithMakers(Operation *op) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  used.insert_range(op->getOperands());
+  op->erase();
+  while (!used.empty()) {
+    Operation *maker = used.pop_back_val().getDefiningOp();
+    if (!maker || !isOpTriviallyDead(maker))
+      continue;
+    used.insert_range(maker->getOperands());
+    maker->erase();
+  }
+}
