@@ -2,6 +2,7 @@
 
 #include "passes/attention/AdjointMatch.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -41,6 +42,73 @@ static bool isSame(Value a, Value b, unsigned depth = 0) {
       [&](Value x, Value y) { inside[x] = y; },
       OperationEquivalence::IgnoreLocations |
           OperationEquivalence::IgnoreDiscardableAttrs);
+}
+
+/// The op that fills in padding of the tensor with zero; null if none does.
+static linalg::GenericOp getFill(Value tensor) {
+  auto fill = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!fill || !fill->hasAttr(kPaddingAttr) || fill.getNumDpsInputs() != 1 ||
+      !llvm::all_of(fill.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  auto select = fill.getBody()
+                    ->getTerminator()
+                    ->getOperand(0)
+                    .getDefiningOp<arith::SelectOp>();
+  if (!select || select.getTrueValue() != fill.getBody()->getArgument(0) ||
+      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
+    return {};
+  return fill;
+}
+
+/// Which elements it leaves as they are, in its body.
+static Value getKept(linalg::GenericOp fill) {
+  return fill.getBody()
+      ->getTerminator()
+      ->getOperand(0)
+      .getDefiningOp<arith::SelectOp>()
+      .getCondition();
+}
+
+/// The dimension whose index says which elements are kept; nothing where there
+/// are several.
+static std::optional<int64_t> getPaddedDim(Value kept) {
+  std::optional<int64_t> dim;
+  SmallVector<Value> pending = {kept};
+  Block *body = kept.getParentBlock();
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value.getParentBlock() != body)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return {};
+    if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+      if (dim && *dim != static_cast<int64_t>(index.getDim()))
+        return {};
+      dim = index.getDim();
+    }
+    llvm::append_range(pending, op->getOperands());
+  }
+  return dim;
+}
+
+/// Whether two ops fill in what padding of their dimensions is alike.
+static bool isSameKept(Value a, Value b) {
+  Operation *ofA = a.getDefiningOp(), *ofB = b.getDefiningOp();
+  if (a == b ||
+      (ofA && ofB && isa<linalg::IndexOp>(ofA) && isa<linalg::IndexOp>(ofB)))
+    return true;
+  if (!ofA || !ofB || ofA->getName() != ofB->getName() ||
+      ofA->getNumOperands() != ofB->getNumOperands() ||
+      ofA->getRawDictionaryAttrs() != ofB->getRawDictionaryAttrs() ||
+      ofA->getPropertiesAsAttribute() != ofB->getPropertiesAsAttribute() ||
+      !isMemoryEffectFree(ofA) || ofA->getNumRegions() > 0)
+    return false;
+  for (auto [x, y] : llvm::zip_equal(ofA->getOperands(), ofB->getOperands()))
+    if (!isSameKept(x, y))
+      return false;
+  return true;
 }
 
 /// Whether each operand has a dimension of the result that the other lacks: no
@@ -87,6 +155,11 @@ LogicalResult AdjointMatch::findEnds() {
         op->getBlock() != last->getBlock())
       return failure();
     end.ofScores = isOfScores(1);
+    for (unsigned operand : {0u, 1u}) {
+      linalg::GenericOp fill = getFill(op->getOperand(operand));
+      end.operands[operand] =
+          fill ? fill.getInputs()[0] : op->getOperand(operand);
+    }
     ends.push_back(end);
   }
   return success();
@@ -130,18 +203,40 @@ AdjointMatch::getLoops(const End &end, AffineMap places, unsigned rest) {
   return loops;
 }
 
+LogicalResult AdjointMatch::matchPadding(const End &end,
+                                         ArrayRef<AffineExpr> loops) {
+  AffineExpr query =
+      getAffineDimExpr(attention.getNumDims() - 4, end.op()->getContext());
+  for (unsigned operand : {0u, 1u}) {
+    linalg::GenericOp fill = getFill(end.op()->getOperand(operand));
+    if (!fill) {
+      if (isQuery)
+        return failure();
+      continue;
+    }
+    Value kept = getKept(fill);
+    std::optional<int64_t> dim = getPaddedDim(kept);
+    AffineMap map = toDims(end.product.maps[operand], loops);
+    bool isFirst = operand == 0 && &end == &*ofKey;
+    if (!dim || map.getResult(*dim) != query ||
+        (isQuery ? !isSameKept(isQuery, kept) : !isFirst))
+      return failure();
+    isQuery = kept;
+  }
+  return success();
+}
+
 /// The cotangent of values: weights times that of the result.
 LogicalResult AdjointMatch::matchWeightsEnd(End &end) {
   unsigned other = 1 - end.ofScores;
   FailureOr<SmallVector<AffineExpr>> loops =
       getLoops(end, attention.getWeightsMap(), attention.getNumDims() - 1);
-  if (failed(loops) || ofValue ||
-      !isSame(end.op()->getOperand(other), cotangent) ||
+  if (failed(loops) || ofValue || !isSame(end.getOther(), cotangent) ||
       toDims(end.product.maps[other], *loops) != cotangentMap)
     return failure();
   end.out = toDims(end.product.out(), *loops);
   ofValue = end;
-  return success();
+  return matchPadding(*ofValue, *loops);
 }
 
 /// The cotangent of queries or keys: that of scores times the others.
@@ -151,17 +246,20 @@ LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places) {
       getLoops(end, places, attention.getNumDims() - 2);
   if (failed(loops))
     return failure();
-  Value with = end.op()->getOperand(other);
+  Value with = end.getOther();
   AffineMap map = toDims(end.product.maps[other], *loops);
   end.out = toDims(end.product.out(), *loops);
   SmallVector<AffineMap> maps = attention.getInputMaps();
-  if (!ofQuery && isSame(with, attention.getKey()) && map == maps[1])
+  if (!ofQuery && isSame(with, attention.getKey()) && map == maps[1]) {
     ofQuery = end;
-  else if (!ofKey && isSame(with, attention.getQuery()) && map == maps[0])
+    return success(!getFill(end.op()->getOperand(0)) &&
+                   !getFill(end.op()->getOperand(1)));
+  }
+  if (!ofKey && isSame(with, attention.getQuery()) && map == maps[0]) {
     ofKey = end;
-  else
-    return failure();
-  return success();
+    return matchPadding(*ofKey, *loops);
+  }
+  return failure();
 }
 
 /// A result's map with the dimensions of another, each once.
@@ -177,7 +275,7 @@ static bool hasDimsOf(AffineMap map, AffineMap other) {
 
 LogicalResult AdjointMatch::matchEnds() {
   for (End &end : ends) {
-    Value tensor = end.op()->getOperand(end.ofScores);
+    Value tensor = end.getOfScores();
     FailureOr<AffineMap> places = getPlaces(tensor);
     if (failed(places))
       return failure();
@@ -314,7 +412,67 @@ LogicalResult AdjointMatch::match() {
         !maker->isBeforeInBlock(first))
       return failure();
   }
+  if (isQuery) {
+    // What it is told by, too.
+    SmallVector<Value> pending = {isQuery};
+    while (!pending.empty()) {
+      Operation *maker = pending.pop_back_val().getDefiningOp();
+      if (!maker || (maker->getBlock() == first->getBlock() &&
+                     maker->isBeforeInBlock(first)))
+        continue;
+      if (maker->getBlock() != isQuery.getParentBlock())
+        return failure();
+      llvm::append_range(pending, maker->getOperands());
+    }
+  }
   return success();
+}
+
+Value AdjointMatch::cloneIsQuery(OpBuilder &b, Value index) {
+  IRMapping mapping;
+  Block *body = isQuery.getParentBlock();
+  auto clone = [&](auto &&clone, Value value) -> Value {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (value.getParentBlock() != body)
+      return value;
+    if (isa<linalg::IndexOp>(op)) {
+      mapping.map(value, index);
+      return index;
+    }
+    for (Value operand : op->getOperands())
+      clone(clone, operand);
+    b.clone(*op, mapping);
+    return mapping.lookup(value);
+  };
+  return clone(clone, isQuery);
+}
+
+Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
+                                double number) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Location loc = tensor.getLoc();
+  unsigned dim = *map.getResultPosition(
+      getAffineDimExpr(attention.getNumDims() - 4, b.getContext()));
+  Value empty =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
+             [&](OpBuilder &inner, Location at, ValueRange args) {
+               Value kept =
+                   cloneIsQuery(inner, linalg::IndexOp::create(inner, at, dim));
+               Value filler = arith::ConstantOp::create(
+                   inner, at,
+                   inner.getFloatAttr(type.getElementType(), number));
+               Value filled =
+                   arith::SelectOp::create(inner, at, kept, args[0], filler);
+               linalg::YieldOp::create(inner, at, filled);
+             })
+      .getResult(0);
 }
 
 void AdjointMatch::replace(AttentionOp forward,
@@ -348,16 +506,25 @@ void AdjointMatch::replace(AttentionOp forward,
     inits.push_back(tensor::EmptyOp::create(b, loc, type.getShape(),
                                             type.getElementType()));
   }
+  Value query = attention.getQuery(), largest = forward.getResult(1),
+        sums = forward.getResult(2), back = cotangent;
+  if (isQuery) {
+    // Queries that are padding may be anything, and have no part in sums.
+    query = fillPadding(b, query, maps[0], 0);
+    largest = fillPadding(b, largest, attention.getRowsMap(), 0);
+    sums = fillPadding(b, sums, attention.getRowsMap(), 1);
+    back = fillPadding(b, back, cotangentMap, 0);
+  }
   auto op = AttentionAdjointOp::create(
-      b, loc, types, attention.getQuery(), attention.getKey(),
-      attention.getValue(), extras, forward.getResult(0), forward.getResult(1),
-      forward.getResult(2), cotangent, inits, b.getAffineMapArrayAttr(maps),
-      attention.isNanZero());
+      b, loc, types, query, attention.getKey(), attention.getValue(), extras,
+      forward.getResult(0), largest, sums, back, inits,
+      b.getAffineMapArrayAttr(maps), attention.isNanZero());
   for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
     if (Attribute attr = first->getAttr(name))
       op->setAttr(name, attr);
 
-  auto write = [&](Region &region, Value root, ArrayRef<Value> perScore) {
+  auto write = [&](Region &region, Value root, ArrayRef<Value> perScore,
+                   double ofPadding) {
     OpBuilder::InsertionGuard guard(b);
     Block *body = b.createBlock(&region);
     IRMapping mapping;
@@ -369,10 +536,19 @@ void AdjointMatch::replace(AttentionOp forward,
     for (unsigned dim = 0; dim < attention.getNumDims() - 2; ++dim)
       body->addArgument(b.getIndexType(), loc);
     attention.mapIndices(*body, indices, mapping);
-    AttentionYieldOp::create(b, loc, attention.cloneScalars(b, root, mapping));
+    Value yielded = attention.cloneScalars(b, root, mapping);
+    if (isQuery) {
+      Value kept =
+          cloneIsQuery(b, body->getArgument(indices + op.getQueryDim()));
+      Value filler = arith::ConstantOp::create(
+          b, loc, b.getFloatAttr(op.getScoreType(), ofPadding));
+      yielded = arith::SelectOp::create(b, loc, kept, yielded, filler);
+    }
+    AttentionYieldOp::create(b, loc, yielded);
   };
-  write(op.getBody(), attention.getX(), attention.getScore());
-  write(op.getAdjoint(), ofScores, {attention.getScore(), ofX});
+  write(op.getBody(), attention.getX(), attention.getScore(),
+        -std::numeric_limits<double>::infinity());
+  write(op.getAdjoint(), ofScores, {attention.getScore(), ofX}, 0);
   for (auto [number, end] : llvm::enumerate(inOrder)) {
     end->op()->getResult(0).replaceAllUsesWith(op->getResult(number));
     replaced.push_back(end->op());

@@ -32,7 +32,11 @@ private:
     unsigned ofScores = 0;
     /// The map of the cotangent.
     AffineMap out;
+    /// The product's operands, before padding of queries is filled in.
+    Value operands[2];
     linalg::LinalgOp op() const { return product.op; }
+    Value getOfScores() const { return operands[ofScores]; }
+    Value getOther() const { return operands[1 - ofScores]; }
   };
 
   LogicalResult findEnds();
@@ -46,6 +50,14 @@ private:
   /// scores lack are `rest`.
   FailureOr<SmallVector<AffineExpr>> getLoops(const End &end, AffineMap places,
                                               unsigned rest);
+  /// Whether the product of an end adds up queries, of which those that are
+  /// padding are filled in for both operands, or neither.
+  LogicalResult matchPadding(const End &end, ArrayRef<AffineExpr> loops);
+  /// `tensor` with `number` where a query is padding; the map is from the op's
+  /// dimensions.
+  Value fillPadding(OpBuilder &b, Value tensor, AffineMap map, double number);
+  /// Whether the query with that index is none of padding.
+  Value cloneIsQuery(OpBuilder &b, Value index);
   LogicalResult matchOfScores();
   LogicalResult matchOfX(Value product);
   LogicalResult matchOfWeights(const ElementsOf::Leaf &leaf);
@@ -62,6 +74,9 @@ private:
   DenseSet<Operation *> dependent;
   SmallVector<End> ends;
   std::optional<End> ofQuery, ofKey, ofValue;
+  /// Where some queries are padding: whether one is none, in the body of an op
+  /// that fills them.
+  Value isQuery;
   /// The cotangent of the result, and its map.
   Value cotangent;
   AffineMap cotangentMap;

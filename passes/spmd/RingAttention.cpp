@@ -321,7 +321,9 @@ struct RingAttentionPass
         continue;
       AttentionAdjointOp adjoint;
       if (op.getNumResults() == 3)
-        adjoint = cast<AttentionAdjointOp>(*op->getResult(1).user_begin());
+        for (Operation *user : op->getResult(0).getUsers())
+          if (auto found = dyn_cast<AttentionAdjointOp>(user))
+            adjoint = found;
       RingAttention forward(op, ring, layout.getName());
       bool isWritten = succeeded(forward.write());
       if (isWritten && adjoint)

@@ -172,7 +172,7 @@ def mutants_of(schedule, text):
         directive = line.strip()
         if not directive.startswith("dist.") or re.match(r"dist\.(mesh|schedule) ", directive):
             continue
-        if not re.match(r"dist\.(shard|sync|include) ", directive):
+        if not re.match(r"dist\.(shard|sync|include|ring) ", directive):
             raise Failure(f"{schedule}:{i + 1}: what can be changed in {directive!r}?")
         for start, end, new in changes(directive, mesh):
             mutated = directive[:start] + new + directive[end:]

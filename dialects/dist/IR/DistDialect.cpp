@@ -244,7 +244,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << ", with a zero byte, which no file's name can have";
     return success();
   }
-  if (name == kBackwardAttr || name == kRecomputedAttr) {
+  if (name == kBackwardAttr || name == kRecomputedAttr ||
+      name == kPaddingAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();

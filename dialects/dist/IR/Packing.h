@@ -1,4 +1,6 @@
-//===- Packing.h - What collectives copy beside what they send --*- C++ -*-===//
+//===- Packing.h - What is copied beside what is sent -----------*- C++ -*-===//
+//
+// Ops that are there for the sake of how tensors are cut, and marked so.
 //
 // NCCL and MPI cut and join tensors in their leading dimension: there a block
 // is one piece of memory. In any other dimension blocks are copied together
@@ -16,6 +18,10 @@ namespace mlir::dist {
 /// On a linalg.transpose: the collective ("all_gather") for whose sake it is
 /// there.
 inline constexpr llvm::StringLiteral kPacksAttr = "dist.packs";
+
+/// On a linalg.generic that partitioning wrote: it puts a number where its
+/// operand has padding, and else is the operand.
+inline constexpr llvm::StringLiteral kPaddingAttr = "dist.padding";
 
 /// The order in which a tensor's dimensions are stored, outermost first.
 using DimOrder = SmallVector<int64_t, 4>;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -229,6 +230,7 @@ Value mlir::dist::fillPadding(OpBuilder &b, Location loc,
   auto generic =
       linalg::GenericOp::create(b, loc, type, tensor, empty,
                                 ArrayRef<AffineMap>{identity, identity}, loops);
+  generic->setAttr(kPaddingAttr, b.getUnitAttr());
   OpBuilder::InsertionGuard guard(b);
   Block *body =
       b.createBlock(&generic.getRegion(), {},
