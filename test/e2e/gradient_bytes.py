@@ -74,6 +74,12 @@ def swap(counts, axes, p, size, times=1):
     return counts.add("all_to_all", axes, (p - 1) / p / p * size, times)
 
 
+def go_round(counts, axes, p, size, times=1):
+    """Blocks of keys, and of values, of `size` bytes in all: p - 1 times forward; backward once more, and with them what
+    is added up of their cotangents (Liu et al. 2023)."""
+    return counts.add("send_recv", axes, size / p, 3 * (p - 1) * times)
+
+
 LAYERS, BATCH, SEQUENCE, HIDDEN, HEADS, VOCABULARY = 2, 4, 64, 64, 4, 512
 FLOAT = 4
 
@@ -158,6 +164,14 @@ class Stack:
             )
         )
         expected = swap(Counts(), "sp", p, self.all, 8 * LAYERS)
+        for count in self.parameters:
+            reduce(expected, "sp", p, count * FLOAT)
+        return got, expected
+
+    def ring(self, p):
+        """Keys and values go round, forward and backward; gradients as those of data parallelism."""
+        got = self.place(on({"sp": p}, 'dist.shard input "x" [{}, {"sp"}, {}]', 'dist.ring "h.*.attn" over "sp"'))
+        expected = go_round(Counts(), "sp", p, self.all, 2 * LAYERS)
         for count in self.parameters:
             reduce(expected, "sp", p, count * FLOAT)
         return got, expected
@@ -271,6 +285,14 @@ class Example:
                 swap(expected, "sp", p, self.tokens * width * FLOAT, 2)
         return self.place("ulysses", p), expected
 
+    def ring(self, p):
+        expected = Counts()
+        for name, size in self.parameters.items():
+            reduce(expected, "cp", p, size)
+            if re.search(r"self_attn\.[kv]_proj", name):
+                go_round(expected, "cp", p, self.tokens * size // HIDDEN)
+        return self.place("ring", p), expected
+
     def fsdp(self, p):
         expected = Counts()
         for size in self.parameters.values():
@@ -294,13 +316,13 @@ def main():
                 label = f"{'fused' if fused else 'separate'}_{p}"
                 for name in ("tp", "sp", "sp_dp"):
                     cases[f"stack_{name}_{label}"] = lambda name=name, p=p, fused=fused: getattr(subject, name)(p, fused)
-            for name in ("ulysses", "ddp", "vocabulary"):
+            for name in ("ulysses", "ring", "ddp", "vocabulary"):
                 cases[f"stack_{name}_{p}"] = lambda name=name, p=p: getattr(subject, name)(p)
             for again in ("", "gathers", "checkpoint"):
                 cases[f"stack_fsdp_{again or 'kept'}_{p}"] = lambda p=p, again=again: subject.fsdp(p, again)
             for model, exporter, strategies in (
                 ("gpt2", "dynamo", ["tp", "sp"]),
-                ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "fsdp"]),
+                ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "ring", "fsdp"]),
             ):
                 for name in strategies:
                     cases[f"{model}_{name}_{p}"] = lambda name=name, p=p, model=model, exporter=exporter: getattr(

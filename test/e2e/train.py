@@ -42,7 +42,7 @@ GPT2 = os.path.abspath("examples/gpt2")
 LENGTH, BATCH = 16, 2
 
 # Name of the schedule, axis, ranks.
-MESHES = [("tp", "tp", 2), ("tp", "tp", 4), ("fsdp", "dp", 2), ("sp", "tp", 4)]
+MESHES = [("tp", "tp", 2), ("tp", "tp", 4), ("fsdp", "dp", 2), ("sp", "tp", 4), ("ring", "cp", 4)]
 
 
 def run(program, *arguments, fails=False):

@@ -187,6 +187,19 @@ func.func private @f(tensor<4x8xf32> {dist.parameter = "w", dist.part = 3})
 
 // -----
 
+// expected-error @below {{'dist.rings' has {axes = [...], by = loc(...)} for modules' paths, on a mesh, but is}}
+dist.mesh @ring_of_no_axes ["tp" = 2] {dist.rings = {attn = {by = loc("x")}}}
+
+// -----
+
+func.func @padding_of_text(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'dist.padding' must be a unit attribute, but is "x"}}
+  %0 = arith.negf %x {dist.padding = "x"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 func.func @fuse_of_no_operand(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{'dist.fuse' must be {by = loc(…), group = …, weight = …}, of which the last is the number of an operand, but is}}
   %0 = arith.negf %x {dist.fuse = {by = loc("x"), group = 0 : i64, weight = 1 : i64}} : tensor<8xf32>

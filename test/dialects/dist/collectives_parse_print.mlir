@@ -44,6 +44,8 @@ func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
   %h5 = dist.halo_reduce %h2 dim 0 low 1 high 2 over "tp" : tensor<11xi32> -> tensor<8xi32>
   // CHECK-NEXT: dist.send_recv %[[I]] shift -3 over "tp" : tensor<8xi32>
   %11 = dist.send_recv %i shift -3 over "tp" : tensor<8xi32>
+  // CHECK-NEXT: dist.send_recv %[[I]] shift 1 periodic over "tp" : tensor<8xi32>
+  %ring = dist.send_recv %i shift 1 periodic over "tp" : tensor<8xi32>
   // CHECK-NEXT: dist.axis_index "dp", "tp"
   %12 = dist.axis_index "dp", "tp"
   // CHECK-NEXT: dist.axis_index "tp"(2)2 on @m

@@ -393,6 +393,15 @@ func.func @f(%x: tensor<8xf32>) {
 
 // -----
 
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{shift 4 reaches nobody}}
+  %0 = dist.send_recv %x shift 4 periodic over "tp" : tensor<8xf32>
+  return
+}
+
+// -----
+
 // axis_index
 dist.mesh @m ["tp" = 4]
 func.func @f() {

@@ -24,6 +24,10 @@ dist.schedule @all on @m {
   dist.annotate "h.*" {my.tag = 3 : i32, my.flag} optional
   // CHECK-NEXT:{{^}}    dist.checkpoint "h.*" expect 12{{$}}
   dist.checkpoint "h.*" expect 12
+  // CHECK-NEXT:{{^}}    dist.ring "h.*.attn" over "dp", "tp" expect 12{{$}}
+  dist.ring "h.*.attn" over "dp", "tp" expect 12
+  // CHECK-NEXT:{{^}}    dist.ring "h.*.attn" over "tp" optional{{$}}
+  dist.ring "h.*.attn" over "tp" optional
   // CHECK-NEXT:{{^}}    dist.include "a b.mlir"{{$}}
   dist.include "a b.mlir"
   // CHECK-NEXT:{{^}}    dist.include "a.mlir" @s axes {"dp" = "data", "tp" = "model"} where {"layers" = "\22{0..3}\22"}{{$}}

@@ -39,6 +39,16 @@ func.func @halos(%x: tensor<2x4xf32>, %b: tensor<4xi1>) -> (tensor<2x4xf32>, ten
   return %1, %2 : tensor<2x4xf32>, tensor<5xi1>
 }
 
+// A line whose last device is before the first one.
+// CHECK-LABEL: func.func @ring
+func.func @ring(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: rt.collective_permute comm 0 site 10 pairs [0, 1, 1, 2, 2, 3, 3, 0] ins(
+  %0 = dist.send_recv %x shift 1 periodic over "tp" : tensor<4x4xf32>
+  // CHECK: rt.collective_permute comm 0 site 11 pairs [0, 2, 1, 3, 2, 0, 3, 1] ins(
+  %1 = dist.send_recv %0 shift -2 periodic over "tp" : tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+
 // Of no elements no offset is within bounds.
 // CHECK-LABEL: func.func @empty
 // CHECK-NOT: tensor.extract_slice
