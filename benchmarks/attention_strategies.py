@@ -17,9 +17,13 @@ computation takes its turns, so what differs from row to row is what is sent, an
 The results of all ways are compared with those of one rank.
 """
 import argparse
+import array
 import json
 import os
 import pathlib
+import random
+import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -59,9 +63,20 @@ def run(command):
     return done.stdout
 
 
+def write_weights(path, model):
+    """Numbers from -1 to 1 for each parameter."""
+    draw, header, data = random.Random(0), {}, array.array("f")
+    for sizes, name in re.findall(r'tensor<([\dx]+)xf32> \{dist\.parameter = "(\w+)"', model):
+        shape, start = [int(size) for size in sizes.split("x")], len(data)
+        data.extend(draw.uniform(-1, 1) for _ in range(shape[0] * shape[1]))
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [4 * start, 4 * len(data)]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data.tobytes())
+
+
 class Way:
     def __init__(self, a, folder, model, name, ranks):
-        self.a, self.name, self.times = a, name, []
+        self.a, self.name, self.times, self.weights = a, name, [], model.with_suffix(".safetensors")
         schedule = folder / "schedule.mlir"
         kind = name.split()[0]
         schedule.write_text(f'dist.mesh @m ["sp" = {ranks}]\ndist.schedule @s on @m {{\n{WAYS[kind]}}}\n')
@@ -74,13 +89,13 @@ class Way:
 
     def step(self, *more):
         return json.loads(run(["taskset", "-c", self.a.cores, self.a.tools / "dist-run", self.bundle, "--random", "--json",
-                               *more]).splitlines()[-1])
+                               "--weights", self.weights, *more]).splitlines()[-1])
 
     def turn(self):
         self.times += self.step("--link", self.a.link, "--repeat", self.a.steps + 1)["seconds"][1:]
 
     def check(self, folder, expected):
-        self.step("--expect", expected)
+        self.step("--expect", f"y={expected}/y.npy")
 
 
 def main():
@@ -96,13 +111,17 @@ def main():
         for window, ranks in rows:
             model = folder / f"window_{window}.mlir"
             left = a.sequence if window == "all" else int(window)
-            model.write_text(run([sys.executable, MODEL, "--layers", a.layers, "--batch", a.batch, "--sequence", a.sequence,
-                                  "--features", a.features, "--heads", a.heads, "--kv_heads", a.heads, "--left", left]))
+            text = run([sys.executable, MODEL, "--layers", a.layers, "--batch", a.batch, "--sequence", a.sequence,
+                        "--features", a.features, "--heads", a.heads, "--kv_heads", a.heads, "--left", left])
+            # Weights are parameters: what is said of a module's inputs is not said of them.
+            model.write_text(text.replace('dist.input = "w_', 'dist.parameter = "w_'))
+            write_weights(model.with_suffix(".safetensors"), model.read_text())
             skipped = "halo" if window == "all" else "gather"
             ways = [Way(a, folder, model, name, ranks) for name in names if name != skipped]
             expected = folder / f"expected_{window}"
             if not expected.exists():
-                run([a.tools / "dist-run", model, "--random", "--output", expected])
+                run([a.tools / "dist-run", model, "--weights", model.with_suffix(".safetensors"), "--random",
+                     "--output", expected])
             for way in ways:
                 way.check(folder, expected)
             end = time.monotonic() + a.seconds / len(rows)

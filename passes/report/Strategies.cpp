@@ -2,7 +2,8 @@
 //
 // Of an attention whose queries are shared out, and that gets its neighbours'
 // keys by halo exchanges: what the other ways would send, and what the busiest
-// rank computes. (Jacobs et al., "DeepSpeed Ulysses", 2023, for heads.)
+// rank computes. (Jacobs et al., "DeepSpeed Ulysses", 2023, for heads; Liu et
+// al., "Ring Attention", 2023, for keys and values that go round.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,6 +100,15 @@ std::optional<AttentionUse> mlir::dist::makeAttentionUse(AttentionOp op,
   add("halo of keys and values", halo, work * pairs);
   use.ways.front().isChosen = true;
   add("keys and values gathered", (p - 1) * rows * keyBytes, work * pairs);
+  // Blocks are computed with whole, but for those without any key nearby.
+  int64_t blocks = 0;
+  for (int64_t rank = 0; rank < p && rows > 0; ++rank) {
+    int64_t from = std::max<int64_t>(rank * rows - left, 0) / rows;
+    int64_t to = std::min((rank + 1) * rows - 1 + right, all - 1) / rows;
+    blocks = std::max(blocks, to - from + 1);
+  }
+  add("keys and values go round", (p - 1) * rows * keyBytes,
+      work * rows * rows * blocks);
   unsigned result = op->getNumOperands() - op.getInits().size();
   int64_t moved = rows * (keyBytes + getRowBytes(op, 0, op.getQueryDim()) +
                           getRowBytes(op, result, op.getQueryDim()));
