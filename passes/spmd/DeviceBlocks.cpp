@@ -113,6 +113,14 @@ DeviceBlocks::Block DeviceBlocks::make(Value whole, int64_t dim) {
   return {};
 }
 
+/// Whether all devices have the same.
+bool DeviceBlocks::isSameForAll(Value value) const {
+  Operation *maker = value.getDefiningOp();
+  return uniform.contains(value) ||
+         (maker && (maker->hasTrait<OpTrait::ConstantLike>() ||
+                    isa<tensor::EmptyOp>(maker)));
+}
+
 /// Of what is no gather's: the block that the device's coordinate says.
 DeviceBlocks::Block DeviceBlocks::cut(Value whole, int64_t dim) {
   auto type = cast<RankedTensorType>(whole.getType());
@@ -127,6 +135,8 @@ DeviceBlocks::Block DeviceBlocks::cut(Value whole, int64_t dim) {
   if (matchPattern(whole, m_Constant(&constant)) && constant.isSplat())
     return {arith::ConstantOp::create(builder, loc, constant.resizeSplat(block))
                 .getResult()};
+  if (!isSameForAll(whole))
+    return {};
   return {AllSliceOp::create(builder, loc, block, whole,
                              builder.getI64IntegerAttr(dim), axes, mesh,
                              StringAttr())
@@ -146,15 +156,20 @@ DeviceBlocks::Block DeviceBlocks::makeLinalg(OpResult whole, int64_t dim) {
     return {};
   // Which dimension of each operand the loop runs along.
   SmallVector<std::pair<OpOperand *, int64_t>> cuts;
-  for (OpOperand &operand : op->getOpOperands())
-    for (auto [number, expr] :
-         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [number, expr] : llvm::enumerate(map.getResults())) {
       if (!expr.isFunctionOfDim(loop.getPosition()))
         continue;
       if (expr != loop)
         return {};
       cuts.push_back({&operand, number});
     }
+    // What all elements are made with must be the same for all devices' blocks.
+    if (!map.isFunctionOfDim(loop.getPosition()) &&
+        !isSameForAll(operand.get()))
+      return {};
+  }
   // What is gathered says how large blocks are; the rest is as large.
   Block made;
   SmallVector<Value> operands(op->getOperands());

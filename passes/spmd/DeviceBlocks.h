@@ -11,15 +11,20 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dist {
 
 class DeviceBlocks {
 public:
   /// Of dimensions that are gathered over `axes`, with `devices` in a group.
+  /// `uniform` are values that these agree on: what of the others is not made
+  /// by gathering is not known to be a part of the same on all of them.
   DeviceBlocks(OpBuilder &builder, Location loc, FlatSymbolRefAttr mesh,
-               ArrayAttr axes, int64_t devices)
-      : builder(builder), loc(loc), mesh(mesh), axes(axes), devices(devices) {}
+               ArrayAttr axes, int64_t devices,
+               const llvm::DenseSet<Value> &uniform)
+      : builder(builder), loc(loc), mesh(mesh), axes(axes), devices(devices),
+        uniform(uniform) {}
 
   /// The device's block of `whole` along `dim`: as many elements as the gather
   /// took, so that the last block may have padding behind its elements. Null if
@@ -46,6 +51,7 @@ private:
     Value value;
     bool isGathered = false;
   };
+  bool isSameForAll(Value value) const;
   Block find(Value whole, int64_t dim);
   Block make(Value whole, int64_t dim);
   Block makeLinalg(OpResult whole, int64_t dim);
@@ -61,6 +67,7 @@ private:
   FlatSymbolRefAttr mesh;
   ArrayAttr axes;
   int64_t devices;
+  const llvm::DenseSet<Value> &uniform;
   bool endsInPadding = false;
   llvm::DenseMap<std::pair<Value, int64_t>, Block> known;
   /// What differs from device to device, and whether it was gathered.

@@ -53,82 +53,85 @@ static bool isMove(Operation *op) {
              AllReduceOp>(op);
 }
 
-LogicalResult RingAdjoint::findSums(Value result,
-                                    SmallVectorImpl<Operation *> &sums) {
-  llvm::SetVector<Operation *> reached(result.user_begin(), result.user_end());
+LogicalResult RingAdjoint::findSums(SetVector<Operation *> &sums) {
+  SetVector<Operation *> reached;
+  for (std::optional<Home> &home : homes)
+    if (home)
+      reached.insert(home->whole.user_begin(), home->whole.user_end());
   for (unsigned next = 0; next < reached.size(); ++next) {
     Operation *user = reached[next];
     if (isSumOver(user, ring.axes)) {
-      sums.push_back(user);
+      sums.insert(user);
       continue;
     }
     if (!isMove(user) || user->getBlock() != op->getBlock())
       return failure();
-    for (Operation *further : user->getUsers())
-      reached.insert(further);
+    reached.insert(user->user_begin(), user->user_end());
   }
   return success();
 }
 
-FailureOr<RingAdjoint::Home> RingAdjoint::findHome(unsigned result) {
-  Value whole = op->getResult(result);
-  int64_t dim = *placeOf(op.getFirstInit() + result, op.getKeyDim());
-  auto fail = [&] {
-    emitUnusable() << "the cotangent of " << kNames[result - 1]
-                   << " does not become the sum over the ring's devices block "
-                      "by block";
-    return failure();
-  };
-  SmallVector<Operation *> sums;
-  if (failed(findSums(whole, sums)))
-    return fail();
-  Home home;
-  SmallVector<int64_t> shape(typeOf(whole).getShape());
-  shape[dim] = blockKeys;
-  home.placeholder = empty(shape, typeOf(whole).getElementType());
-  home.travels = home.placeholder;
-  std::optional<DeviceBlocks> blocks;
-  OpBuilder at(op.getContext());
-  for (Operation *sum : sums) {
-    Operation *from = sum->getPrevNode();
-    at.setInsertionPoint(sum);
-    blocks.emplace(at, loc, mesh, ring.axes, ring.devices);
-    blocks->set(whole, dim, home.placeholder);
-    blocks->setEndsInPadding();
-    SmallVector<int64_t> dims;
-    if (auto scatter = dyn_cast<ReduceScatterOp>(sum))
-      dims.push_back(scatter.getDim());
-    else
-      llvm::append_range(dims, llvm::seq(typeOf(sum->getOperand(0)).getRank()));
-    Value block;
-    for (int64_t place : dims)
-      if ((block = blocks->get(sum->getOperand(0), place))) {
-        home.sums.push_back({sum, block, place});
-        break;
-      }
-    if (!block || (isa<ReduceScatterOp>(sum) &&
-                   block.getType() != sum->getResult(0).getType()))
-      return fail();
+LogicalResult RingAdjoint::findOwnBlock(Operation *sum) {
+  Operation *from = sum->getPrevNode();
+  OpBuilder at(sum);
+  DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices, *ring.uniform);
+  blocks.setEndsInPadding();
+  for (auto [number, home] : llvm::enumerate(homes))
+    if (home)
+      blocks.set(home->whole,
+                 *placeOf(op.getFirstInit() + 1 + number, op.getKeyDim()),
+                 home->placeholder);
+  SmallVector<int64_t> dims;
+  auto scatter = dyn_cast<ReduceScatterOp>(sum);
+  if (scatter)
+    dims.push_back(scatter.getDim());
+  else
+    llvm::append_range(dims, llvm::seq(typeOf(sum->getOperand(0)).getRank()));
+  for (int64_t dim : dims) {
+    Value block = blocks.get(sum->getOperand(0), dim);
+    if (!block || (scatter && block.getType() != scatter.getType()))
+      continue;
+    sums.push_back({sum, block, dim});
     setScopes(from, sum);
+    return success();
   }
-  if (sums.size() != 1)
-    return home;
-  // It travels where it is smallest.
-  auto [sum, last, place] = home.sums.front();
+  return failure();
+}
+
+/// Whether a value is made of a placeholder.
+static bool isMadeOf(Value value, Value placeholder, Operation *until) {
+  SetVector<Operation *> users(placeholder.user_begin(),
+                               placeholder.user_end());
+  Operation *maker = value.getDefiningOp();
+  for (unsigned next = 0; next < users.size(); ++next) {
+    if (users[next] == maker)
+      return true;
+    if (users[next] != until)
+      users.insert(users[next]->user_begin(), users[next]->user_end());
+  }
+  return value == placeholder;
+}
+
+/// A block travels where it is smallest.
+void RingAdjoint::findSmallest(Home &home) {
   int64_t least = getTensorBytes(home.travels.getType());
   SmallVector<Operation *> path;
-  for (Value block = home.placeholder; block != last && block.hasOneUse();) {
+  for (Value block = home.placeholder; block.hasOneUse();) {
     Operation *user = *block.user_begin();
-    bool isAlone = user->getNumResults() == 1 && user != sum;
+    bool isAlone = user->getNumResults() == 1 && isMove(user);
+    for (const Sum &sum : sums)
+      isAlone &= user != sum.op;
+    // Nothing else but what can be made again where it is sent.
     for (Value operand : user->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      isAlone &=
-          operand == block || (!blocks->differs(operand) &&
-                               (!maker || maker->isBeforeInBlock(op) ||
-                                isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
-                                maker->hasTrait<OpTrait::ConstantLike>()));
+      isAlone &= operand == block || !maker || maker->isBeforeInBlock(op) ||
+                 isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
+                 maker->hasTrait<OpTrait::ConstantLike>();
+      for (std::optional<Home> &other : homes)
+        isAlone &= operand == block || !other ||
+                   !isMadeOf(operand, other->placeholder, user);
     }
-    if (!isAlone)
+    if (!isAlone || isa<AllReduceOp>(user))
       break;
     path.push_back(user);
     block = user->getResult(0);
@@ -138,7 +141,29 @@ FailureOr<RingAdjoint::Home> RingAdjoint::findHome(unsigned result) {
       home.makers = path;
     }
   }
-  return home;
+}
+
+LogicalResult RingAdjoint::findHomes() {
+  for (unsigned number : {0u, 1u}) {
+    Value whole = op->getResult(number + 1);
+    if (whole.use_empty())
+      continue;
+    SmallVector<int64_t> shape(typeOf(whole).getShape());
+    shape[*placeOf(op.getFirstInit() + 1 + number, op.getKeyDim())] = blockKeys;
+    Value placeholder = empty(shape, typeOf(whole).getElementType());
+    homes[number] = {whole, placeholder, {}, placeholder};
+  }
+  SetVector<Operation *> found;
+  if (failed(findSums(found)) || llvm::any_of(found, [&](Operation *sum) {
+        return failed(findOwnBlock(sum));
+      }))
+    return emitUnusable()
+           << "cotangents of keys and values do not become sums over the "
+              "ring's devices block by block";
+  for (std::optional<Home> &home : homes)
+    if (home)
+      findSmallest(*home);
+  return success();
 }
 
 Value RingAdjoint::toTravel(const Home &home, Value block) {
@@ -159,71 +184,66 @@ Value RingAdjoint::toTravel(const Home &home, Value block) {
   return mapping.lookup(home.travels);
 }
 
-/// Puts the total in its place.
-void RingAdjoint::bringHome(Home &home, Value total) {
-  home.travels.replaceAllUsesWith(total);
-  for (auto [sum, block, dim] : home.sums) {
-    if (block == home.travels)
-      block = total;
-    if (isa<ReduceScatterOp>(sum)) {
-      sum->getResult(0).replaceAllUsesWith(block);
+void RingAdjoint::bringHome(const Sum &given) {
+  auto [sum, block, dim] = given;
+  if (isa<ReduceScatterOp>(sum)) {
+    sum->getResult(0).replaceAllUsesWith(block);
+    return;
+  }
+  // Whoever needs all of it gathers it.
+  OpBuilder at(sum);
+  Operation *from = sum->getPrevNode();
+  auto reduce = cast<AllReduceOp>(sum);
+  ArrayAttr further = getFurtherAxes(reduce.getAxes(), ring.axes);
+  if (!further.empty())
+    block = AllReduceOp::create(at, loc, block.getType(), block,
+                                reduce.getReductionAttr(), further, mesh,
+                                reduce.getCauseAttr());
+  auto type = typeOf(sum->getResult(0));
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = typeOf(block).getDimSize(dim) * ring.devices;
+  Value whole = AllGatherOp::create(at, loc, type.clone(shape), block,
+                                    at.getI64IntegerAttr(dim), ring.axes, mesh,
+                                    reduce.getCauseAttr());
+  if (whole.getType() != type) {
+    SmallVector<OpFoldResult> starts(shape.size(), at.getIndexAttr(0)),
+        strides(shape.size(), at.getIndexAttr(1));
+    whole = tensor::ExtractSliceOp::create(
+        at, loc, type, whole, starts,
+        getAsIndexOpFoldResult(at.getContext(), type.getShape()), strides);
+  }
+  sum->getResult(0).replaceAllUsesWith(whole);
+  setScopes(from, sum);
+  // But for those who take their own blocks of what is made of it.
+  llvm::SetVector<Operation *> reached(whole.user_begin(), whole.user_end());
+  SmallVector<AllSliceOp> slices;
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Operation *user = reached[next];
+    if (auto slice = dyn_cast<AllSliceOp>(user)) {
+      if (slice.getAxes() == ring.axes)
+        slices.push_back(slice);
       continue;
     }
-    // Whoever needs all of it gathers it.
-    OpBuilder at(sum);
-    Operation *from = sum->getPrevNode();
-    auto reduce = cast<AllReduceOp>(sum);
-    ArrayAttr further = getFurtherAxes(reduce.getAxes(), ring.axes);
-    if (!further.empty())
-      block = AllReduceOp::create(at, loc, block.getType(), block,
-                                  reduce.getReductionAttr(), further, mesh,
-                                  reduce.getCauseAttr());
-    auto type = typeOf(sum->getResult(0));
-    SmallVector<int64_t> shape(type.getShape());
-    shape[dim] = typeOf(block).getDimSize(dim) * ring.devices;
-    Value whole = AllGatherOp::create(at, loc, type.clone(shape), block,
-                                      at.getI64IntegerAttr(dim), ring.axes,
-                                      mesh, reduce.getCauseAttr());
-    if (whole.getType() != type) {
-      SmallVector<OpFoldResult> starts(shape.size(), at.getIndexAttr(0)),
-          strides(shape.size(), at.getIndexAttr(1));
-      whole = tensor::ExtractSliceOp::create(
-          at, loc, type, whole, starts,
-          getAsIndexOpFoldResult(at.getContext(), type.getShape()), strides);
-    }
-    sum->getResult(0).replaceAllUsesWith(whole);
-    setScopes(from, sum);
-    // But for those who take their own blocks of what is made of it.
-    llvm::SetVector<Operation *> reached(whole.user_begin(), whole.user_end());
-    SmallVector<AllSliceOp> slices;
-    for (unsigned next = 0; next < reached.size(); ++next) {
-      Operation *user = reached[next];
-      if (auto slice = dyn_cast<AllSliceOp>(user)) {
-        if (slice.getAxes() == ring.axes)
-          slices.push_back(slice);
-        continue;
-      }
-      auto structured = dyn_cast<linalg::LinalgOp>(user);
-      if (!isMove(user) || isa<AllReduceOp>(user) ||
-          user->getBlock() != op->getBlock() ||
-          (structured &&
-           structured.getNumLoops() != structured.getNumParallelLoops()))
-        continue;
-      for (Operation *further : user->getUsers())
-        reached.insert(further);
-    }
-    for (AllSliceOp slice : slices) {
-      OpBuilder at(slice);
-      Operation *from = slice->getPrevNode();
-      DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices);
-      blocks.setEndsInPadding();
-      Value own = blocks.get(slice.getOperand(), slice.getDim());
-      if (!own || own.getType() != slice.getType())
-        continue;
-      setScopes(from, slice);
-      slice.getResult().replaceAllUsesWith(own);
-      eraseWithMakers(slice);
-    }
+    auto structured = dyn_cast<linalg::LinalgOp>(user);
+    if (!isMove(user) || isa<AllReduceOp>(user) ||
+        user->getBlock() != op->getBlock() ||
+        (structured &&
+         structured.getNumLoops() != structured.getNumParallelLoops()))
+      continue;
+    for (Operation *further : user->getUsers())
+      reached.insert(further);
+  }
+  for (AllSliceOp slice : slices) {
+    OpBuilder at(slice);
+    Operation *from = slice->getPrevNode();
+    DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices, *ring.uniform);
+    blocks.setEndsInPadding();
+    Value own = blocks.get(slice.getOperand(), slice.getDim());
+    if (!own || own.getType() != slice.getType())
+      continue;
+    setScopes(from, slice);
+    slice.getResult().replaceAllUsesWith(own);
+    eraseWithMakers(slice);
   }
 }
 
@@ -275,14 +295,8 @@ Value RingAdjoint::add(Value x, Value y) {
 }
 
 LogicalResult RingAdjoint::write() {
-  for (unsigned number : {0u, 1u}) {
-    if (op->getResult(number + 1).use_empty())
-      continue;
-    FailureOr<Home> home = findHome(number + 1);
-    if (failed(home))
-      return failure();
-    homes[number] = std::move(*home);
-  }
+  if (failed(findHomes()))
+    return failure();
   extras = llvm::to_vector(op.getExtras());
   padExtras(extras);
   bool skips = isZeroOfZero(op);
@@ -355,9 +369,14 @@ LogicalResult RingAdjoint::write() {
       continue;
     Value came =
         passOn(totals[number], ("cotangents of " + kNames[number]).str());
-    bringHome(*homes[number],
-              add(came, toTravel(*homes[number], own[number + 1])));
+    Value total = add(came, toTravel(*homes[number], own[number + 1]));
+    for (Sum &sum : sums)
+      if (sum.block == homes[number]->travels)
+        sum.block = total;
+    homes[number]->travels.replaceAllUsesWith(total);
   }
+  for (const Sum &sum : sums)
+    bringHome(sum);
   op->getResult(0).replaceAllUsesWith(ofQueries);
   setScopes(before, op);
   // What became of the whole cotangents.

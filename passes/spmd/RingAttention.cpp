@@ -27,6 +27,8 @@
 #include "passes/spmd/DeviceBlocks.h"
 #include "passes/spmd/RingWriter.h"
 #include "passes/spmd/Rings.h"
+#include "passes/spmd/Uniformity.h"
+#include "llvm/ADT/MapVector.h"
 #include <limits>
 
 namespace mlir::dist {
@@ -47,7 +49,7 @@ LogicalResult RingAttention::findBlocks() {
       }))
     return emitUnusable() << "sizes of attention are not known";
   numKeys = sizes[op.getKeyDim()];
-  DeviceBlocks blocks(b, loc, mesh, ring.axes, ring.devices);
+  DeviceBlocks blocks(b, loc, mesh, ring.axes, ring.devices, *ring.uniform);
   keys.made = blocks.get(op.getKey(), keys.place);
   values.made = blocks.get(op.getValue(), values.place);
   if (!keys.made || !values.made) {
@@ -309,16 +311,25 @@ struct RingAttentionPass
       auto ring = cast<DictionaryAttr>(attr.getValue());
       auto axes = ring.getAs<ArrayAttr>("axes");
       auto seen = ring.getAs<DenseBoolArrayAttr>("seen");
-      return Ring{attr.getName(), axes, ring.getAs<LocationAttr>("by"),
+      return Ring{attr.getName(),
+                  axes,
+                  ring.getAs<LocationAttr>("by"),
                   layout.size(getAxisRefs(axes)),
-                  seen ? seen.asArrayRef() : ArrayRef<bool>()};
+                  seen ? seen.asArrayRef() : ArrayRef<bool>(),
+                  nullptr};
     };
     bool failed = false;
+    llvm::MapVector<ArrayAttr, llvm::DenseSet<Value>> uniform;
     for (auto [op, attr] : found) {
       Ring ring = describe(*attr);
       used.insert(attr);
       if (ring.devices == 1)
         continue;
+      auto [known, isNew] = uniform.try_emplace(ring.axes);
+      if (isNew)
+        known->second =
+            findUniformValues(getOperation(), layout, getAxisRefs(ring.axes));
+      ring.uniform = &known->second;
       AttentionAdjointOp adjoint;
       if (op.getNumResults() == 3)
         for (Operation *user : op->getResult(0).getUsers())

@@ -10,6 +10,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dist {
 
@@ -22,6 +23,8 @@ struct Ring {
   /// Which blocks of keys a device's queries may look at, by device; empty
   /// where that is not known.
   ArrayRef<bool> seen;
+  /// What its devices agree on.
+  const llvm::DenseSet<Value> *uniform;
 };
 
 /// Blocks that go round: the device's own, what makes keys or values of one,
@@ -171,22 +174,31 @@ public:
   LogicalResult write();
 
 private:
-  /// Where the cotangent of a block is wanted.
+  /// The cotangents of keys, or of values.
   struct Home {
-    /// Of the block of the op's result, until the sum is there.
+    /// The op's result.
+    Value whole;
+    /// The device's own block of it, until the sum is there.
     Value placeholder;
-    /// The sums over the devices that the op's result ends in; for each the
-    /// device's own block of it, and along which dimension it is that.
-    SmallVector<std::tuple<Operation *, Value, int64_t>> sums;
     /// What is done with a block before it travels, and what that makes.
     SmallVector<Operation *> makers;
     Value travels;
   };
-  FailureOr<Home> findHome(unsigned result);
-  LogicalResult findSums(Value result, SmallVectorImpl<Operation *> &sums);
+  /// A sum over the devices that these end in: the device's own block of it,
+  /// and along which dimension it is that.
+  struct Sum {
+    Operation *op;
+    Value block;
+    int64_t dim;
+  };
+  LogicalResult findHomes();
+  LogicalResult findSums(SetVector<Operation *> &sums);
+  LogicalResult findOwnBlock(Operation *sum);
+  void findSmallest(Home &home);
   /// In the form in which it travels.
   Value toTravel(const Home &home, Value block);
-  void bringHome(Home &home, Value total);
+  /// Puts a sum's block in its place.
+  void bringHome(const Sum &sum);
   SmallVector<Value> compute(Value keyBlock, Value valueBlock, Value owner);
   Value needs(Value keyBlock, Value valueBlock, int64_t step);
   Value add(Value x, Value y);
@@ -194,6 +206,7 @@ private:
   AttentionAdjointOp op;
   SmallVector<Value> extras;
   std::optional<Home> homes[2]; // of keys, of values
+  SmallVector<Sum> sums;
   /// Of all rows: whether what is masked counts, and how large numbers are.
   Value isAnyRowMasked, largestQuery, largestCotangent;
 };

@@ -23,7 +23,13 @@ namespace {
 class Uniformity {
 public:
   Uniformity(ModuleOp module, const MeshLayout &layout);
+  /// Finds along what values differ.
+  void run();
+  /// Checks what run() has found.
   LogicalResult verify();
+  bool isUniform(Value value, ArrayRef<AxisRefAttr> axes) {
+    return !differences.isWithin(get(value), axes);
+  }
 
 private:
   /// What a region's code runs under.
@@ -40,6 +46,7 @@ private:
   }
   Difference getOfOperands(Operation *op);
 
+  void visitAll();
   void visitBlock(Block &block, const Control &control);
   void visitOp(Operation *op, const Control &control);
   void visitBranch(RegionBranchOpInterface branch, const Control &control);
@@ -350,29 +357,29 @@ void Uniformity::visitBlock(Block &block, const Control &control) {
     visitOp(&op, control);
 }
 
-LogicalResult Uniformity::verify() {
-  auto visitAll = [&] {
-    for (auto function : module.getOps<FunctionOpInterface>()) {
-      if (function.isExternal())
+void Uniformity::visitAll() {
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (function.isExternal())
+      continue;
+    Control control;
+    // Between blocks of a function as between those of a region.
+    for (Block &block : function.getFunctionBody()) {
+      Operation *last = block.empty() ? nullptr : &block.back();
+      if (!isa_and_nonnull<BranchOpInterface>(last))
         continue;
-      Control control;
-      // Between blocks of a function as between those of a region.
-      for (Block &block : function.getFunctionBody()) {
-        Operation *last = block.empty() ? nullptr : &block.back();
-        if (!isa_and_nonnull<BranchOpInterface>(last))
-          continue;
-        Difference set = getOfOperands(last);
-        for (Block *next : last->getSuccessors())
-          for (Value argument : next->getArguments())
-            add(argument, set);
-        if (last->getNumSuccessors() > 1 &&
-            differences.add(control.differs, set))
-          control.source = last;
-      }
-      for (Block &block : function.getFunctionBody())
-        visitBlock(block, control);
+      Difference set = getOfOperands(last);
+      for (Block *next : last->getSuccessors())
+        for (Value argument : next->getArguments())
+          add(argument, set);
+      if (last->getNumSuccessors() > 1 && differences.add(control.differs, set))
+        control.source = last;
     }
-  };
+    for (Block &block : function.getFunctionBody())
+      visitBlock(block, control);
+  }
+}
+
+void Uniformity::run() {
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
       for (BlockArgument argument : function.getArguments())
@@ -383,6 +390,9 @@ LogicalResult Uniformity::verify() {
     changed = false;
     visitAll();
   } while (changed);
+}
+
+LogicalResult Uniformity::verify() {
   isChecking = true;
   visitAll();
   return success(!isRefused);
@@ -390,5 +400,26 @@ LogicalResult Uniformity::verify() {
 
 LogicalResult mlir::dist::verifyUniformControl(ModuleOp module,
                                                const MeshLayout &layout) {
-  return Uniformity(module, layout).verify();
+  Uniformity uniformity(module, layout);
+  uniformity.run();
+  return uniformity.verify();
+}
+
+llvm::DenseSet<Value>
+mlir::dist::findUniformValues(ModuleOp module, const MeshLayout &layout,
+                              ArrayRef<AxisRefAttr> axes) {
+  Uniformity uniformity(module, layout);
+  uniformity.run();
+  llvm::DenseSet<Value> uniform;
+  auto note = [&](Value value) {
+    if (uniformity.isUniform(value, axes))
+      uniform.insert(value);
+  };
+  module.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), note);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), note);
+  });
+  return uniform;
 }

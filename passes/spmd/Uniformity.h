@@ -5,6 +5,7 @@
 
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dist {
 
@@ -14,6 +15,12 @@ namespace mlir::dist {
 /// differ along the axes that shard them and that their coordinates are of;
 /// all_reduce, all_gather and broadcast make them agree again.
 LogicalResult verifyUniformControl(ModuleOp module, const MeshLayout &layout);
+
+/// The values of a module of level 3 that all devices of a group along `axes`
+/// agree on.
+llvm::DenseSet<Value> findUniformValues(ModuleOp module,
+                                        const MeshLayout &layout,
+                                        ArrayRef<AxisRefAttr> axes);
 
 } // namespace mlir::dist
 

@@ -88,7 +88,7 @@ def layer(number, source, a):
   %eo_{n} = tensor.empty() : {queries}
   %fo_{n} = linalg.fill ins(%zero : f32) outs(%eo_{n} : {queries}) -> {queries}
   %o_{n} = linalg.contract indexing_maps = [#p, #v, #o] {{dist.scope = "{scope}"}}
-      ins(%p_{n}, %v_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
+      ins(%p_{n}, {"%k" if a.tied else "%v"}_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
   %c_{n} = tensor.collapse_shape %o_{n} [[0], [1], [2, 3, 4]] : {queries} into {whole}"""
     text += linear(f"o{n}", f"{scope}.o", f"%c_{n}", a.batch, a.sequence, a.features, a.features)
     return text + f"""
@@ -107,6 +107,7 @@ def main():
     for name, value in dict(layers=1, batch=1, sequence=32, features=16, heads=4, kv_heads=4, left=3, right=0).items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--least", action="store_true")
+    parser.add_argument("--tied", action="store_true", help="values are the keys")
     parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
     a = parser.parse_args()
     size = a.features // a.heads
