@@ -22,19 +22,33 @@ static double getResultBytes(Operation *op) {
   return bytes;
 }
 
-OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {
+/// What is said of the innermost module that is named; null where nothing is.
+static Attribute findWish(Operation *op, MeshOp mesh) {
   auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
   auto modules = mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr);
   if (!scope || !modules)
-    return OverlapTask::None;
-  // The innermost module that is named.
+    return {};
   for (StringRef path = scope; !path.empty(); path = path.rsplit('.').first) {
-    if (auto always = modules.getAs<BoolAttr>(path))
-      return always.getValue() ? OverlapTask::Always : OverlapTask::Never;
+    if (Attribute wish = modules.get(path))
+      return wish;
     if (!path.contains('.'))
       break;
   }
-  return OverlapTask::None;
+  return {};
+}
+
+OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {
+  Attribute wish = findWish(op, mesh);
+  if (!wish)
+    return OverlapTask::None;
+  // What is wanted in chunks is wanted beside something.
+  auto always = dyn_cast<BoolAttr>(wish);
+  return always && !always.getValue() ? OverlapTask::Never
+                                      : OverlapTask::Always;
+}
+
+DictionaryAttr mlir::dist::getChunkWish(Operation *op, MeshOp mesh) {
+  return dyn_cast_or_null<DictionaryAttr>(findWish(op, mesh));
 }
 
 FailureOr<Machine> mlir::dist::loadMachine(Location loc, StringRef pass,

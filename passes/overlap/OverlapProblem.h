@@ -70,6 +70,8 @@ struct OverlapCost {
 
 /// What the mesh says of the op's module (dist.overlap).
 OverlapTask::Wish getWish(Operation *op, MeshOp mesh);
+/// The same where it wants chunks: {by, chunks}; null elsewhere.
+DictionaryAttr getChunkWish(Operation *op, MeshOp mesh);
 
 /// The machine of this name or file, with `link` in place of its links if it is
 /// not empty. `pass` is what asks, for errors.

@@ -77,6 +77,39 @@ def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
+  let summary = "Collectives in chunks, with the products beside them: level 3";
+  let description = [{
+    Collectives of modules that a schedule wants in chunks (`dist.overlap "h.*"
+    chunks 2`) are done in parts of a dimension that they leave as it is: of those
+    with most products beside them, the outermost. So are the ops that make what is
+    sent and that nothing else reads, back to a product, and those that read what
+    comes, up to a product (Wang et al. 2023, "Overlap Communication with Dependent
+    Computation via Decomposition in Large Deep Learning Models").
+    `--dist-schedule-overlap` then computes one part while another travels.
+
+    ```mlir
+    %y = linalg.contract … ins(%a, %w : tensor<4x16x64xf32>, …) …
+    %z = dist.all_reduce %y sum over "tp" : tensor<4x16x32xf32>
+    ```
+    becomes
+    ```mlir
+    %y0 = linalg.contract … ins(%a0, %w : tensor<2x16x64xf32>, …) …
+    %y1 = linalg.contract … ins(%a1, %w : tensor<2x16x64xf32>, …) …
+    %z0 = dist.all_reduce %y0 sum over "tp" : tensor<2x16x32xf32>
+    %z1 = dist.all_reduce %y1 sum over "tp" : tensor<2x16x32xf32>
+    %z = tensor.concat dim(0) %z0, %z1 : …
+    ```
+    No sum is taken in another order, as far as a library's products of fewer rows
+    are the rows of its products of more (docs/overlap.md). A module without such a
+    collective is an error, at the directive.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   let summary = "Collectives run beside computation: level 3 to 4";
   let description = [{

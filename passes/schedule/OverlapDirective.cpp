@@ -27,14 +27,24 @@ struct OverlapDirective
     NamedAttrList modules;
     if (auto before = mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr))
       modules.append(before.begin(), before.end());
-    auto value = BoolAttr::get(op->getContext(), directive.getAlways());
+    Builder builder(op->getContext());
+    Attribute value = builder.getBoolAttr(directive.getAlways());
+    if (IntegerAttr chunks = directive.getChunksAttr())
+      value = builder.getDictionaryAttr(
+          {builder.getNamedAttr("by", LocationAttr(op->getLoc())),
+           builder.getNamedAttr("chunks", chunks)});
+    auto describe = [](Attribute wish) -> std::string {
+      if (auto always = dyn_cast<BoolAttr>(wish))
+        return always.getValue() ? "always" : "never";
+      auto chunks = cast<DictionaryAttr>(wish).getAs<IntegerAttr>("chunks");
+      return "chunks " + std::to_string(chunks.getInt());
+    };
     for (unsigned scope : targets) {
       StringRef path = application.getScopes().getPath(scope);
       Attribute before = modules.set(path, value);
-      if (before && before != value)
+      if (before && describe(before) != describe(value))
         return emitError(op->getLoc())
-               << "module \"" << path << "\" has "
-               << (directive.getAlways() ? "never" : "always")
+               << "module \"" << path << "\" has " << describe(before)
                << " from a directive before; leave one out";
     }
     mesh->setAttr(kOverlapAttr, modules.getDictionary(op->getContext()));

@@ -279,6 +279,7 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     passes.addPass(createVerifySpmdPass());
   }
   if (isWanted) {
+    passes.addPass(createDistChunkCollectives());
     DistBucketReductionsOptions buckets;
     buckets.machineName = options.machine;
     buckets.link = options.link;

@@ -16,16 +16,21 @@ def Dist_OverlapOp : Dist_Op<"overlap", [HasParent<"ScheduleOp">]> {
     With `never`, collectives that are there for the modules that `target` matches
     are done where they stand. With `always`, they start as soon as their operand is
     there wherever something can be computed beside them, also where the machine's
-    model foresees no gain. For all others `--dist-schedule-overlap` decides.
+    model foresees no gain. With `chunks` they are done in so many parts, each with
+    that part of the products that make what is sent, or read what comes, so that one
+    part travels while another is computed: parts of a dimension that the collective
+    leaves as it is, the batch, say. For all others `--dist-schedule-overlap` decides.
 
     ```mlir
     dist.overlap "h.0" never
     dist.overlap "h.*.attn.{wq,wk,wv}" always
+    dist.overlap "h.*.mlp.c_proj" chunks 2
     ```
 
-    Constraint: `expect` is at least 1, and not `optional`.
+    Constraints: `chunks` is at least 2, `expect` at least 1 and not `optional`.
   }];
-  let arguments = (ins StrAttr:$target, UnitAttr:$always, UnitAttr:$optional,
+  let arguments = (ins StrAttr:$target, UnitAttr:$always,
+                       OptionalAttr<I64Attr>:$chunks, UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

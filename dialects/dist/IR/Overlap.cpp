@@ -16,9 +16,14 @@ ParseResult OverlapOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("always")))
     result.addAttribute("always", builder.getUnitAttr());
-  else if (failed(parser.parseOptionalKeyword("never")))
+  else if (succeeded(parser.parseOptionalKeyword("chunks"))) {
+    int64_t chunks = 0;
+    if (parser.parseInteger(chunks))
+      return failure();
+    result.addAttribute("chunks", builder.getI64IntegerAttr(chunks));
+  } else if (failed(parser.parseOptionalKeyword("never")))
     return parser.emitError(parser.getCurrentLocation(),
-                            "expected 'always' or 'never'");
+                            "expected 'always', 'never' or 'chunks'");
   result.addAttribute("target", builder.getStringAttr(target));
   if (parseCount(parser, result))
     return failure();
@@ -28,10 +33,19 @@ ParseResult OverlapOp::parse(OpAsmParser &parser, OperationState &result) {
 void OverlapOp::print(OpAsmPrinter &printer) {
   printer << " ";
   printer.printAttribute(getTargetAttr());
-  printer << (getAlways() ? " always" : " never");
+  if (getChunks())
+    printer << " chunks " << *getChunks();
+  else
+    printer << (getAlways() ? " always" : " never");
   printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "always", "optional", "expect"});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"target", "always", "chunks", "optional", "expect"});
 }
 
-LogicalResult OverlapOp::verify() { return verifyCount(*this); }
+LogicalResult OverlapOp::verify() {
+  if (getChunks() && (*getChunks() < 2 || getAlways()))
+    return emitOpError() << "chunks " << *getChunks()
+                         << (getAlways() ? " is always" : ": at least 2 are");
+  return verifyCount(*this);
+}

@@ -61,10 +61,16 @@ LogicalResult mlir::dist::verifyOverlapAttr(Operation *op, Attribute attr) {
   auto modules = dyn_cast<DictionaryAttr>(attr);
   if (!modules || !isa<MeshOp>(op) ||
       !llvm::all_of(modules, [](NamedAttribute entry) {
-        return isa<BoolAttr>(entry.getValue());
+        auto wish = dyn_cast<DictionaryAttr>(entry.getValue());
+        auto chunks = wish ? wish.getAs<IntegerAttr>("chunks") : IntegerAttr();
+        return isa<BoolAttr>(entry.getValue()) ||
+               (chunks && chunks.getType().isInteger(64) &&
+                chunks.getInt() > 1 && wish.getAs<LocationAttr>("by"));
       }))
     return op->emitOpError()
-           << "'" << kOverlapAttr << "' is a dictionary of bools, by modules' "
-           << "paths, on a mesh, but is " << attr;
+           << "'" << kOverlapAttr << "' is a dictionary of bools, or {by = "
+           << "loc(...), chunks = ...} with at least 2, by modules' paths, on "
+              "a "
+           << "mesh, but is " << attr;
   return success();
 }

@@ -22,7 +22,7 @@ inline constexpr int32_t kMaxStream = 15;
 
 /// On a mesh: what schedules say of the collectives of modules, by the modules'
 /// paths: true where they run beside computation wherever that can be, false
-/// where they never do.
+/// where they never do, {by, chunks} where they do in so many chunks.
 inline constexpr llvm::StringLiteral kOverlapAttr = "dist.overlap";
 
 /// The stream of a collective, 0 where nothing is said.

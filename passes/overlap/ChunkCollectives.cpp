@@ -1,0 +1,409 @@
+//===- ChunkCollectives.cpp - Collectives in chunks, with their products --===//
+//
+// A collective that a schedule wants in chunks (dist.overlap "…" chunks 2)
+// becomes one for each part of a dimension that it does not touch, and so do
+// the ops of a block that make what it sends or read what it brings, up to the
+// nearest products: while one part travels, another one is computed (Wang et
+// al., "Overlap communication with dependent computation via decomposition",
+// 2023). No sum is taken apart: the dimension is one of rows everywhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Streams.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/overlap/OverlapProblem.h"
+#include "passes/overlap/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTCHUNKCOLLECTIVES
+#include "passes/overlap/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether what the collective does leaves elements of different places along
+/// `dim` apart.
+static bool leavesApart(Operation *op, int64_t dim) {
+  auto is = [&](uint64_t other) { return static_cast<int64_t>(other) == dim; };
+  if (isa<AllReduceOp, BroadcastOp, SendRecvOp>(op))
+    return true;
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return !is(gather.getDim());
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return !is(scatter.getDim());
+  if (auto exchange = dyn_cast<AllToAllOp>(op))
+    return !is(exchange.getSplitDim()) && !is(exchange.getConcatDim());
+  if (auto halo = dyn_cast<HaloExchangeOp>(op))
+    return !is(halo.getDim());
+  return false;
+}
+
+namespace {
+/// An op that is done in chunks along one of its loops.
+struct ChunkedOp {
+  linalg::LinalgOp op;
+  unsigned loop;
+};
+
+/// A collective, the dimension along which it is cut, and the ops that are cut
+/// with it, in their order.
+struct ChunkPlan {
+  Operation *collective;
+  int64_t dim;
+  SmallVector<ChunkedOp> producers, consumers;
+  unsigned products = 0;
+};
+
+class Chunking {
+public:
+  Chunking(ChunkPlan plan, int64_t chunks)
+      : plan(std::move(plan)), chunks(chunks),
+        b(this->plan.collective->getContext()) {}
+  void write();
+
+private:
+  /// Where chunk `number` of `size` elements begins.
+  int64_t begin(int64_t size, int64_t number) const {
+    return size * number / chunks;
+  }
+  Value getPart(Value whole, int64_t dim, int64_t number);
+  void writeOp(const ChunkedOp &chunked);
+  void join(Value whole);
+
+  ChunkPlan plan;
+  int64_t chunks;
+  OpBuilder b;
+  /// What has been made in chunks, along which dimension.
+  llvm::MapVector<Value, std::pair<int64_t, SmallVector<Value>>> made;
+};
+} // namespace
+
+/// The dimension of an operand along which the loop runs; nothing if it does
+/// not. Fails where it does so otherwise than element by element.
+static FailureOr<std::optional<int64_t>> findLoopDim(AffineMap map,
+                                                     unsigned loop) {
+  std::optional<int64_t> found;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    if (found || !isa<AffineDimExpr>(expr))
+      return failure();
+    found = dim;
+  }
+  return found;
+}
+
+/// The loop along dimension `dim` of an operand or of the result, by the number
+/// of its map, if the op can be done in parts of it.
+static FailureOr<unsigned> findLoop(linalg::LinalgOp op, unsigned operand,
+                                    int64_t dim) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      op.hasIndexSemantics() || op.hasDynamicShape())
+    return failure();
+  auto maps = op.getIndexingMapsArray();
+  auto expr = dyn_cast<AffineDimExpr>(maps[operand].getResult(dim));
+  if (!expr || op.getIteratorTypesArray()[expr.getPosition()] !=
+                   utils::IteratorType::parallel)
+    return failure();
+  unsigned loop = expr.getPosition();
+  for (AffineMap map : maps)
+    if (failed(findLoopDim(map, loop)))
+      return failure();
+  if (!**findLoopDim(maps.back(), loop) && maps.back().getNumResults() == 0)
+    return failure();
+  return loop;
+}
+
+/// Sums of products: what takes long.
+static bool isProduct(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() == 2;
+}
+
+/// Whether it was put together of such chunks, for the collective before.
+static bool isInChunks(Value value, int64_t dim, int64_t chunks) {
+  auto joined = value.getDefiningOp<tensor::ConcatOp>();
+  int64_t size = typeOf(value).getDimSize(dim);
+  if (!joined || static_cast<int64_t>(joined.getDim()) != dim ||
+      joined.getNumOperands() != chunks)
+    return false;
+  for (auto [number, part] : llvm::enumerate(joined.getInputs())) {
+    int64_t from = size * number / chunks, to = size * (number + 1) / chunks;
+    if (typeOf(part).getDimSize(dim) != to - from)
+      return false;
+  }
+  return true;
+}
+
+/// The elementwise ops between chunks of the collective before and a product:
+/// nothing has to be put together for them if nothing else reads what they
+/// make.
+static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
+  // By op: its loop, and whether it is made of chunks.
+  llvm::MapVector<Operation *, std::pair<unsigned, bool>> found;
+  auto visit = [&](auto &&visit, Value value, int64_t dim) -> bool {
+    if (isInChunks(value, dim, chunks))
+      return true;
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    if (!op || op->getBlock() != product.op->getBlock() ||
+        op.getNumReductionLoops() > 0 || isa<linalg::FillOp>(op))
+      return false;
+    FailureOr<unsigned> loop = findLoop(op, op->getNumOperands() - 1, dim);
+    if (failed(loop))
+      return false;
+    if (auto known = found.find(op); known != found.end())
+      return known->second.first == *loop && known->second.second;
+    bool isOfChunks = false;
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (auto along = *findLoopDim(op.getMatchingIndexingMap(operand), *loop))
+        isOfChunks |= visit(visit, operand->get(), *along);
+    found[op] = {*loop, isOfChunks};
+    return isOfChunks;
+  };
+  for (OpOperand *operand : product.op.getDpsInputOperands())
+    if (auto along = *findLoopDim(product.op.getMatchingIndexingMap(operand),
+                                  product.loop))
+      visit(visit, operand->get(), *along);
+  // Users come after what they use.
+  SmallVector<Operation *> ops;
+  for (auto &[op, chunked] : found)
+    if (chunked.second)
+      ops.push_back(op);
+  llvm::sort(ops,
+             [](Operation *x, Operation *y) { return y->isBeforeInBlock(x); });
+  DenseSet<Operation *> kept = {product.op};
+  for (Operation *op : ops)
+    if (llvm::all_of(op->getUsers(),
+                     [&](Operation *user) { return kept.contains(user); })) {
+      kept.insert(op);
+      plan.producers.push_back({cast<linalg::LinalgOp>(op), found[op].first});
+    }
+}
+
+/// What is cut with a collective along `dim`.
+static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
+  ChunkPlan plan{collective, dim, {}, {}};
+  Block *block = collective->getBlock();
+  // Back over values that nothing else reads, up to a product.
+  SmallVector<std::pair<Value, int64_t>> pending = {
+      {collective->getOperand(0), dim}};
+  while (!pending.empty()) {
+    auto [value, at] = pending.pop_back_val();
+    if (isInChunks(value, at, chunks))
+      ++plan.products;
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    if (!op || op->getBlock() != block || !value.hasOneUse() ||
+        isa<linalg::FillOp>(op))
+      continue;
+    FailureOr<unsigned> loop = findLoop(op, op->getNumOperands() - 1, at);
+    if (failed(loop))
+      continue;
+    plan.producers.push_back({op, *loop});
+    if (isProduct(op)) {
+      ++plan.products;
+      addBetween(plan, {op, *loop}, chunks);
+      continue;
+    }
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop))
+        pending.push_back({operand.get(), *along});
+  }
+  // Forward up to products.
+  llvm::MapVector<Value, int64_t> cut;
+  cut[collective->getResult(0)] = dim;
+  DenseSet<Operation *> seen;
+  for (unsigned next = 0; next < cut.size(); ++next) {
+    auto [value, at] = *(cut.begin() + next);
+    for (OpOperand &use : value.getUses()) {
+      auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+      if (!op || op->getBlock() != block || !seen.insert(op).second)
+        continue;
+      FailureOr<unsigned> loop = findLoop(op, use.getOperandNumber(), at);
+      if (failed(loop))
+        continue;
+      // All of its operands that are in chunks are so along this loop.
+      bool isSame = true;
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto found = cut.find(operand.get()); found != cut.end()) {
+          auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop);
+          isSame &= along && *along == found->second;
+        }
+      auto along = *findLoopDim(op.getIndexingMapsArray().back(), *loop);
+      if (!isSame || !along)
+        continue;
+      plan.consumers.push_back({op, *loop});
+      if (isProduct(op))
+        ++plan.products;
+      else
+        cut[op->getResult(0)] = *along;
+    }
+  }
+  auto isBefore = [](const ChunkedOp &x, const ChunkedOp &y) {
+    return x.op->isBeforeInBlock(y.op);
+  };
+  llvm::sort(plan.producers, isBefore);
+  llvm::sort(plan.consumers, isBefore);
+  return plan;
+}
+
+Value Chunking::getPart(Value whole, int64_t dim, int64_t number) {
+  if (auto found = made.find(whole);
+      found != made.end() && found->second.first == dim)
+    return found->second.second[number];
+  if (isInChunks(whole, dim, chunks))
+    return whole.getDefiningOp<tensor::ConcatOp>().getInputs()[number];
+  RankedTensorType type = typeOf(whole);
+  int64_t from = begin(type.getDimSize(dim), number),
+          to = begin(type.getDimSize(dim), number + 1);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = to - from;
+  Location loc = whole.getLoc();
+  if (whole.getDefiningOp<tensor::EmptyOp>())
+    return tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  if (auto fill = whole.getDefiningOp<linalg::FillOp>())
+    return linalg::FillOp::create(b, loc, fill.getInputs(),
+                                  Value(tensor::EmptyOp::create(
+                                      b, loc, shape, type.getElementType())))
+        .getResult(0);
+  DenseElementsAttr constant;
+  if (matchPattern(whole, m_Constant(&constant)) && constant.isSplat())
+    return arith::ConstantOp::create(b, loc,
+                                     constant.resizeSplat(type.clone(shape)));
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      strides(type.getRank(), b.getIndexAttr(1));
+  offsets[dim] = b.getIndexAttr(from);
+  return tensor::ExtractSliceOp::create(
+      b, loc, type.clone(shape), whole, offsets,
+      getAsIndexOpFoldResult(b.getContext(), shape), strides);
+}
+
+void Chunking::writeOp(const ChunkedOp &chunked) {
+  linalg::LinalgOp op = chunked.op;
+  b.setInsertionPoint(op);
+  SmallVector<Value> parts;
+  int64_t result =
+      **findLoopDim(op.getIndexingMapsArray().back(), chunked.loop);
+  for (int64_t number = 0; number < chunks; ++number) {
+    SmallVector<Value> operands;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto dim =
+          *findLoopDim(op.getMatchingIndexingMap(&operand), chunked.loop);
+      operands.push_back(dim ? getPart(operand.get(), *dim, number)
+                             : operand.get());
+    }
+    parts.push_back(
+        clone(b, op.getOperation(), operands.back().getType(), operands)
+            ->getResult(0));
+  }
+  made[op->getResult(0)] = {result, std::move(parts)};
+}
+
+/// Whoever reads all of it gets it in one piece.
+void Chunking::join(Value whole) {
+  if (whole.use_empty())
+    return;
+  Operation *maker = whole.getDefiningOp();
+  b.setInsertionPointAfter(maker);
+  auto &[dim, parts] = made[whole];
+  auto joined = tensor::ConcatOp::create(b, whole.getLoc(), dim, parts);
+  if (Attribute scope = maker->getAttr(kScopeAttr))
+    joined->setAttr(kScopeAttr, scope);
+  whole.replaceAllUsesWith(joined);
+}
+
+void Chunking::write() {
+  for (const ChunkedOp &producer : plan.producers)
+    writeOp(producer);
+  Operation *collective = plan.collective;
+  b.setInsertionPoint(collective);
+  SmallVector<Value> parts;
+  for (int64_t number = 0; number < chunks; ++number) {
+    Value operand = getPart(collective->getOperand(0), plan.dim, number);
+    RankedTensorType type = typeOf(collective->getResult(0));
+    SmallVector<int64_t> shape(type.getShape());
+    shape[plan.dim] = typeOf(operand).getDimSize(plan.dim);
+    parts.push_back(
+        clone(b, collective, Type(type.clone(shape)), operand)->getResult(0));
+  }
+  made[collective->getResult(0)] = {plan.dim, std::move(parts)};
+  for (const ChunkedOp &consumer : plan.consumers)
+    writeOp(consumer);
+  // The last first: each is read by later ones only.
+  SmallVector<Operation *> done;
+  for (auto &entry : made)
+    done.push_back(entry.first.getDefiningOp());
+  for (Operation *op : llvm::reverse(done)) {
+    join(op->getResult(0));
+    op->erase();
+  }
+}
+
+namespace {
+struct ChunkCollectives
+    : mlir::dist::impl::DistChunkCollectivesBase<ChunkCollectives> {
+  void runOnOperation() override {
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return;
+    // Directives, and whether they have found something to cut.
+    llvm::MapVector<Attribute, std::pair<StringRef, bool>> asked;
+    if (auto modules = (*mesh)->getAttrOfType<DictionaryAttr>(kOverlapAttr))
+      for (NamedAttribute module : modules)
+        if (auto wish = dyn_cast<DictionaryAttr>(module.getValue()))
+          asked[module.getValue()].first = module.getName().getValue();
+    if (asked.empty())
+      return;
+    SmallVector<std::pair<Operation *, DictionaryAttr>> found;
+    getOperation().walk([&](Operation *op) {
+      if (DictionaryAttr wish = getChunkWish(op, *mesh); wish && isTransfer(op))
+        found.push_back({op, wish});
+    });
+    for (auto [op, wish] : found) {
+      int64_t chunks = wish.getAs<IntegerAttr>("chunks").getInt();
+      std::optional<ChunkPlan> best;
+      auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+      for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
+        if (!leavesApart(op, dim) || type.isDynamicDim(dim) ||
+            type.getDimSize(dim) < chunks ||
+            typeOf(op->getOperand(0)).getDimSize(dim) != type.getDimSize(dim))
+          continue;
+        ChunkPlan plan = makePlan(op, dim, chunks);
+        if (plan.products > (best ? best->products : 0))
+          best = std::move(plan);
+      }
+      if (!best)
+        continue;
+      asked[wish].second = true;
+      Chunking(std::move(*best), chunks).write();
+    }
+    // What was put together for a collective that is in chunks as well.
+    getOperation().walk([](tensor::ConcatOp joined) {
+      if (joined->use_empty())
+        joined.erase();
+    });
+    bool failed = false;
+    for (auto &[wish, module] : asked)
+      if (!module.second) {
+        auto by = cast<DictionaryAttr>(wish).getAs<LocationAttr>("by");
+        emitError(by) << "dist.overlap: module \"" << module.first
+                      << "\" has no collective that can be done in so many "
+                         "chunks with a product beside it, of rows that it "
+                         "leaves apart";
+        failed = true;
+      }
+    if (failed)
+      signalPassFailure();
+  }
+};
+} // namespace
