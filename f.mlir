@@ -1,3 +1,0 @@
-module attributes {rt.attentions = 0 : i64} {
-}
-
