@@ -48,10 +48,12 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
-  if (common.overlap == "off" && (!common.machine.empty() || !link.empty())) {
+  if (common.overlap == "off" && common.halos != "auto" &&
+      (!common.machine.empty() || !link.empty())) {
     llvm::errs() << "dist-compile: error: --machine, --link: what for? "
                     "--overlap=auto has collectives run beside computation "
-                    "where it pays there\n";
+                    "where it pays there, and --halos=auto chooses how rows "
+                    "of neighbours come\n";
     return failure();
   }
   BundleOptions options;

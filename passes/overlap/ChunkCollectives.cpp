@@ -18,6 +18,8 @@
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include <queue>
+#include <vector>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCHUNKCOLLECTIVES
@@ -26,6 +28,10 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// The most ops that are cut on either side of a collective: each collective of
+/// a long program costs no more than this.
+static constexpr unsigned kMostBetween = 64;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -119,8 +125,6 @@ static FailureOr<unsigned> findLoop(linalg::LinalgOp op, unsigned operand,
   for (AffineMap map : maps)
     if (failed(findLoopDim(map, loop)))
       return failure();
-  if (!**findLoopDim(maps.back(), loop) && maps.back().getNumResults() == 0)
-    return failure();
   return loop;
 }
 
@@ -155,7 +159,8 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
       return true;
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     if (!op || op->getBlock() != product.op->getBlock() ||
-        op.getNumReductionLoops() > 0 || isa<linalg::FillOp>(op))
+        found.size() >= kMostBetween || op.getNumReductionLoops() > 0 ||
+        isa<linalg::FillOp>(op))
       return false;
     FailureOr<unsigned> loop = findLoop(op, op->getNumOperands() - 1, dim);
     if (failed(loop))
@@ -163,6 +168,7 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     if (auto known = found.find(op); known != found.end())
       return known->second.first == *loop && known->second.second;
     bool isOfChunks = false;
+    found[op] = {*loop, false};
     for (OpOperand *operand : op.getDpsInputOperands())
       if (auto along = *findLoopDim(op.getMatchingIndexingMap(operand), *loop))
         isOfChunks |= visit(visit, operand->get(), *along);
@@ -196,7 +202,7 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   // Back over values that nothing else reads, up to a product.
   SmallVector<std::pair<Value, int64_t>> pending = {
       {collective->getOperand(0), dim}};
-  while (!pending.empty()) {
+  while (!pending.empty() && plan.producers.size() < kMostBetween) {
     auto [value, at] = pending.pop_back_val();
     if (isInChunks(value, at, chunks))
       ++plan.products;
@@ -217,41 +223,66 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
       if (auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop))
         pending.push_back({operand.get(), *along});
   }
-  // Forward up to products.
+  // Forward in the block's order, up to products. What needs more than was
+  // there before the first of them belongs to what comes later.
   llvm::MapVector<Value, int64_t> cut;
-  cut[collective->getResult(0)] = dim;
+  auto isAfter = [](Operation *x, Operation *y) {
+    return y->isBeforeInBlock(x);
+  };
+  std::priority_queue<Operation *, std::vector<Operation *>, decltype(isAfter)>
+      readers(isAfter);
   DenseSet<Operation *> seen;
-  for (unsigned next = 0; next < cut.size(); ++next) {
-    auto [value, at] = *(cut.begin() + next);
-    for (OpOperand &use : value.getUses()) {
-      auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
-      if (!op || op->getBlock() != block || !seen.insert(op).second)
-        continue;
-      FailureOr<unsigned> loop = findLoop(op, use.getOperandNumber(), at);
-      if (failed(loop))
-        continue;
-      // All of its operands that are in chunks are so along this loop.
-      bool isSame = true;
-      for (OpOperand &operand : op->getOpOperands())
-        if (auto found = cut.find(operand.get()); found != cut.end()) {
-          auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop);
-          isSame &= along && *along == found->second;
-        }
-      auto along = *findLoopDim(op.getIndexingMapsArray().back(), *loop);
-      if (!isSame || !along)
-        continue;
-      plan.consumers.push_back({op, *loop});
-      if (isProduct(op))
-        ++plan.products;
-      else
-        cut[op->getResult(0)] = *along;
+  auto addCut = [&](Value value, int64_t at) {
+    cut[value] = at;
+    for (Operation *user : value.getUsers())
+      if (user->getBlock() == block && seen.insert(user).second)
+        readers.push(user);
+  };
+  addCut(collective->getResult(0), dim);
+  Operation *product = nullptr;
+  auto isThere = [&](Value value) {
+    Operation *maker = value.getDefiningOp();
+    return !product || !maker || maker->getBlock() != block ||
+           maker->isBeforeInBlock(product) ||
+           isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
+           maker->hasTrait<OpTrait::ConstantLike>();
+  };
+  while (!readers.empty() && plan.consumers.size() < kMostBetween) {
+    auto op = dyn_cast<linalg::LinalgOp>(readers.top());
+    readers.pop();
+    if (!op)
+      continue;
+    FailureOr<unsigned> loop = failure();
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto found = cut.find(operand.get());
+          found != cut.end() && failed(loop))
+        loop = findLoop(op, operand.getOperandNumber(), found->second);
+    if (failed(loop))
+      continue;
+    // All of its operands that are in chunks are so along this loop.
+    bool isSame = llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+      auto found = cut.find(operand.get());
+      if (found == cut.end())
+        return isThere(operand.get());
+      auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop);
+      return along && *along == found->second;
+    });
+    auto along = *findLoopDim(op.getIndexingMapsArray().back(), *loop);
+    if (!isSame || !along)
+      continue;
+    plan.consumers.push_back({op, *loop});
+    if (!isProduct(op)) {
+      addCut(op->getResult(0), *along);
+      continue;
     }
+    ++plan.products;
+    if (!product)
+      product = op;
   }
   auto isBefore = [](const ChunkedOp &x, const ChunkedOp &y) {
     return x.op->isBeforeInBlock(y.op);
   };
   llvm::sort(plan.producers, isBefore);
-  llvm::sort(plan.consumers, isBefore);
   return plan;
 }
 

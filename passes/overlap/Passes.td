@@ -77,6 +77,51 @@ def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistLowerHalos : Pass<"dist-lower-halos", "::mlir::ModuleOp"> {
+  let summary = "Halos by shifts or a gather in place of one exchange: level 3";
+  let description = [{
+    `dist.halo_exchange` is one call in which every device sends to the neighbours
+    that lack its rows: a group of sends and receives, where the library has such.
+    It may as well be
+
+    - shifts: one `dist.send_recv` for each neighbour whose rows are wanted, put
+      together with the device's own, and what the boundary says chosen at the ends;
+    - a gather: the whole dimension by `dist.all_gather`, of which each device takes
+      its window.
+
+    ```mlir
+    %1 = dist.halo_exchange %0 dim 0 low 1 high 1 over "sp" : tensor<4x8xf32> -> tensor<6x8xf32>
+    ```
+    becomes, by shifts,
+    ```mlir
+    %l = tensor.extract_slice %0[3, 0] [1, 8] [1, 1] : …
+    %a = dist.send_recv %l shift 1 over "sp" : tensor<1x8xf32>
+    %h = tensor.extract_slice %0[0, 0] [1, 8] [1, 1] : …
+    %b = dist.send_recv %h shift -1 over "sp" : tensor<1x8xf32>
+    %1 = tensor.concat dim(0) %a, %0, %b : …
+    ```
+    Nothing is computed, so that all three give the same bits; what is padding may
+    differ. `auto` takes what the machine's figures say is fastest, and leaves the
+    exchange where it is as fast as any. Shifts are not possible where blocks do not begin
+    equally far apart: uneven ones along several axes, or on a ring. Asked for
+    there, they are an error.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"to", "to", "std::string", "\"auto\"",
+           "What exchanges become: auto, exchange, gather or shifts">,
+    Option<"machineName", "machine", "std::string", "",
+           "For auto, what it runs on: a name or a file, as of dist-report">,
+    Option<"link", "link", "std::string", "",
+           "As of --dist-schedule-overlap">,
+    Option<"report", "report", "bool", "false",
+           "Say of each exchange what was foreseen, as a remark">
+  ];
+}
+
 def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
   let summary = "Collectives in chunks, with the products beside them: level 3";
   let description = [{

@@ -265,11 +265,17 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     return module.emitError(
         "--overlap=auto needs --machine, which says on what "
         "it is to pay");
-  if (!isWanted && options.turns.empty())
+  std::string halos = !options.halos.empty() ? options.halos
+                      : isWanted             ? "auto"
+                                             : "exchange";
+  if (halos == "auto" && options.machine.empty())
+    return module.emitError("--halos=auto needs --machine, which says on what "
+                            "it is to pay");
+  if (!isWanted && options.turns.empty() && halos == "exchange")
     return success();
   if (getLevel(module) != 3)
-    return module.emitError("--overlap, --turns: there is no schedule or plan, "
-                            "so that nothing is sent");
+    return module.emitError("--overlap, --halos, --turns: there is no schedule "
+                            "or plan, so that nothing is sent");
   PassManager passes(module.getContext());
   if (!options.turns.empty()) {
     DistUnrollAxisOptions turns;
@@ -278,6 +284,12 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     passes.addPass(createCSEPass());
     passes.addPass(createVerifySpmdPass());
   }
+  DistLowerHalosOptions lowering;
+  lowering.to = halos;
+  lowering.machineName = options.machine;
+  lowering.link = options.link;
+  lowering.report = options.report;
+  passes.addPass(createDistLowerHalos(lowering));
   if (isWanted) {
     passes.addPass(createDistChunkCollectives());
     DistBucketReductionsOptions buckets;

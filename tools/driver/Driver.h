@@ -28,6 +28,9 @@ namespace mlir::dist {
 struct OverlapOptions {
   /// "auto", or "off" for not at all.
   std::string mode = "off";
+  /// "auto", "exchange", "gather" or "shifts" (--dist-lower-halos); "" for auto
+  /// where `mode` is, else exchange.
+  std::string halos;
   /// A name or a file, as of dist-report; and a link in place of its own, or
   /// "".
   std::string machine, link;

@@ -74,6 +74,14 @@ struct CompileOptions {
                                "it pays (default: off)"),
                 llvm::cl::init("off"), llvm::cl::value_desc("off|auto"),
                 llvm::cl::cat(category)),
+        halos("halos",
+              llvm::cl::desc("How rows of neighbours come: exchange, one call; "
+                             "shifts along the devices; gather, of all rows; "
+                             "or auto, what --machine foresees is fastest "
+                             "(default: auto with --overlap=auto, else "
+                             "exchange)"),
+              llvm::cl::value_desc("auto|exchange|gather|shifts"),
+              llvm::cl::cat(category)),
         machine("machine",
                 llvm::cl::desc("What the program runs on: a name or a file, as "
                                "of dist-report"),
@@ -101,6 +109,7 @@ struct CompileOptions {
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
     options.overlap.mode = overlap;
+    options.overlap.halos = halos;
     options.overlap.machine = machine;
     options.overlap.turns = turns;
     options.overlap.memory = overlapMemory;
@@ -119,7 +128,7 @@ struct CompileOptions {
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
   llvm::cl::opt<llvm::CodeGenOptLevel> optLevel;
-  llvm::cl::opt<std::string> overlap, machine, turns;
+  llvm::cl::opt<std::string> overlap, halos, machine, turns;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<bool> verbose;
 };

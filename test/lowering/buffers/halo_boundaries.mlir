@@ -14,6 +14,19 @@
 // Of a row, its own number and those that neighbours hold of it.
 // RUN: python3 %S/Inputs/npy.py check %t/sum.npy "sum(2.0 ** n for n in range(12) if 2 * (n // 4) - 1 + n %% 4 == i)"
 // RUN: python3 %S/Inputs/npy.py check %t/ringsum.npy "sum(2.0 ** n for n in range(12) if (2 * (n // 4) - 1 + n %% 4) %% 6 == i)"
+// The same bits by shifts and by gathers.
+// RUN: dist-run %s --input x=%t.x.npy --input ring=%t.ring.npy --input bits=%t.bits.npy --input y=%t.y.npy --halos=shifts --output %t/shifts
+// RUN: cmp %t/zero.npy %t/shifts/zero.npy
+// RUN: cmp %t/constant.npy %t/shifts/constant.npy
+// RUN: cmp %t/turns.npy %t/shifts/turns.npy
+// RUN: cmp %t/bits.npy %t/shifts/bits.npy
+// RUN: cmp %t/narrow.npy %t/shifts/narrow.npy
+// RUN: dist-run %s --input x=%t.x.npy --input ring=%t.ring.npy --input bits=%t.bits.npy --input y=%t.y.npy --halos=gather --output %t/gather
+// RUN: cmp %t/zero.npy %t/gather/zero.npy
+// RUN: cmp %t/constant.npy %t/gather/constant.npy
+// RUN: cmp %t/turns.npy %t/gather/turns.npy
+// RUN: cmp %t/bits.npy %t/gather/bits.npy
+// RUN: cmp %t/narrow.npy %t/gather/narrow.npy
 dist.mesh @m ["sp" = 3]
 func.func @main(
     %x: tensor<2xf64> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<5xf64>},

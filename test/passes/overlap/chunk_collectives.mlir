@@ -11,12 +11,14 @@
 // RUN: dist-run %t/model.mlir --schedule %t/sum.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-run %t/model.mlir --schedule %t/three.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-run %t/model.mlir --schedule %t/gather.mlir --random --overlap=auto --machine cpu --streams seed=3 --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/two.mlir report=false" --dist-spmd --dist-chunk-collectives | FileCheck %s --check-prefix=TWO
+// RUN: dist-run %t/model.mlir --schedule %t/two.mlir --random --overlap=auto --machine cpu --streams late --verify=f64 --rtol 1e-12 --atol 1e-12 | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: equal to the program on one rank
 
 // TEXT: dist.overlap "b" chunks 2 expect 1
 
-// The second product and the sum of it, then what is elementwise and the third product, by halves of the batch; what is
-// left is put together for whoever reads all of it.
+// The second product and the sum of it, then what is elementwise and the third product, by halves of the batch. What needs
+// more than was there before the third product is left whole, and what it reads is put together.
 // SUM:      %[[A0:.*]] = tensor.extract_slice {{.*}}[0, 0, 0] [2, 6, 16]
 // SUM:      %[[B0:.*]] = linalg.contract {{.*}} ins(%[[A0]], {{.*}} -> tensor<2x6x8xf32>
 // SUM:      %[[A1:.*]] = tensor.extract_slice {{.*}}[2, 0, 0] [2, 6, 16]
@@ -26,13 +28,11 @@
 // SUM-NOT:  dist.all_reduce
 // SUM:      %[[R0:.*]] = linalg.generic {{.*}} ins(%[[S0]],
 // SUM:      %[[R1:.*]] = linalg.generic {{.*}} ins(%[[S1]],
+// SUM:      %[[R:.*]] = tensor.concat dim(0) %[[R0]], %[[R1]]
 // SUM:      %[[C0:.*]] = linalg.contract {{.*}} ins(%[[R0]],
 // SUM:      %[[C1:.*]] = linalg.contract {{.*}} ins(%[[R1]],
-// SUM:      %[[D0:.*]] = linalg.add {{.*}}ins(%[[R0]], %[[C0]]
-// SUM:      %[[D1:.*]] = linalg.add {{.*}}ins(%[[R1]], %[[C1]]
-// SUM:      %[[D:.*]] = tensor.concat dim(0) %[[D0]], %[[D1]]
-// SUM-NOT:  tensor.concat
-// SUM:      return %[[D]]
+// SUM:      %[[C:.*]] = tensor.concat dim(0) %[[C0]], %[[C1]]
+// SUM:      linalg.add {{.*}}ins(%[[R]], %[[C]]
 
 // Four rows in three parts.
 // THREE-COUNT-3: dist.all_reduce %{{.*}} : tensor<{{[12]}}x6x8xf32>
@@ -41,6 +41,13 @@
 // GATHER: dist.all_gather {{.*}} dim 1 {{.*}} : tensor<2x3x8xf32> -> tensor<2x6x8xf32>
 // GATHER: dist.all_gather {{.*}} dim 1 {{.*}} : tensor<2x3x8xf32> -> tensor<2x6x8xf32>
 // GATHER: linalg.contract {{.*}} -> tensor<2x6x8xf32>
+
+// Two modules, each by halves; what is elementwise between the products of both is done once.
+// TWO-COUNT-2: dist.reduce_scatter %{{.*}} : tensor<2x6x8xf32> -> tensor<2x6x4xf32>
+// TWO-COUNT-2: linalg.generic
+// TWO-NOT:     linalg.generic
+// TWO-COUNT-2: dist.reduce_scatter %{{.*}} : tensor<2x6x8xf32> -> tensor<2x6x4xf32>
+// TWO-NOT:     dist.reduce_scatter
 
 // MANY: many.mlir:5:3: error: dist.overlap: module "b" has no collective that can be done in so many chunks with a product beside it
 // ONE: one.mlir:5:3: error: 'dist.overlap' op chunks 1: at least 2 are
@@ -91,6 +98,15 @@ dist.schedule @s on @m {
   dist.shard input "x" [{}, {"tp"}, {}]
   dist.sync "b" fwd_post all_gather dim 1 over "tp"
   dist.overlap "b" chunks 2
+}
+//--- two.mlir
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" output [{}, {}, {"tp"}]
+  dist.shard input "b.weight" [{}, {"tp"}]
+  dist.shard input "c.weight" [{}, {"tp"}]
+  dist.overlap "b" chunks 2
+  dist.overlap "c" chunks 2
 }
 //--- many.mlir
 dist.mesh @m ["tp" = 2]
