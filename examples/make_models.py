@@ -435,6 +435,57 @@ def slapo():
     return TwoLinears(), inputs, ["y"], {}
 
 
+class Interaction(torch.nn.Module):
+    """An interaction network (Battaglia et al. 2016): what edges say of their nodes is added up at their targets."""
+
+    def __init__(self, features, edge_features):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(features)
+        self.message = torch.nn.Linear(2 * features + edge_features, features)
+        self.update = torch.nn.Linear(2 * features, features)
+
+    def forward(self, x, source, target, edges):
+        y = self.norm(x)
+        sent = torch.relu(self.message(torch.cat([y[source], y[target], edges], 1)))
+        sums = torch.zeros_like(y).scatter_add(0, target[:, None].expand_as(sent), sent)
+        return x + self.update(torch.cat([y, sums], 1))
+
+
+class GraphNetwork(torch.nn.Module):
+    """Message passing over the edges of a graph; the nodes of one part follow each other, and so do its edges."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.encoder = torch.nn.Linear(6, 16)
+        self.layers = torch.nn.ModuleList(Interaction(16, 4) for _ in range(layers))
+        self.decoder = torch.nn.Linear(16, 3)
+
+    def forward(self, x, edge_index, edges):
+        source, target = edge_index[0], edge_index[1]
+        x = self.encoder(x)
+        for layer in self.layers:
+            x = layer(x, source, target, edges)
+        return self.decoder(x)
+
+
+def graph():
+    """Two sets: four edges to each node, from nodes nearby; any edges."""
+    nodes, degree = 24, 4
+
+    def inputs(seed, edge_index):
+        generator = torch.Generator().manual_seed(seed)
+        return {
+            "x": torch.randn(nodes, 6, generator=generator),
+            "edge_index": edge_index,
+            "edges": torch.randn(nodes * degree, 4, generator=generator),
+        }
+
+    target = torch.arange(nodes).repeat_interleave(degree)
+    near = torch.stack([(target + torch.tensor([-2, -1, 1, 3]).repeat(nodes)) % nodes, target])
+    anywhere = torch.randint(0, nodes, (2, nodes * degree), generator=torch.Generator().manual_seed(10))
+    return GraphNetwork(LAYERS), [inputs(11, near), inputs(12, anywhere)], ["y"], {}
+
+
 MODELS = {
     "gpt2": gpt2,
     "bert": bert,
@@ -450,6 +501,7 @@ MODELS = {
     "unet": unet,
     "convnext": convnext,
     "slapo": slapo,
+    "graph": graph,
 }
 
 # What differs from another model in little is exported by one of them only.

@@ -33,6 +33,7 @@ void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
   pm.addPass(createRingAttentionPass());
+  pm.addPass(createGraphHalosPass());
   pm.addPass(createFuseContractionsPass());
   if (fuseTransposes)
     addFuseTransposes(pm);

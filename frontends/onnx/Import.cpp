@@ -621,7 +621,7 @@ std::pair<int64_t, int64_t> mlir::dist::frontend::supportedOpsets() {
 llvm::Expected<ImportedModel>
 mlir::dist::frontend::importModel(const Model &model, MLIRContext &context,
                                   const ImportOptions &options) {
-  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, DistDialect,
                       func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, tensor::TensorDialect>();
   // A limit must be known before anything is made: again with those found.

@@ -202,6 +202,9 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     if (failed(callAccurateFunctions(module)))
       return signalPassFailure();
     LLVMTypeConverter converter(context, options);
+    converter.addConversion([](rt::RowPlanType type) -> Type {
+      return IntegerType::get(type.getContext(), 32);
+    });
     converter.addConversion([](rt::EventType type) -> Type {
       return IntegerType::get(type.getContext(), 32);
     });

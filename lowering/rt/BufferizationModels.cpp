@@ -13,6 +13,35 @@
 using namespace mlir;
 using namespace mlir::bufferization;
 
+static bool isContiguous(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+}
+
+/// New memory for as much as a buffer holds.
+static FailureOr<Value> makeContiguous(Value buffer, Location loc,
+                                       RewriterBase &rewriter,
+                                       const BufferizationOptions &options) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return options.createAlloc(
+      rewriter, loc, MemRefType::get(type.getShape(), type.getElementType()),
+      {});
+}
+
+/// The buffer of a tensor that is read, or a copy of it.
+static FailureOr<Value> getContiguous(Value tensor, Location loc,
+                                      RewriterBase &rewriter,
+                                      const BufferizationOptions &options,
+                                      BufferizationState &state) {
+  FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
+  if (failed(buffer) || isContiguous(*buffer))
+    return buffer;
+  FailureOr<Value> copy = makeContiguous(*buffer, loc, rewriter, options);
+  if (failed(copy) ||
+      failed(options.createMemCpy(rewriter, loc, *buffer, *copy)))
+    return failure();
+  return copy;
+}
+
 namespace {
 
 template <typename Op>
@@ -29,38 +58,25 @@ struct CollectiveModel
     auto collective = cast<Op>(op);
     Location loc = op->getLoc();
     FailureOr<Value> input =
-        getBuffer(rewriter, collective.getInput(), options, state);
+        getContiguous(collective.getInput(), loc, rewriter, options, state);
     FailureOr<Value> init =
         getBuffer(rewriter, collective.getInit(), options, state);
     if (failed(input) || failed(init))
       return failure();
-    auto isContiguous = [](Value buffer) {
-      return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
-    };
-    auto makeContiguous = [&](Value buffer) -> FailureOr<Value> {
-      auto type = cast<MemRefType>(buffer.getType());
-      return options.createAlloc(
-          rewriter, loc,
-          MemRefType::get(type.getShape(), type.getElementType()), {});
-    };
     Value from = *input, to = *init;
-    if (!isContiguous(from)) {
-      FailureOr<Value> copy = makeContiguous(from);
-      if (failed(copy) ||
-          failed(options.createMemCpy(rewriter, loc, from, *copy)))
-        return failure();
-      from = *copy;
-    }
     if (!isContiguous(to)) {
-      FailureOr<Value> temporary = makeContiguous(to);
+      FailureOr<Value> temporary = makeContiguous(to, loc, rewriter, options);
       if (failed(temporary))
         return failure();
       to = *temporary;
     }
     Value token = collective.getToken();
+    SmallVector<Value> operands(op->getOperands()); // perhaps a plan first
+    operands[collective.getInputMutable().getOperandNumber()] = from;
+    operands[collective.getInitMutable().getOperandNumber()] = to;
     Operation *call =
         clone(rewriter, op, token ? TypeRange(token.getType()) : TypeRange(),
-              ValueRange{from, to});
+              operands);
     if (token) {
       replaceOpWithBufferizedValues(rewriter, op, {*init, call->getResult(0)});
       return success();
@@ -68,6 +84,35 @@ struct CollectiveModel
     if (to != *init && failed(options.createMemCpy(rewriter, loc, to, *init)))
       return failure();
     replaceOpWithBufferizedValues(rewriter, op, *init);
+    return success();
+  }
+};
+
+struct PlanRowsModel
+    : BufferizableOpInterface::ExternalModel<PlanRowsModel, rt::PlanRowsOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto plan = cast<rt::PlanRowsOp>(op);
+    FailureOr<Value> indices = getContiguous(plan.getIndices(), op->getLoc(),
+                                             rewriter, options, state);
+    if (failed(indices))
+      return failure();
+    Operation *made = clone(rewriter, op, op->getResultTypes(), *indices);
+    rewriter.replaceOp(op, made->getResults());
     return success();
   }
 };
@@ -156,8 +201,9 @@ template <typename... Ops> static void attachModels(MLIRContext *context) {
 void mlir::rt::registerBufferizationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RtDialect *) {
     attachModels<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
-                 BroadcastOp, CollectivePermuteOp, HaloExchangeOp,
-                 HaloReduceOp>(context);
+                 BroadcastOp, CollectivePermuteOp, HaloExchangeOp, HaloReduceOp,
+                 GatherRowsOp, ReduceRowsOp>(context);
+    PlanRowsOp::attachInterface<PlanRowsModel>(*context);
     WaitOp::attachInterface<WaitModel>(*context);
     rt::ConvolveOp::attachInterface<ConvolveModel>(*context);
     context->loadDialect<memref::MemRefDialect>();

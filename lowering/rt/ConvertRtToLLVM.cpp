@@ -23,6 +23,8 @@ RuntimeSymbols::RuntimeSymbols(ModuleOp module) : module(module) {
     auto collective = dyn_cast<rt::CollectiveOpInterface>(op);
     if (isa<EventRecordOp>(op) || (collective && collective.getToken()))
       events.insert({op, events.size()});
+    if (isa<PlanRowsOp>(op))
+      rowPlans.insert({op, rowPlans.size()});
     if (auto fail = dyn_cast<FailOp>(op))
       checks.insert({describe(fail.getMessageAttr(), bool(fail.getValue())),
                      checks.size()});
@@ -231,6 +233,17 @@ static void addParameters(Call &call, HaloReduceOp op) {
   call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
   call.i64(op.getLow()).i64(op.getHigh()).i32(op.getPeriodic());
 }
+template <typename RowsOp>
+static void addRowsParameters(Call &call, RowsOp op) {
+  call.i64(op.getOuter()).i64(op.getWhole()).i64(op.getInner());
+}
+static void addParameters(Call &call, GatherRowsOp op) {
+  addRowsParameters(call, op);
+}
+static void addParameters(Call &call, ReduceRowsOp op) {
+  addRowsParameters(call, op);
+}
+
 namespace {
 
 template <typename Op> struct LowerCollective : RuntimePattern<Op> {
@@ -255,12 +268,17 @@ template <typename Op> struct LowerCollective : RuntimePattern<Op> {
     }
     Call call(this->symbols, rewriter, op);
     call.i32(op.getComm()).i32(op.getStream()).i32(op.getSite());
-    if (failed(call.dtype(op->getOperand(0))))
+    if (failed(call.dtype(op.getInput())))
       return failure();
+    for (auto [original, converted] :
+         llvm::zip_equal(op->getOperands(), adaptor.getOperands()))
+      if (isa<RowPlanType>(original.getType()))
+        call.add(converted);
     addParameters(call, op);
     for (auto [original, converted] :
          llvm::zip_equal(op->getOperands(), adaptor.getOperands()))
-      call.add(this->getPointer(rewriter, original, converted));
+      if (!isa<RowPlanType>(original.getType()))
+        call.add(this->getPointer(rewriter, original, converted));
     call.emit();
     if (!op.getToken()) {
       rewriter.eraseOp(op);
@@ -279,6 +297,30 @@ private:
         .i32(event)
         .i32(stream)
         .emit("dist_event_record");
+  }
+};
+
+struct LowerPlanRows : RuntimePattern<PlanRowsOp> {
+  using RuntimePattern::RuntimePattern;
+  LogicalResult
+  matchAndRewrite(PlanRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    int32_t number = symbols.rowPlan(op);
+    if (number > kMaxRowPlan)
+      return op.emitOpError("a program has at most ")
+             << kMaxRowPlan + 1
+             << " plans of rows, one for each tensor of indices";
+    Call(symbols, rewriter, op)
+        .i32(op.getComm())
+        .i32(op.getSite())
+        .i32(number)
+        .i64(op.getWhole())
+        .i64(countOf(op.getIndices()))
+        .add(getPointer(rewriter, op.getIndices(), adaptor.getIndices()))
+        .emit();
+    rewriter.replaceOpWithNewOp<LLVM::ConstantOp>(
+        op, rewriter.getI32Type(), rewriter.getI32IntegerAttr(number));
+    return success();
   }
 };
 
@@ -505,7 +547,8 @@ void mlir::rt::populateRtToLLVMPatterns(const LLVMTypeConverter &converter,
            LowerCollective<ReduceScatterOp>, LowerCollective<AllToAllOp>,
            LowerCollective<BroadcastOp>, LowerCollective<CollectivePermuteOp>,
            LowerCollective<HaloExchangeOp>, LowerCollective<HaloReduceOp>,
-           LowerWait, LowerEventRecord, LowerStreamWait, LowerContract,
-           LowerConvolve, LowerCommIndex, LowerCheck, LowerFail, LowerFailed>(
-          converter, symbols);
+           LowerCollective<GatherRowsOp>, LowerCollective<ReduceRowsOp>,
+           LowerPlanRows, LowerWait, LowerEventRecord, LowerStreamWait,
+           LowerContract, LowerConvolve, LowerCommIndex, LowerCheck, LowerFail,
+           LowerFailed>(converter, symbols);
 }

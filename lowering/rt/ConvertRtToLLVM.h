@@ -18,10 +18,10 @@
 namespace mlir::rt {
 
 /// Functions of the runtime and constant tables, declared when first asked for,
-/// and the numbers of events and checks.
+/// and the numbers of events, plans of rows and checks.
 class RuntimeSymbols {
 public:
-  /// Numbers the module's events and checks; sets `rt.checks`.
+  /// Numbers the module's events, plans and checks; sets `rt.checks`.
   explicit RuntimeSymbols(ModuleOp module);
 
   LLVM::LLVMFuncOp function(StringRef name, Type result, TypeRange arguments);
@@ -35,6 +35,9 @@ public:
   /// The number of an event, by the op that records it.
   int32_t event(Operation *record) { return events.lookup(record); }
 
+  /// The number of a plan of rows, by the op that makes it.
+  int32_t rowPlan(Operation *plan) { return rowPlans.lookup(plan); }
+
   /// The number of a check: its place in the module's `rt.checks`.
   int32_t check(StringAttr message, bool hasValue) {
     return checks.find(describe(message, hasValue))->second;
@@ -47,7 +50,7 @@ private:
   llvm::StringMap<Operation *> functions;
   DenseMap<Attribute, LLVM::GlobalOp> tables;
   llvm::StringMap<LLVM::GlobalOp> texts;
-  DenseMap<Operation *, int32_t> events;
+  DenseMap<Operation *, int32_t> events, rowPlans;
   llvm::MapVector<Attribute, int32_t> checks;
 };
 

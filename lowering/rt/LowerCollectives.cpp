@@ -77,6 +77,9 @@ private:
   template <typename Call, typename... Parameters>
   void replace(CollectiveOpInterface op, ArrayAttr axes,
                Parameters... parameters);
+  /// The plan for rows that an op's indices name, of `whole` ones; one for all
+  /// ops that have the same.
+  template <typename RowsOp> Value getRowPlan(RowsOp op, int64_t whole);
   /// The pairs of places in a group of whole axes that a permutation between
   /// two lists of references makes.
   SmallVector<int64_t> permutationPairs(ArrayAttr group, ArrayAttr from,
@@ -89,6 +92,7 @@ private:
   /// Of collectives that are started, the op that they are waited for before.
   DenseMap<Operation *, Operation *> ends;
   SmallVector<Attribute> sites;
+  DenseMap<std::tuple<Value, int32_t, int64_t>, Value> rowPlans;
 };
 
 } // namespace
@@ -248,6 +252,27 @@ SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
   return pairs;
 }
 
+template <typename RowsOp>
+Value Lowering::getRowPlan(RowsOp op, int64_t whole) {
+  Value indices = op.getIndices();
+  int32_t comm = getComm(op.getAxes());
+  Value &plan = rowPlans[{indices, comm, whole}];
+  if (plan)
+    return plan;
+  // Where the indices are: before all that has them.
+  rewriter.setInsertionPointAfterValue(indices);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(indices.getType());
+  if (!type.getElementType().isIndex() && !type.getElementType().isInteger(64))
+    indices = arith::ExtSIOp::create(
+        rewriter, loc, type.clone(rewriter.getI64Type()), indices);
+  // The site that its first call will have.
+  plan = rt::PlanRowsOp::create(rewriter, loc,
+                                rt::RowPlanType::get(rewriter.getContext()),
+                                comm, sites.size(), whole, indices);
+  return plan;
+}
+
 LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
   if (!mesh)
     return op->emitOpError("needs a dist.mesh in the module, of which there is "
@@ -314,6 +339,22 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
         replace<rt::HaloReduceOp>(
             op, op.getAxes(), before(dim), halo.getSize().value_or(rows * p),
             after(dim), halo.getLow(), halo.getHigh(), halo.getPeriodic());
+        return success();
+      })
+      .Case([&](GatherRowsOp gather) {
+        int64_t dim = gather.getDim();
+        int64_t whole = gather.getSize().value_or(shape[dim] * p);
+        replace<rt::GatherRowsOp>(op, op.getAxes(), getRowPlan(gather, whole),
+                                  before(dim), whole, after(dim));
+        return success();
+      })
+      .Case([&](ReduceRowsOp reduce) {
+        int64_t dim = reduce.getDim();
+        ArrayRef<int64_t> block = reduce.getResult().getType().getShape();
+        int64_t whole = reduce.getSize().value_or(block[dim] * p);
+        replace<rt::ReduceRowsOp>(op, op.getAxes(), getRowPlan(reduce, whole),
+                                  product(block.take_front(dim)), whole,
+                                  product(block.drop_front(dim + 1)));
         return success();
       })
       .Case([&](CollectivePermuteOp permute) {

@@ -328,6 +328,57 @@ LogicalResult HaloReduceOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows that indices name
+//===----------------------------------------------------------------------===//
+
+void PlanRowsOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (isa<MemRefType>(getIndices().getType()))
+    effects.emplace_back(MemoryEffects::Read::get(), &getIndicesMutable());
+}
+
+LogicalResult PlanRowsOp::verify() {
+  auto type = cast<ShapedType>(getIndices().getType());
+  if (failed(verifyBuffer(*this, getIndices())))
+    return failure();
+  if (type.getRank() != 1 || !(type.getElementType().isIndex() ||
+                               type.getElementType().isSignlessInteger(64)))
+    return emitOpError("indices of type ")
+           << type << "; one dimension of index or i64 is wanted";
+  for (Operation *user : getPlan().getUsers())
+    if (!isa<GatherRowsOp, ReduceRowsOp>(user))
+      return emitOpError("plan is read by another op than gather_rows and "
+                         "reduce_rows");
+  return success();
+}
+
+template <typename RowsOp>
+static LogicalResult verifyRows(RowsOp op, StringRef whatBlock, Value block,
+                                StringRef whatRows, Value rows) {
+  if (failed(verifyBlock(op, whatBlock, block, op.getOuter(), op.getWhole(),
+                         op.getInner())))
+    return failure();
+  auto plan = op.getPlan().template getDefiningOp<PlanRowsOp>();
+  if (!plan) // an argument, as blocks have them in LLVM's dialect
+    return success();
+  if (plan.getComm() != op.getComm() || plan.getWhole() != op.getWhole())
+    return op.emitOpError("has a plan for communicator ")
+           << plan.getComm() << " and " << plan.getWhole() << " rows";
+  return verifyCount(op, whatRows, rows,
+                     countOf(plan.getIndices()) * op.getOuter() *
+                         op.getInner());
+}
+
+LogicalResult GatherRowsOp::verify() {
+  return verifyRows(*this, "operand", getInput(), "destination", getInit());
+}
+
+LogicalResult ReduceRowsOp::verify() {
+  return verifyRows(*this, "destination", getInit(), "operand", getInput());
+}
+
+//===----------------------------------------------------------------------===//
 // Contractions
 //===----------------------------------------------------------------------===//
 

@@ -68,6 +68,7 @@ inline constexpr llvm::StringLiteral kGroupSizeAttr = "rt.group_size";
 
 /// Events are 0 to this.
 inline constexpr int32_t kMaxEvent = 4095;
+inline constexpr int32_t kMaxRowPlan = 255;
 
 /// Teaches one-shot bufferization the dialect's ops.
 void registerBufferizationModels(DialectRegistry &registry);

@@ -117,6 +117,11 @@ def Rt_TokenType : TypeDef<Rt_Dialect, "Token"> {
   let summary = "A collective that has been started";
 }
 
+def Rt_RowPlanType : TypeDef<Rt_Dialect, "RowPlan"> {
+  let mnemonic = "row_plan";
+  let summary = "Which rows of a dimension are wanted, by who has them";
+}
+
 def Rt_Stream : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<15>]>;
 def Rt_Index : ConfinedAttr<I32Attr, [IntNonNegative]>;
 def Rt_Size : ConfinedAttr<I64Attr, [IntNonNegative]>;
@@ -274,6 +279,51 @@ def Rt_HaloReduceOp : Rt_CollectiveOp<"halo_reduce",
     ```mlir
     rt.halo_reduce comm 0 site 3 outer 2 whole 16 inner 4 low 1 high 1
         ins(%0 : memref<2x6x4xf32>) outs(%1 : memref<2x4x4xf32>)
+    ```
+  }];
+}
+
+def Rt_PlanRowsOp : Rt_Op<"plan_rows",
+    [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Finds out who has the rows that indices name: no communication";
+  let description = [{
+    Done once for all calls with these indices. An index outside of [0, whole) ends the
+    run; `site` is that of a call it is for, which the message names.
+    ```mlir
+    %p = rt.plan_rows comm 0 site 3 whole 24 indices(%i : memref<30xindex>)
+    rt.gather_rows comm 0 site 3 plan %p outer 1 whole 24 inner 8
+        ins(%0 : memref<12x8xf32>) outs(%1 : memref<30x8xf32>)
+    ```
+  }];
+  let arguments = (ins Rt_Index:$comm, Rt_Index:$site, Rt_Size:$whole,
+                       Rt_BufferOrTensor:$indices);
+  let results = (outs Rt_RowPlanType:$plan);
+  let assemblyFormat = [{
+    `comm` $comm `site` $site `whole` $whole
+    `indices` `(` $indices `:` type($indices) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rt_GatherRowsOp : Rt_CollectiveOp<"gather_rows",
+    (ins Rt_RowPlanType:$plan, Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner),
+    "`plan` $plan `outer` $outer `whole` $whole `inner` $inner"> {
+  let summary = "The rows of a dimension that a plan names";
+  let description = [{
+    The operand is a block [outer, rows, inner] of [outer, whole, inner], the
+    destination [indices, outer, inner].
+  }];
+}
+
+def Rt_ReduceRowsOp : Rt_CollectiveOp<"reduce_rows",
+    (ins Rt_RowPlanType:$plan, Rt_Size:$outer, Rt_Size:$whole, Rt_Size:$inner),
+    "`plan` $plan `outer` $outer `whole` $whole `inner` $inner"> {
+  let summary = "Rows added where a plan says that they are at home";
+  let description = [{
+    The adjoint of rt.gather_rows: its operand is what that one's destination is.
+    ```mlir
+    rt.reduce_rows comm 0 site 4 plan %p outer 1 whole 24 inner 8
+        ins(%0 : memref<30x8xf32>) outs(%1 : memref<12x8xf32>)
     ```
   }];
 }

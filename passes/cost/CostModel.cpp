@@ -136,6 +136,7 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
            sent / links[outermost].bytesPerSecond;
 
   bool isAllReduce = isa<AllReduceOp>(op);
+  bool isExchange = isa<AllToAllOp, GatherRowsOp, ReduceRowsOp>(op);
   double rounds = isAllReduce ? 2 : 1;
   // Of the whole tensor, or of what a rank has for others and itself.
   double whole = isa<BroadcastOp>(op) ? sent : sent / rounds * p / (p - 1);
@@ -152,7 +153,7 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
     tree += rounds * (level == 0 ? fanOut - 1 : std::log2(fanOut)) *
             link.stepSeconds;
     double bytes;
-    if (isa<AllToAllOp>(op))
+    if (isExchange)
       bytes = whole * (fanOut - 1) * members / p;
     else if (isa<BroadcastOp>(op))
       bytes = whole;
@@ -160,8 +161,8 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
       bytes = rounds * whole * (fanOut - 1) / fanOut / members;
     transfer = std::max(transfer, bytes / link.bytesPerSecond);
   }
-  double steps = isAllReduce           ? std::min(ring, tree)
-                 : isa<AllToAllOp>(op) ? links[outermost].stepSeconds
-                                       : ring;
+  double steps = isAllReduce  ? std::min(ring, tree)
+                 : isExchange ? links[outermost].stepSeconds
+                              : ring;
   return machine.callSeconds + steps + transfer;
 }

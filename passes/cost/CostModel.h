@@ -35,8 +35,8 @@ public:
   ///   levels inside have divided it.
   /// - all_reduce: twice that, or a tree's steps where these are fewer (NCCL,
   ///   src/graph/tuning.cc, has the same formulas).
-  /// - all_to_all: all messages at once; each level carries those that cross
-  ///   it.
+  /// - all_to_all, gather_rows, reduce_rows: all messages at once; each level
+  ///   carries those that cross it. (Of rows the most that there can be.)
   /// - permutes, send_recv, halo_exchange: one message over the outermost level
   ///   that the group spans.
   double getSeconds(CollectiveOpInterface collective) const;

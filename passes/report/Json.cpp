@@ -22,6 +22,8 @@ static void printCollective(const CollectiveUse &use, const LinkTime &time,
     });
     json.attribute("dtype", use.dtype);
     json.attribute("bytes_sent_per_rank", use.bytesSentPerRank);
+    if (use.isMost)
+      json.attribute("at_most", true);
     if (time)
       json.attribute("seconds", time(use.bytesSentPerRank));
     json.attribute("count", use.count);

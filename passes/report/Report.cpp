@@ -67,6 +67,7 @@ static CollectiveUse makeUse(CollectiveOpInterface collective, MeshOp mesh,
   use.packedBytesPerRank = count * getPackedBytes(op);
   use.count = count;
   use.inUnknownLoop = inUnknownLoop;
+  use.isMost = isa<GatherRowsOp, ReduceRowsOp>(op);
   if (auto scope = op->getAttrOfType<StringAttr>(kScopeAttr))
     use.scope = scope.str();
   if (StringAttr cause = collective.getCauseAttr())

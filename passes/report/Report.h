@@ -32,6 +32,8 @@ struct CollectiveUse {
   std::string dtype;
   /// Each time it runs.
   int64_t bytesSentPerRank;
+  /// Whether that is the most there can be: how much it is hangs on indices.
+  bool isMost;
   /// What a rank copies, all the times together, because the collective is not
   /// on the leading dimension: itself (getPackedBytes), or by transposes for
   /// its sake (kPacksAttr).

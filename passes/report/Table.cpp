@@ -358,6 +358,10 @@ static void printFunction(const FunctionReport &function, StringRef entry,
   }
   if (!function.attentions.empty())
     printAttentions(function.attentions, stream);
+  if (llvm::any_of(function.collectives,
+                   [](const CollectiveUse &use) { return use.isMost; }))
+    stream << "  gather_rows, reduce_rows: at most; how many rows indices name "
+              "is known when the program runs (dist-run --trace)\n";
   if (anyUnknown)
     stream << "  + in a loop of unknown trip count: one iteration is counted\n";
   printBackward(function, all, stream);

@@ -14,9 +14,9 @@ namespace dist {
 void attachDecomposeDirective(MLIRContext &context);
 void attachFuseDirective(MLIRContext &context);
 void attachModuleDirectives(MLIRContext &context);
+void attachNotedDirectives(MLIRContext &context);
 void attachOverlapDirective(MLIRContext &context);
 void attachReplaceDirective(MLIRContext &context);
-void attachRingDirective(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);
 

@@ -485,8 +485,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if (plan.kind != LocatedJson::Object)
     return expected(plan, "an object with \"mesh\", \"parameter\" and "
                           "\"forward\"");
-  constexpr StringLiteral kSections[] = {"mesh",  "parameter", "forward",
-                                         "heads", "experts",   "ring"};
+  constexpr StringLiteral kSections[] = {
+      "mesh", "parameter", "forward", "heads", "experts", "ring", "graph_halo"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -495,7 +495,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
         if (section.edit_distance(key.text) <= 3)
           return diagnostic << "; did you mean \"" << section << "\"?";
       return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
-                        << "\"heads\", \"experts\" and \"ring\"";
+                        << "\"heads\", \"experts\", \"ring\" and "
+                        << "\"graph_halo\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -511,12 +512,17 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   builder.createBlock(&planned.schedule.getBody());
   const LocatedJson *heads = plan.find("heads"),
                     *experts = plan.find("experts"), *ring = plan.find("ring"),
+                    *graph = plan.find("graph_halo"),
                     *parameters = plan.find("parameter"),
                     *forward = plan.find("forward");
   auto shard = [&](ShardTarget kind) {
     return [this, kind](const LocatedJson &key, ArrayAttr axes) {
       createShard(key, getTarget(key.text), kind).setAxesAttr(axes);
     };
+  };
+  auto exchange = [&](const LocatedJson &key, ArrayAttr axes) {
+    GraphHaloOp::create(builder, locate(key), getTarget(key.text), axes,
+                        /*optional=*/false, /*expect=*/IntegerAttr());
   };
   auto send = [&](const LocatedJson &key, ArrayAttr axes) {
     RingOp::create(builder, locate(key), getTarget(key.text), axes,
@@ -525,6 +531,7 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if ((heads && failed(readModules(*heads, shard(ShardTarget::Heads)))) ||
       (experts && failed(readModules(*experts, shard(ShardTarget::Experts)))) ||
       (ring && failed(readModules(*ring, send))) ||
+      (graph && failed(readModules(*graph, exchange))) ||
       (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||
       failed(verify(planned.schedule)))

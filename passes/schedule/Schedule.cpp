@@ -250,7 +250,7 @@ void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
     attachModuleDirectives(*context);
     attachOverlapDirective(*context);
     attachReplaceDirective(*context);
-    attachRingDirective(*context);
+    attachNotedDirectives(*context);
     attachShardDirective(*context);
     attachSyncDirective(*context);
   });

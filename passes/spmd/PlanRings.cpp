@@ -14,7 +14,7 @@
 #include "passes/Passes.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
-#include "passes/spmd/Rings.h"
+#include "passes/spmd/ModuleNotes.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_PLANRINGSPASS
@@ -23,23 +23,6 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
-
-const NamedAttribute *mlir::dist::findRing(Operation *op,
-                                           DictionaryAttr rings) {
-  auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
-  if (!rings || !scope)
-    return nullptr;
-  // The innermost module that is named.
-  for (StringRef path = scope; !path.empty();) {
-    for (const NamedAttribute &ring : rings)
-      if (ring.getName() == path)
-        return &ring;
-    if (!path.contains('.'))
-      break;
-    path = path.rsplit('.').first;
-  }
-  return nullptr;
-}
 
 /// Where a value of level 2 is placed; null where nothing says so.
 static ShardingAttr getPlacement(Value value) {
@@ -85,7 +68,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
     // Of each module, by all its attentions.
     llvm::StringMap<std::vector<bool>> seen;
     auto look = [&](AttentionOp op) {
-      const NamedAttribute *ring = findRing(op, rings);
+      const NamedAttribute *ring = findModuleNote(op, rings);
       if (!ring)
         return failure();
       auto axes =

@@ -6,7 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
-#include "passes/spmd/Rings.h"
+#include "passes/spmd/ModuleNotes.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_RECOGNIZEWINDOWSPASS
@@ -30,7 +30,7 @@ struct RecognizeWindowsPass
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
                    [&](AttentionOp op) {
                      // A schedule says how these get their keys.
-                     if (findRing(op, rings))
+                     if (findModuleNote(op, rings))
                        return failure();
                      std::optional<KeyWindow> window = windows.find(op);
                      if (window)

@@ -25,8 +25,8 @@
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/spmd/DeviceBlocks.h"
+#include "passes/spmd/ModuleNotes.h"
 #include "passes/spmd/RingWriter.h"
-#include "passes/spmd/Rings.h"
 #include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
 #include <limits>
@@ -301,7 +301,7 @@ struct RingAttentionPass
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
                    [&](AttentionOp op) {
-                     const NamedAttribute *ring = findRing(op, rings);
+                     const NamedAttribute *ring = findModuleNote(op, rings);
                      if (ring)
                        found.push_back({op, ring});
                      return success(ring != nullptr);

@@ -32,6 +32,12 @@ static std::pair<int64_t, int64_t> elementsOf(const CollectiveCall &call,
     return {block, block + halo};
   case CollectiveKind::HaloReduce:
     return {block + halo, block};
+  case CollectiveKind::GatherRows:
+  case CollectiveKind::ReduceRows: {
+    int64_t named = call.plan->indices.size() * call.outer * call.inner;
+    bool gathers = call.kind == CollectiveKind::GatherRows;
+    return {gathers ? block : named, gathers ? named : block};
+  }
   }
   return {0, 0};
 }

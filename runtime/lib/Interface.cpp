@@ -9,6 +9,7 @@
 #include "Rank.h"
 #include "dist/Tensor.h"
 
+#include <algorithm>
 #include <exception>
 
 using namespace dist;
@@ -100,6 +101,36 @@ static bool checkHalo(dist_rank *rank, const CollectiveCall &call) {
   return true;
 }
 
+static std::unique_ptr<RowPlan> *findRowPlan(dist_rank *rank, int32_t plan) {
+  if (plan >= 0 && plan < numRowPlans)
+    return &rank->rowPlans[plan];
+  rank->backend.fail("plan " + std::to_string(plan) +
+                     " of rows does not exist: plans are 0 to " +
+                     std::to_string(numRowPlans - 1));
+  return nullptr;
+}
+
+/// Gives the call its plan.
+static bool takeRowPlan(dist_rank *rank, CollectiveCall &call, int32_t number) {
+  std::string name = collectiveName(call.kind);
+  std::unique_ptr<RowPlan> *plan = findRowPlan(rank, number);
+  if (!plan)
+    return false;
+  if (!*plan || (*plan)->comm != call.comm || (*plan)->whole != call.whole)
+    return rank->backend.fail(
+        name + ": there is no plan " + std::to_string(number) + " for " +
+        std::to_string(call.whole) + " rows over communicator " +
+        std::to_string(call.comm));
+  call.plan = plan->get();
+  if (call.plan->wrong < 0)
+    return true;
+  int64_t place = call.plan->wrong;
+  return rank->backend.fail(toString(call, rank->topology.sites) + ": index " +
+                            std::to_string(place) + " must be in [0, " +
+                            std::to_string(call.whole) + "), not " +
+                            std::to_string(call.plan->indices[place]));
+}
+
 /// `dtype` and `op` are what the caller gave, not yet known to be enumerators.
 static bool issue(dist_rank *rank, CollectiveCall &call, int32_t dtype,
                   int32_t op) {
@@ -161,6 +192,27 @@ static CollectiveCall makeCall(CollectiveKind kind, int32_t comm,
 static int32_t run(dist_rank *rank, CollectiveCall call, int32_t dtype,
                    int32_t op = DIST_SUM) {
   bool ok = guarded(rank, [&] { return issue(rank, call, dtype, op); });
+  return finish(rank, ok);
+}
+
+static CollectiveCall makeRowsCall(CollectiveKind kind, int32_t comm,
+                                   int32_t stream, int32_t site, int64_t outer,
+                                   int64_t whole, int64_t inner, const void *in,
+                                   void *out) {
+  CollectiveCall call = makeCall(kind, comm, stream, site, in, out);
+  call.outer = outer;
+  call.whole = whole;
+  call.inner = inner;
+  return call;
+}
+
+static int32_t runRows(dist_rank *rank, CollectiveCall call, int32_t dtype,
+                       int32_t plan) {
+  bool ok = guarded(rank, [&] {
+    if (dtype >= DIST_F64 && dtype <= DIST_U64) // for messages
+      call.dtype = static_cast<dist_dtype>(dtype);
+    return takeRowPlan(rank, call, plan) && issue(rank, call, dtype, DIST_SUM);
+  });
   return finish(rank, ok);
 }
 
@@ -294,6 +346,54 @@ int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
   call.high = high;
   call.boundary = periodic ? DIST_BOUNDARY_PERIODIC : DIST_BOUNDARY_NONE;
   return run(rank, call, dtype);
+}
+
+int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
+                       int32_t plan, int64_t whole, int64_t count,
+                       const int64_t *indices) {
+  bool ok = guarded(rank, [&] {
+    if (!rank->check() || !checkComm(rank, comm))
+      return false;
+    std::unique_ptr<RowPlan> *known = findRowPlan(rank, plan);
+    if (!known)
+      return false;
+    if (whole < 0 || count < 0)
+      return rank->backend.fail("plan_rows: negative size " +
+                                std::to_string(std::min(whole, count)));
+    std::vector<int64_t> here;
+    if (!rank->backend.sharesHostMemory()) {
+      here.resize(count);
+      if (!rank->backend.streamSync(0) ||
+          !rank->backend.download(here.data(), indices, 8 * count))
+        return false;
+      indices = here.data();
+    }
+    if (!*known || !(*known)->isFor(comm, whole, count, indices))
+      *known = std::make_unique<RowPlan>(comm, rank->topology.comms[comm],
+                                         whole, count, indices);
+    return true;
+  });
+  return finish(rank, ok);
+}
+
+int32_t dist_gather_rows(dist_rank *rank, int32_t comm, int32_t stream,
+                         int32_t site, int32_t dtype, int32_t plan,
+                         int64_t outer, int64_t whole, int64_t inner,
+                         const void *in, void *out) {
+  return runRows(rank,
+                 makeRowsCall(CollectiveKind::GatherRows, comm, stream, site,
+                              outer, whole, inner, in, out),
+                 dtype, plan);
+}
+
+int32_t dist_reduce_rows(dist_rank *rank, int32_t comm, int32_t stream,
+                         int32_t site, int32_t dtype, int32_t plan,
+                         int64_t outer, int64_t whole, int64_t inner,
+                         const void *in, void *out) {
+  return runRows(rank,
+                 makeRowsCall(CollectiveKind::ReduceRows, comm, stream, site,
+                              outer, whole, inner, in, out),
+                 dtype, plan);
 }
 
 int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,

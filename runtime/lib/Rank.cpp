@@ -9,8 +9,9 @@ using namespace dist;
 
 const char *dist::collectiveName(CollectiveKind kind) {
   static const char *const names[] = {
-      "all_reduce", "all_gather",         "reduce_scatter", "all_to_all",
-      "broadcast",  "collective_permute", "halo_exchange",  "halo_reduce"};
+      "all_reduce",  "all_gather",         "reduce_scatter", "all_to_all",
+      "broadcast",   "collective_permute", "halo_exchange",  "halo_reduce",
+      "gather_rows", "reduce_rows"};
   return names[static_cast<int32_t>(kind)];
 }
 
@@ -35,6 +36,8 @@ std::string dist::toString(const CollectiveCall &call,
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::Halo:
   case CollectiveKind::HaloReduce:
+  case CollectiveKind::GatherRows:
+  case CollectiveKind::ReduceRows:
     text += number("outer", call.outer) + number("whole", call.whole) +
             number("inner", call.inner);
     if (isHalo(call.kind))

@@ -9,9 +9,11 @@
 #ifndef DIST_LIB_RANK_H
 #define DIST_LIB_RANK_H
 
+#include "RowPlan.h"
 #include "dist/Mesh.h"
 #include "dist/runtime.h"
 
+#include <array>
 #include <csetjmp>
 #include <memory>
 #include <string>
@@ -21,6 +23,7 @@ namespace dist {
 
 constexpr int32_t numStreams = 16;
 constexpr int32_t numEvents = 4096;
+constexpr int32_t numRowPlans = 256;
 
 enum class CollectiveKind : int32_t {
   AllReduce,
@@ -30,7 +33,9 @@ enum class CollectiveKind : int32_t {
   Broadcast,
   Permute,
   Halo,
-  HaloReduce
+  HaloReduce,
+  GatherRows,
+  ReduceRows
 };
 
 /// "all_reduce", ...
@@ -62,6 +67,8 @@ struct CollectiveCall {
   // collective_permute
   int64_t numPairs = 0;
   const int64_t *pairs = nullptr;
+  /// gather_rows, reduce_rows; each member has its own.
+  const RowPlan *plan = nullptr;
 
   const void *in = nullptr;
   void *out = nullptr;
@@ -216,6 +223,8 @@ struct dist_rank {
   jmp_buf *leave = nullptr;
   /// The status words of the program while dist_main runs, else null.
   const int64_t *status = nullptr;
+  /// Of rows that indices name; null where none was made.
+  std::array<std::unique_ptr<dist::RowPlan>, dist::numRowPlans> rowPlans;
 };
 
 #endif // DIST_LIB_RANK_H

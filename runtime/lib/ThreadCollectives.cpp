@@ -59,12 +59,13 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
   return true;
 }
 
-void ThreadRank::emulateLink(const CollectiveCall &call, int64_t arrival) {
+void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
+                             int64_t arrival) {
   if (!run.link.enabled())
     return;
   double seconds = run.link.latencySeconds;
   if (run.link.bytesPerSecond > 0)
-    seconds += topology.bytesSent(call) / run.link.bytesPerSecond;
+    seconds += bytes / run.link.bytesPerSecond;
   int64_t end = arrival;
   {
     std::lock_guard<std::mutex> lock(linkMutex);
@@ -85,6 +86,7 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
   GroupBuffers &buffers = work[call.stream].buffers;
   buffers.ins.resize(comm.size);
   buffers.outs.resize(comm.size);
+  buffers.plans.resize(comm.size);
   std::function<std::string()> what = [this, &call] { return waitsIn(call); };
 
   if (comm.size > 1) {
@@ -97,16 +99,20 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
     for (int64_t i = 0; i < comm.size; ++i) {
       buffers.ins[i] = static_cast<const char *>(channel.slots[i].call.in);
       buffers.outs[i] = static_cast<char *>(channel.slots[i].call.out);
+      buffers.plans[i] = channel.slots[i].call.plan;
     }
   } else {
     buffers.ins[0] = static_cast<const char *>(call.in);
     buffers.outs[0] = static_cast<char *>(call.out);
+    buffers.plans[0] = call.plan;
   }
   transfer(call, comm, buffers, me);
+  int64_t &sent = work[call.stream].bytesSent;
+  sent = bytesSent(call, topology, buffers, me);
   if (comm.size == 1)
     return true;
   channel.visitors.leave();
-  emulateLink(call, channel.lastArrival);
+  emulateLink(call, sent, channel.lastArrival);
   return meet(channel, what) || channel.visitors.outlast();
 }
 
@@ -118,7 +124,7 @@ bool ThreadRank::perform(const CollectiveCall &call) {
   if (rank.tracing)
     work[call.stream].trace.push_back(
         {collectiveName(call.kind), index, call.stream, call.site, start,
-         nowNanos(), topology.bytesSent(call), 0});
+         nowNanos(), work[call.stream].bytesSent, 0});
   return ok;
 }
 

@@ -122,6 +122,8 @@ private:
   /// State of a stream that only its own thread uses.
   struct Work {
     GroupBuffers buffers;
+    /// What this rank sent in the last call.
+    int64_t bytesSent = 0;
     std::vector<TraceEvent> trace;
   };
   struct Event {
@@ -135,7 +137,7 @@ private:
   bool agree(const Channel &channel, const CollectiveCall &call);
   /// Sleeps until the emulated link has carried the call, which it began to do
   /// when the last member arrived, or when it had carried what came before.
-  void emulateLink(const CollectiveCall &call, int64_t arrival);
+  void emulateLink(const CollectiveCall &call, int64_t bytes, int64_t arrival);
   /// In a trace: the module of the library's call that begins.
   std::string takeMark();
   /// What the program has computed itself since the last mark, if anything, is

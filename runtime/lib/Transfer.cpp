@@ -3,6 +3,7 @@
 #include "Transfer.h"
 #include "Halo.h"
 #include "Reduce.h"
+#include "Rows.h"
 #include "dist/Tensor.h"
 
 #include <algorithm>
@@ -176,5 +177,14 @@ void dist::transfer(const CollectiveCall &call, const Communicator &comm,
     return haloExchange(call, comm, buffers, me);
   case CollectiveKind::HaloReduce:
     return haloReduce(call, comm, buffers, me);
+  case CollectiveKind::GatherRows:
+    return gatherRows(call, comm, buffers, me);
+  case CollectiveKind::ReduceRows:
+    return reduceRows(call, comm, buffers, me);
   }
+}
+
+int64_t dist::bytesSent(const CollectiveCall &call, const Topology &topology,
+                        const GroupBuffers &buffers, int64_t me) {
+  return call.plan ? rowBytesSent(call, buffers, me) : topology.bytesSent(call);
 }

@@ -18,7 +18,14 @@ namespace dist {
 struct GroupBuffers {
   std::vector<const char *> ins;
   std::vector<char *> outs;
+  /// Of calls that have some; else null.
+  std::vector<const RowPlan *> plans;
 };
+
+/// Bytes that `me` sends: what the manifest says of the call, or as many as
+/// plans of rows tell.
+int64_t bytesSent(const CollectiveCall &call, const Topology &topology,
+                  const GroupBuffers &buffers, int64_t me);
 
 /// The part of `me` in `call`. Writes
 /// its own output; for all_reduce its share of every member's output instead.

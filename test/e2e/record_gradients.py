@@ -19,7 +19,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples")
 import export_model  # noqa: E402
 import make_models  # noqa: E402
 
-MODELS = ["slapo", "gpt2", "bert", "llama", "opt", "phi3", "mixtral", "t5", "vit", "wide_resnet", "unet", "resnet", "convnext"]
+MODELS = ["slapo", "gpt2", "bert", "llama", "opt", "phi3", "mixtral", "t5", "vit", "wide_resnet", "unet", "resnet", "convnext",
+          "graph"]
 
 
 def digest(gradient):

@@ -7,6 +7,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "test/generator/Halos.h"
 #include "test/generator/Interpreter.h"
+#include "test/generator/Rows.h"
 #include <cmath>
 
 using namespace mlir;
@@ -192,6 +193,16 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
       out = exchangeHalo(halo, devices, device, held, garbage);
     } else if (auto halo = dyn_cast<HaloReduceOp>(op)) {
       out = reduceHalo(halo, devices, device, held);
+    } else if (isa<GatherRowsOp, ReduceRowsOp>(op)) {
+      PerDevice indices = all(op->getOperand(1));
+      auto gather = dyn_cast<GatherRowsOp>(op);
+      std::optional<Tensor> rows =
+          gather ? gatherRows(gather, devices, device, held, indices)
+                 : reduceRows(cast<ReduceRowsOp>(op), devices, device, held,
+                              indices);
+      if (!rows)
+        return fail(op, "has an index that names no row");
+      out = std::move(*rows);
     } else if (auto pass = dyn_cast<SendRecvOp>(op)) {
       int64_t sender = position - pass.getShift();
       if (pass.getPeriodic())

@@ -234,7 +234,10 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
     others = describeShared(*schedule, scopes, ShardTarget::Experts) +
              describeModules<RingOp>(
                  *schedule, scopes, "ring",
-                 [](RingOp directive) { return directive.getAxes(); });
+                 [](RingOp directive) { return directive.getAxes(); }) +
+             describeModules<GraphHaloOp>(
+                 *schedule, scopes, "graph_halo",
+                 [](GraphHaloOp directive) { return directive.getAxes(); });
   }
   PlanWriter writer(model);
   options.stopPlaced = true;

@@ -36,21 +36,6 @@ FloatType mlir::dist::getAttentionScoreType(Operation *op) {
                          : FloatType(Float32Type::get(op->getContext()));
 }
 
-LogicalResult mlir::dist::verifyRingsAttr(Operation *op, Attribute attr) {
-  auto modules = dyn_cast<DictionaryAttr>(attr);
-  auto isRing = [](NamedAttribute entry) {
-    auto ring = dyn_cast<DictionaryAttr>(entry.getValue());
-    auto axes = ring ? ring.getAs<ArrayAttr>("axes") : ArrayAttr();
-    return axes && llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) &&
-           ring.getAs<LocationAttr>("by");
-  };
-  if (!modules || !isa<MeshOp>(op) || !llvm::all_of(modules, isRing))
-    return op->emitOpError()
-           << "'" << kRingsAttr << "' has {axes = [...], by = loc(...)} for "
-           << "modules' paths, on a mesh, but is " << attr;
-  return success();
-}
-
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 

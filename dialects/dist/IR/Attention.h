@@ -19,7 +19,6 @@ FloatType getAttentionScoreType(Operation *op);
 /// `seen = array<i1: ...>`, a row for each device's block of queries, which
 /// blocks of keys these may look at.
 inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
-LogicalResult verifyRingsAttr(Operation *op, Attribute attr);
 } // namespace mlir::dist
 
 #include "dialects/dist/IR/AttentionLikeOpInterface.h.inc"

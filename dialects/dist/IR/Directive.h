@@ -23,6 +23,11 @@ enum class TargetKind { Module, Parameter, Input, Output, Value };
 /// the line it stands on.
 std::string describeDirective(Operation *directive);
 
+/// Checks what directives about modules that come true at level 3 only leave on
+/// a mesh under `name`: {axes = [...], by = loc(...)} for modules' paths.
+LogicalResult verifyModuleAxesAttr(Operation *op, StringRef name,
+                                   Attribute attr);
+
 } // namespace mlir::dist
 
 #include "dialects/dist/IR/ScheduleDirectiveOpInterface.h.inc"

@@ -209,6 +209,22 @@ static int64_t getBlockRows(int64_t size, ArrayRef<AxisRefAttr> axes,
   return size;
 }
 
+/// Checks that blocks of `rows` are those of as many as `of` says.
+template <typename OpTy>
+static LogicalResult verifyBlockSize(OpTy op, int64_t rows) {
+  if (!op.getSize() || ShapedType::isDynamic(rows))
+    return success();
+  int64_t size = *op.getSize();
+  MeshOp mesh = lookupMesh(op, op.getMeshAttr());
+  int64_t all =
+      size < 0 ? -1 : getBlockRows(size, getAxisRefs(op.getAxes()), mesh);
+  if (all == rows)
+    return success();
+  return op.emitOpError() << "is of a dimension of " << size
+                          << " rows, of which a device's block has "
+                          << std::max<int64_t>(all, 0) << ", not " << rows;
+}
+
 /// Checks what halo_exchange and its adjoint have in common: `block` is a
 /// device's part, `wide` has its halo as well.
 template <typename HaloOp>
@@ -230,17 +246,7 @@ static LogicalResult verifyHalo(HaloOp op, RankedTensorType block,
     return op.emitOpError() << "relates " << block << " to "
                             << block.clone(expected) << ", but the other type "
                             << "is " << wide;
-  if (!op.getSize() || block.isDynamicDim(dim))
-    return success();
-  int64_t size = *op.getSize();
-  MeshOp mesh = lookupMesh(op, op.getMeshAttr());
-  int64_t all =
-      size < 0 ? -1 : getBlockRows(size, getAxisRefs(op.getAxes()), mesh);
-  if (all == rows)
-    return success();
-  return op.emitOpError() << "is of a dimension of " << size
-                          << " rows, of which a device's block has "
-                          << std::max<int64_t>(all, 0) << ", not " << rows;
+  return verifyBlockSize(op, rows);
 }
 
 /// Whether a ring of no rows is to give some.
@@ -298,6 +304,62 @@ int64_t HaloExchangeOp::getBytesSentPerRank(int64_t p) {
 
 int64_t HaloReduceOp::getBytesSentPerRank(int64_t p) {
   return getHaloBytes(*this, getResult(), getPeriodic(), p);
+}
+
+/// Checks what gather_rows and its adjoint have in common: `block` is a
+/// device's part, `rows` are those that indices name.
+template <typename RowsOp>
+static LogicalResult verifyRows(RowsOp op, RankedTensorType block,
+                                RankedTensorType rows) {
+  if (failed(verifyGroup(op, op.getAxes(), op.getMeshAttr())))
+    return failure();
+  int64_t dim = op.getDim();
+  if (dim < 0 || dim >= block.getRank())
+    return op.emitOpError()
+           << "dimension " << dim << " is out of range for a tensor of rank "
+           << block.getRank();
+  RankedTensorType indices = op.getIndices().getType();
+  if (indices.getRank() != 1)
+    return op.emitOpError()
+           << "has indices of type " << indices << "; one dimension is wanted";
+  SmallVector<int64_t> expected(block.getShape());
+  expected.erase(expected.begin() + dim);
+  expected.insert(expected.begin(), indices.getDimSize(0));
+  if (!isOfType(rows, block.clone(expected)))
+    return op.emitOpError()
+           << "relates " << block << " by " << indices << " to "
+           << block.clone(expected) << ", but the other type is " << rows;
+  return verifyBlockSize(op, block.getDimSize(dim));
+}
+
+LogicalResult GatherRowsOp::verify() {
+  return verifyRows(*this, getOperand().getType(), getResult().getType());
+}
+
+LogicalResult ReduceRowsOp::verify() {
+  if (failed(verifyRows(*this, getResult().getType(), getOperand().getType())))
+    return failure();
+  return verifyReduction(*this, ReductionKind::Sum,
+                         getResult().getType().getElementType());
+}
+
+static int64_t getAssumedSize(Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.isDynamicDim(dim) ? kAssumedSize : type.getDimSize(dim);
+}
+
+/// At most: to each other device as many rows as there are, or as it names.
+int64_t GatherRowsOp::getBytesSentPerRank(int64_t p) {
+  int64_t rows = getAssumedSize(getOperand(), getDim());
+  int64_t named = std::min(rows, getAssumedSize(getIndices(), 0));
+  return rows == 0 ? 0 : bytesOf(getOperand()) / rows * named * (p - 1);
+}
+
+/// At most: a sum for each index, or for each row of the others.
+int64_t ReduceRowsOp::getBytesSentPerRank(int64_t p) {
+  int64_t rows = getAssumedSize(getResult(), getDim());
+  int64_t sums = std::min(rows * (p - 1), getAssumedSize(getIndices(), 0));
+  return rows == 0 ? 0 : bytesOf(getResult()) / rows * sums;
 }
 
 LogicalResult SendRecvOp::verify() {

@@ -288,6 +288,69 @@ def Dist_HaloReduceOp : Dist_Collective<"halo_reduce"> {
   }];
 }
 
+/// What looking rows up among devices and its adjoint have in common: the
+/// operand, the rows that are meant, and the dimension that they are of.
+class Dist_RowsOp<string mnemonic> : Dist_Collective<mnemonic> {
+  let arguments = (ins AnyRankedTensor:$operand,
+                       RankedTensorOf<[I64, I32, Index]>:$indices,
+                       I64Attr:$dim, OptionalAttr<I64Attr>:$size,
+                       Dist_AxisRefArrayAttr:$axes,
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh,
+                       OptionalAttr<StrAttr>:$cause);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $operand `[` $indices `]` `dim` $dim (`of` $size^)?
+    `over` custom<AxisList>($axes) (`on` $mesh^)? (`cause` custom<Text>($cause)^)?
+    attr-dict `:` type($operand) `[` type($indices) `]` `->` type($result)
+  }];
+}
+
+def Dist_GatherRowsOp : Dist_RowsOp<"gather_rows"> {
+  let summary = "Every device gets the rows that its indices name, from who has them";
+  let description = [{
+    The operand is the device's block of a dimension that is sharded over the
+    axes: rows of a table, nodes of a graph. Row i of the result is row
+    `indices[i]` of the whole dimension, as if that had been gathered; sent are only
+    the rows that others name, once to each of them, however often they name it:
+    those of the nodes at the cut edges of a graph.
+
+    ```mlir
+    %1 = dist.gather_rows %0[%src] dim 0 over "gp"
+           : tensor<12x8xf32>[tensor<30xindex>] -> tensor<30x8xf32>
+    ```
+    The dimension has as many rows as all blocks together, or, with `of`, that
+    number, as of `dist.halo_exchange`.
+
+    Constraints, besides those of all collectives:
+    - (C1) `dim` is a dimension of the operand.
+    - (C2) `indices` has one dimension; the result's first is of its size, the
+      others are those of the operand without `dim`.
+    - (C3) `of` is a number of rows of which each device's block is as large as
+      the operand.
+
+    An index that names no row ends the run.
+  }];
+}
+
+def Dist_ReduceRowsOp : Dist_RowsOp<"reduce_rows"> {
+  let summary = "Rows are added where they are at home: the adjoint of gather_rows";
+  let description = [{
+    Of every row of its block a device gets the sum of the rows of operands, on
+    all devices, that indices send there; a row that none is sent to is zero. A
+    device adds up its own rows for each place first, and sends one sum for each row of
+    another device's; there the devices' sums are added in their order. Narrow
+    floats are added in f32, and rounded once on each side.
+
+    ```mlir
+    %1 = dist.reduce_rows %0[%dst] dim 0 of 23 over "gp"
+           : tensor<30x8xf32>[tensor<30xindex>] -> tensor<12x8xf32>
+    ```
+    Constraints, besides those of all collectives: those of `dist.gather_rows`,
+    whose operand is of the type of this one's result and the reverse; elements
+    can be added.
+  }];
+}
+
 def Dist_SendRecvOp : Dist_Collective<"send_recv", [SameOperandsAndResultType]> {
   let summary = "Passes a tensor along a line of devices";
   let description = [{

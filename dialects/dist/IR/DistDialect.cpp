@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Packing.h"
 #include "dialects/dist/IR/Streams.h"
@@ -45,8 +46,8 @@ void DistDialect::initialize() {
 #include "dialects/dist/IR/DistGradients.cpp.inc"
       >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
-                            CheckpointOp, DecomposeOp, FuseOp, OverlapOp,
-                            ReplaceOp, RingOp, ShardOp, SyncOp>();
+                            CheckpointOp, DecomposeOp, FuseOp, GraphHaloOp,
+                            OverlapOp, ReplaceOp, RingOp, ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -268,8 +269,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == kOverlapAttr)
     return verifyOverlapAttr(op, attr.getValue());
-  if (name == kRingsAttr)
-    return verifyRingsAttr(op, attr.getValue());
+  if (name == kRingsAttr || name == kGraphHalosAttr)
+    return verifyModuleAxesAttr(op, name, attr.getValue());
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())

@@ -405,6 +405,33 @@ def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
   let hasVerifier = 1;
 }
 
+def Dist_GraphHaloOp : Dist_Op<"graph_halo", [HasParent<"ScheduleOp">]> {
+  let summary = "Directive: only the rows that indices name are exchanged";
+  let description = [{
+    Where modules that `target` matches look up rows of what is sharded over `axes`,
+    by indices that are sharded over them as well, the rows are not all gathered:
+    each device gets those that its indices name. Where they add rows up by index, sums
+    are not made of all rows, but sent to the devices that have them. So a graph
+    whose nodes are cut into parts, and whose edges lie with one of their nodes,
+    sends the nodes at cut edges, and no others: the halo of a part.
+
+    ```mlir
+    dist.shard input "x" [{"gp"}, {} ]
+    dist.shard input "edges" [{}, {"gp"} ]
+    dist.graph_halo "layers.*" over "gp"
+    ```
+    How many these are only the indices tell, when the program runs; it is never
+    more than gathering would send.
+
+    Constraints: those of axes in directives; `expect` is at least 1, and not
+    `optional`. A module without such a lookup is an error.
+  }];
+  let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Dist_IncludeOp : Dist_Op<"include", [HasParent<"ScheduleOp">]> {
   let summary = "In a schedule: the directives of another one";
   let description = [{

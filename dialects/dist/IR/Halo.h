@@ -7,6 +7,11 @@
 
 namespace mlir::dist {
 
+/// On a mesh, until these are made: modules in which only the rows that indices
+/// name are exchanged (dist.graph_halo), by their paths: {axes = [...], by =
+/// loc(...)}.
+inline constexpr llvm::StringLiteral kGraphHalosAttr = "dist.graph_halos";
+
 /// Rows that the busiest of a line of `devices` sends, each of which has `rows`
 /// and wants the `low` before and the `high` after its own, whichever devices
 /// have them.

@@ -1,7 +1,7 @@
 //===- ModuleDirectives.cpp - Directives about modules, not placements ----===//
 //
-// Assembly and verifiers of annotate, checkpoint, decompose, fuse, replace and
-// include.
+// Assembly and verifiers of annotate, checkpoint, decompose, fuse, graph_halo,
+// replace, ring and include.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,9 @@ void FuseOp::print(OpAsmPrinter &printer) { printTargetAlone(printer, *this); }
 
 LogicalResult FuseOp::verify() { return verifyCount(*this); }
 
-ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
+/// `"target" over "axes" …`
+static ParseResult parseTargetOver(OpAsmParser &parser,
+                                   OperationState &result) {
   std::string target;
   ArrayAttr axes;
   if (parser.parseString(&target) || parser.parseKeyword("over") ||
@@ -107,21 +109,56 @@ ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
-void RingOp::print(OpAsmPrinter &printer) {
+template <typename OpTy>
+static void printTargetOver(OpAsmPrinter &printer, OpTy op) {
   printer << " ";
-  printer.printAttribute(getTargetAttr());
+  printer.printAttribute(op.getTargetAttr());
   printer << " over ";
-  printAxisList(printer, *this, getAxes());
-  printCount(printer, *this);
-  printer.printOptionalAttrDict((*this)->getAttrs(),
+  printAxisList(printer, op, op.getAxes());
+  printCount(printer, op);
+  printer.printOptionalAttrDict(op->getAttrs(),
                                 {"target", "axes", "optional", "expect"});
 }
 
-LogicalResult RingOp::verify() {
-  if (failed(verifyDirectiveAxes(*this, getAxisRefs(getAxes()))))
+template <typename OpTy> static LogicalResult verifyTargetOver(OpTy op) {
+  if (failed(verifyDirectiveAxes(op, getAxisRefs(op.getAxes()))))
     return failure();
-  return verifyCount(*this);
+  return verifyCount(op);
 }
+
+LogicalResult mlir::dist::verifyModuleAxesAttr(Operation *op, StringRef name,
+                                               Attribute attr) {
+  auto modules = dyn_cast<DictionaryAttr>(attr);
+  auto isNote = [](NamedAttribute entry) {
+    auto note = dyn_cast<DictionaryAttr>(entry.getValue());
+    auto axes = note ? note.getAs<ArrayAttr>("axes") : ArrayAttr();
+    return axes && llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) &&
+           note.getAs<LocationAttr>("by");
+  };
+  if (!modules || !isa<MeshOp>(op) || !llvm::all_of(modules, isNote))
+    return op->emitOpError()
+           << "'" << name << "' has {axes = [...], by = loc(...)} for "
+           << "modules' paths, on a mesh, but is " << attr;
+  return success();
+}
+
+ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetOver(parser, result);
+}
+
+void RingOp::print(OpAsmPrinter &printer) { printTargetOver(printer, *this); }
+
+LogicalResult RingOp::verify() { return verifyTargetOver(*this); }
+
+ParseResult GraphHaloOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseTargetOver(parser, result);
+}
+
+void GraphHaloOp::print(OpAsmPrinter &printer) {
+  printTargetOver(printer, *this);
+}
+
+LogicalResult GraphHaloOp::verify() { return verifyTargetOver(*this); }
 
 ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;

@@ -7,7 +7,7 @@
 
 #include "Emitter.h"
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Gradients.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -357,6 +357,15 @@ Value Emitter::gather(Value source, Value indices, ArrayRef<int64_t> dims) {
   return note(
       tensor::GatherOp::create(builder, loc, type, source, indices, dims),
       shape);
+}
+
+Value Emitter::scatterAdd(Value base, Value indices, Value updates,
+                          ArrayRef<int64_t> dims) {
+  Shape shape(shapeOf(base));
+  Value sums = dist::ScatterAddOp::create(builder, loc, base.getType(), updates,
+                                          base, indices, dims)
+                   .getResult();
+  return note(sums, shape);
 }
 
 Value Emitter::toIndices(Value integers, int64_t size) {

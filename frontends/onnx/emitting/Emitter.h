@@ -104,6 +104,11 @@ public:
   /// tensor.gather: `indices` is [..., n] of index type; the result has its
   /// leading dimensions, then those of `source` not among the n `dims`.
   Value gather(Value source, Value indices, ArrayRef<int64_t> dims);
+  /// `base`, to which `updates` are added at the places that `indices` name:
+  /// [...] of what gather() would take from there, the indices' shape [...,
+  /// dims].
+  Value scatterAdd(Value base, Value indices, Value updates,
+                   ArrayRef<int64_t> dims);
   /// Integers as indices, negative ones counted from `size`.
   Value toIndices(Value integers, int64_t size);
   Value cast(Value value, DType from, DType to);

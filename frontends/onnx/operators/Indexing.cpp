@@ -2,6 +2,8 @@
 
 #include "Converter.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
@@ -321,6 +323,36 @@ static Value combine(Scalar &s, StringRef kind, Value old, Value update,
   return update;
 }
 
+/// Of indices that are the same along all other dimensions than `axis`: those
+/// along it, or null.
+static Value findRowIndices(Emitter &e, Value indices, int64_t axis) {
+  int64_t rank = e.shapeOf(indices).size();
+  if (rank == 1)
+    return indices;
+  auto spread = indices.getDefiningOp<linalg::BroadcastOp>();
+  if (!spread)
+    return {};
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis && e.shapeOf(indices)[i] != 1 &&
+        !llvm::is_contained(spread.getDimensions(), i))
+      return {};
+  if (llvm::is_contained(spread.getDimensions(), axis))
+    return {};
+  return e.reshape(spread.getInput(), {e.shapeOf(indices)[axis]});
+}
+
+/// Rows along `axis` that are added at `rows`.
+static Value addRows(Emitter &e, Value base, Value rows, Value updates,
+                     int64_t axis) {
+  Shape shape = e.shapeOf(updates);
+  SmallVector<int64_t> order = {axis};
+  for (int64_t i = 0, rank = shape.size(); i < rank; ++i)
+    if (i != axis)
+      order.push_back(i);
+  Value inFront = axis == 0 ? updates : e.transpose(updates, order);
+  return e.scatterAdd(base, e.reshape(rows, {shape[axis], 1}), inFront, {axis});
+}
+
 /// A scatter is written as a loop nest over elements and updates: an element
 /// takes the updates whose indices name it. Quadratic in the scattered
 /// dimensions, but right whatever the indices, and a loop nest like any other.
@@ -345,6 +377,17 @@ static LogicalResult scatterElements(NodeContext &c) {
     c.set(0, data);
     return success();
   }
+  // Rows that are added, by far the most common (sums over edges).
+  Shape rest = where.shape;
+  rest[*axis] = data.shape[*axis];
+  if (kind == "add" && rest == data.shape)
+    if (Value rows = findRowIndices(e, c.value(1), *axis)) {
+      c.set(0,
+            addRows(e, base, e.toIndices(rows, data.shape[*axis]), c.value(2),
+                    *axis),
+            data.type);
+      return success();
+    }
   // Only the part that has updates changes.
   Shape part = data.shape;
   for (int64_t i = 0; i < data.rank(); ++i)
@@ -414,6 +457,23 @@ static LogicalResult scatterND(NodeContext &c) {
     return success();
   }
   Emitter &e = c.emitter;
+  if (kind == "add") {
+    SmallVector<int64_t> dims;
+    SmallVector<Value> parts;
+    Shape unit(leading);
+    unit.push_back(1);
+    for (int64_t i = 0; i < components; ++i) {
+      Value part = e.sliceDim(c.value(1), where.rank() - 1, i, 1);
+      parts.push_back(e.reshape(
+          e.toIndices(e.reshape(part, leading), data.shape[i]), unit));
+      dims.push_back(i);
+    }
+    c.set(0,
+          e.scatterAdd(c.value(0), e.concat(parts, leading.size()), c.value(2),
+                       dims),
+          data.type);
+    return success();
+  }
   MLIRContext *context = e.getBuilder().getContext();
   // Loops: the elements', then one over the updates.
   SmallVector<Value> inputs;

@@ -242,6 +242,39 @@ DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
                                   const void *in, void *out);
 
 //===----------------------------------------------------------------------===//
+// Rows that indices name
+//===----------------------------------------------------------------------===//
+// A dimension of `whole` rows is cut over a communicator's members, and each
+// has indices of rows that any of them has: the edges of its part of a graph. A
+// plan says who has them. Plans are 0 to 255, each rank's own, and exist from
+// the call that makes them.
+
+/// Plan `plan` becomes that for `count` indices. They are copied; where the
+/// plan is for the same ones already, nothing is done. An index that is not in
+/// [0, whole) ends the run as soon as a collective uses the plan. Nothing is
+/// sent; `site` is that of a call that the plan is for.
+DIST_API int32_t dist_plan_rows(dist_rank *rank, int32_t comm, int32_t site,
+                                int32_t plan, int64_t whole, int64_t count,
+                                const int64_t *indices);
+
+/// in [outer, block_rows(whole), inner] -> out [count, outer, inner]: out[i] is
+/// row indices[i] of the whole dimension. A member sends each row once to each
+/// other that names it.
+DIST_API int32_t dist_gather_rows(dist_rank *rank, int32_t comm, int32_t stream,
+                                  int32_t site, int32_t dtype, int32_t plan,
+                                  int64_t outer, int64_t whole, int64_t inner,
+                                  const void *in, void *out);
+
+/// The adjoint: in [count, outer, inner] -> out [outer, block_rows(whole),
+/// inner]. Each row of out is the sum of those that members' indices send to
+/// it: of each member's in the order of its indices, rounded to `dtype`, then
+/// of these sums by place. Rows that none is sent to, and padding, are zero.
+DIST_API int32_t dist_reduce_rows(dist_rank *rank, int32_t comm, int32_t stream,
+                                  int32_t site, int32_t dtype, int32_t plan,
+                                  int64_t outer, int64_t whole, int64_t inner,
+                                  const void *in, void *out);
+
+//===----------------------------------------------------------------------===//
 // Contraction
 //===----------------------------------------------------------------------===//
 

@@ -192,6 +192,11 @@ dist.mesh @ring_of_no_axes ["tp" = 2] {dist.rings = {attn = {by = loc("x")}}}
 
 // -----
 
+// expected-error @below {{'dist.graph_halos' has {axes = [...], by = loc(...)} for modules' paths, on a mesh, but is 1 : i64}}
+dist.mesh @graph_halo_of_what ["tp" = 2] {dist.graph_halos = 1 : i64}
+
+// -----
+
 func.func @padding_of_text(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{'dist.padding' must be a unit attribute, but is "x"}}
   %0 = arith.negf %x {dist.padding = "x"} : tensor<8xf32>

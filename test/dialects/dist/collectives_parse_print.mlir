@@ -42,6 +42,10 @@ func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
   %h4 = dist.halo_reduce %h3 dim 0 of 30 low 40 high 2 periodic over "tp" : tensor<50xi32> -> tensor<8xi32>
   // CHECK-NEXT: dist.halo_reduce %{{.*}} dim 0 low 1 high 2 over "tp" : tensor<11xi32> -> tensor<8xi32>
   %h5 = dist.halo_reduce %h2 dim 0 low 1 high 2 over "tp" : tensor<11xi32> -> tensor<8xi32>
+  // CHECK-NEXT: %[[ROWS:.*]] = dist.gather_rows %[[I]][%[[I]]] dim 0 over "tp" : tensor<8xi32>[tensor<8xi32>] -> tensor<8xi32>
+  %g = dist.gather_rows %i[%i] dim 0 over "tp" : tensor<8xi32>[tensor<8xi32>] -> tensor<8xi32>
+  // CHECK-NEXT: dist.reduce_rows %[[ROWS]][%[[I]]] dim 0 of 30 over "tp" on @m cause "back" : tensor<8xi32>[tensor<8xi32>] -> tensor<8xi32>
+  %r = dist.reduce_rows %g[%i] dim 0 of 30 over "tp" on @m cause "back" : tensor<8xi32>[tensor<8xi32>] -> tensor<8xi32>
   // CHECK-NEXT: dist.send_recv %[[I]] shift -3 over "tp" : tensor<8xi32>
   %11 = dist.send_recv %i shift -3 over "tp" : tensor<8xi32>
   // CHECK-NEXT: dist.send_recv %[[I]] shift 1 periodic over "tp" : tensor<8xi32>

@@ -374,6 +374,64 @@ func.func @f(%x: tensor<10xcomplex<f32>>) {
 
 // -----
 
+// gather_rows C1
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x2xf32>, %i: tensor<5xindex>) {
+  // expected-error@below {{dimension 2 is out of range for a tensor of rank 2}}
+  %0 = dist.gather_rows %x[%i] dim 2 over "tp" : tensor<8x2xf32>[tensor<5xindex>] -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+// gather_rows C2
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x2xf32>, %i: tensor<5x1xindex>) {
+  // expected-error@below {{has indices of type 'tensor<5x1xindex>'; one dimension is wanted}}
+  %0 = dist.gather_rows %x[%i] dim 0 over "tp" : tensor<8x2xf32>[tensor<5x1xindex>] -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<3x8x2xf32>, %i: tensor<5xi64>) {
+  // expected-error@below {{relates 'tensor<3x8x2xf32>' by 'tensor<5xi64>' to 'tensor<5x3x2xf32>', but the other type is 'tensor<3x5x2xf32>'}}
+  %0 = dist.gather_rows %x[%i] dim 1 over "tp" : tensor<3x8x2xf32>[tensor<5xi64>] -> tensor<3x5x2xf32>
+  return
+}
+
+// -----
+
+// gather_rows C3
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<8x2xf32>, %i: tensor<5xi64>) {
+  // expected-error@below {{is of a dimension of 40 rows, of which a device's block has 10, not 8}}
+  %0 = dist.gather_rows %x[%i] dim 0 of 40 over "tp" : tensor<8x2xf32>[tensor<5xi64>] -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+// reduce_rows: as of gather_rows, the other way round
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<5x2xf32>, %i: tensor<6xi64>) {
+  // expected-error@below {{relates 'tensor<8x2xf32>' by 'tensor<6xi64>' to 'tensor<6x2xf32>', but the other type is 'tensor<5x2xf32>'}}
+  %0 = dist.reduce_rows %x[%i] dim 0 over "tp" : tensor<5x2xf32>[tensor<6xi64>] -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+dist.mesh @m ["tp" = 4]
+func.func @f(%x: tensor<5xcomplex<f32>>, %i: tensor<5xi64>) {
+  // expected-error@below {{cannot reduce elements of type 'complex<f32>'}}
+  %0 = dist.reduce_rows %x[%i] dim 0 over "tp" : tensor<5xcomplex<f32>>[tensor<5xi64>] -> tensor<8xcomplex<f32>>
+  return
+}
+
+// -----
+
 // send_recv C1
 dist.mesh @m ["tp" = 4]
 func.func @f(%x: tensor<8xf32>) {

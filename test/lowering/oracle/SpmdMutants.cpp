@@ -182,7 +182,7 @@ void Finder::visitDimension(Operation *op) {
                 !user->isBeforeInBlock(same.getDefiningOp()));
       });
     });
-  if (!dim || isa<HaloExchangeOp, HaloReduceOp>(op))
+  if (!dim || isa<HaloExchangeOp, HaloReduceOp, GatherRowsOp, ReduceRowsOp>(op))
     return;
   bool joins = isa<AllGatherOp>(op);
   for (int64_t other = 0; other < from.getRank(); ++other) {

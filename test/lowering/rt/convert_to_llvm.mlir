@@ -4,7 +4,7 @@
 // CHECK: module attributes {
 // CHECK-SAME: rt.checks = [{message = "the sky is up", value = false}, {message = "the index is in [0, 5)", value = true}]
 // CHECK-LABEL: llvm.func @dist_main
-func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %arena: memref<0xi8>, %status: !llvm.ptr) {
+func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %i: memref<3xindex>, %r: memref<3x2x64xf32>, %arena: memref<0xi8>, %status: !llvm.ptr) {
   // Rank, communicator, stream, site, dtype, reduction, count, pointers.
   // CHECK: llvm.call @dist_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.all_reduce comm 2 site 7 stream 1 <min> ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
@@ -20,6 +20,12 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   rt.collective_permute comm 0 site 7 pairs [0, 1] ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
   // CHECK: llvm.call @dist_halo_exchange({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.halo_exchange comm 0 site 8 outer 2 whole 16 inner 64 low 0 high 0 ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
+  // CHECK: llvm.call @dist_plan_rows({{.*}}) : (!llvm.ptr, i32, i32, i32, i64, i64, !llvm.ptr) -> i32
+  %p = rt.plan_rows comm 0 site 8 whole 16 indices(%i : memref<3xindex>)
+  // CHECK: llvm.call @dist_gather_rows({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.gather_rows comm 0 site 8 plan %p outer 2 whole 16 inner 64 ins(%a : memref<2x4x64xf32>) outs(%r : memref<3x2x64xf32>)
+  // CHECK: llvm.call @dist_reduce_rows({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr) -> i32
+  rt.reduce_rows comm 0 site 8 plan %p outer 2 whole 16 inner 64 ins(%r : memref<3x2x64xf32>) outs(%a : memref<2x4x64xf32>)
   // CHECK: llvm.call @dist_halo_reduce({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr) -> i32
   rt.halo_reduce comm 0 site 8 outer 2 whole 16 inner 64 low 0 high 0 periodic ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
   // An event has a number of its own.

@@ -57,3 +57,21 @@ func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x1xf32> {
   %0 = dist.all_slice %x dim 1 over "tp" : tensor<0x4xf32> -> tensor<0x1xf32>
   return %0 : tensor<0x1xf32>
 }
+
+// CHECK-LABEL: func.func @rows
+// One plan for both, where the indices are; another of as many rows; i32 as i64.
+// CHECK-SAME:  %[[X:.*]]: tensor<3x4xf32>, %[[I:.*]]: tensor<5xindex>, %[[J:.*]]: tensor<6xi32>
+func.func @rows(%x: tensor<3x4xf32>, %i: tensor<5xindex>, %j: tensor<6xi32>) -> (tensor<3x4xf32>, tensor<6x3xf32>) {
+  // CHECK: %[[WIDE:.*]] = arith.extsi %[[J]] : tensor<6xi32> to tensor<6xi64>
+  // CHECK: %[[OTHER:.*]] = rt.plan_rows comm 0 site 14 whole 16 indices(%[[WIDE]] : tensor<6xi64>)
+  // CHECK: %[[PLAN:.*]] = rt.plan_rows comm 0 site 12 whole 15 indices(%[[I]] : tensor<5xindex>)
+  // CHECK: %[[EXP:.*]] = math.exp
+  %0 = math.exp %x : tensor<3x4xf32>
+  // CHECK: rt.gather_rows comm 0 site 12 plan %[[PLAN]] outer 3 whole 15 inner 1 ins(%[[EXP]] : tensor<3x4xf32>) outs(%{{.*}} : tensor<5x3xf32>) -> tensor<5x3xf32>
+  %1 = dist.gather_rows %0[%i] dim 1 of 15 over "tp" : tensor<3x4xf32>[tensor<5xindex>] -> tensor<5x3xf32>
+  // CHECK: rt.reduce_rows comm 0 site 13 plan %[[PLAN]] outer 3 whole 15 inner 1 ins(
+  %2 = dist.reduce_rows %1[%i] dim 1 of 15 over "tp" : tensor<5x3xf32>[tensor<5xindex>] -> tensor<3x4xf32>
+  // CHECK: rt.gather_rows comm 0 site 14 plan %[[OTHER]]
+  %3 = dist.gather_rows %x[%j] dim 1 over "tp" : tensor<3x4xf32>[tensor<6xi32>] -> tensor<6x3xf32>
+  return %2, %3 : tensor<3x4xf32>, tensor<6x3xf32>
+}

@@ -4,7 +4,8 @@
 
 // CHECK-LABEL: func.func @on_buffers
 func.func @on_buffers(%a: memref<2x4x64xf32>, %b: memref<2x16x64xf32>, %c: memref<2x2x128xf32>,
-                      %d: memref<2x6x64xf32>, %e: memref<2x4x64xf32>) {
+                      %d: memref<2x6x64xf32>, %e: memref<2x4x64xf32>,
+                      %i: memref<3xi64>, %r: memref<3x2x64xf32>) {
   // CHECK: rt.all_reduce comm 0 site 1 <sum> ins(%{{.*}} : memref<2x4x64xf32>) outs(%{{.*}} : memref<2x4x64xf32>)
   rt.all_reduce comm 0 site 1 <sum> ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
   // CHECK: rt.all_gather comm 0 site 2 stream 1 outer 2 whole 16 inner 64 ins(
@@ -29,6 +30,12 @@ func.func @on_buffers(%a: memref<2x4x64xf32>, %b: memref<2x16x64xf32>, %c: memre
   // CHECK: rt.halo_exchange comm 0 site 8 outer 2 whole 15 inner 64 low 1 high 1 boundary <constant> fill 1065353216 ins(
   rt.halo_exchange comm 0 site 8 outer 2 whole 15 inner 64 low 1 high 1 boundary <constant> fill 1065353216
       ins(%a : memref<2x4x64xf32>) outs(%d : memref<2x6x64xf32>)
+  // CHECK: %[[PLAN:.*]] = rt.plan_rows comm 0 site 9 whole 15 indices(%{{.*}} : memref<3xi64>)
+  %plan = rt.plan_rows comm 0 site 9 whole 15 indices(%i : memref<3xi64>)
+  // CHECK: rt.gather_rows comm 0 site 9 plan %[[PLAN]] outer 2 whole 15 inner 64 ins(
+  rt.gather_rows comm 0 site 9 plan %plan outer 2 whole 15 inner 64 ins(%a : memref<2x4x64xf32>) outs(%r : memref<3x2x64xf32>)
+  // CHECK: rt.reduce_rows comm 0 site 9 plan %[[PLAN]] outer 2 whole 15 inner 64 ins(
+  rt.reduce_rows comm 0 site 9 plan %plan outer 2 whole 15 inner 64 ins(%r : memref<3x2x64xf32>) outs(%a : memref<2x4x64xf32>)
   // CHECK: rt.halo_reduce comm 0 site 9 outer 2 whole 15 inner 64 low 1 high 1 periodic ins(
   rt.halo_reduce comm 0 site 9 outer 2 whole 15 inner 64 low 1 high 1 periodic
       ins(%d : memref<2x6x64xf32>) outs(%a : memref<2x4x64xf32>)

@@ -134,6 +134,51 @@ func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
 
 // -----
 
+// Rows that indices name.
+
+func.func @f(%i: memref<3x1xi64>) {
+  // expected-error@below {{indices of type 'memref<3x1xi64>'; one dimension of index or i64 is wanted}}
+  %p = rt.plan_rows comm 0 site 0 whole 8 indices(%i : memref<3x1xi64>)
+  return
+}
+
+// -----
+
+func.func @f(%i: memref<3xi32>) {
+  // expected-error@below {{indices of type 'memref<3xi32>'; one dimension of index or i64 is wanted}}
+  %p = rt.plan_rows comm 0 site 0 whole 8 indices(%i : memref<3xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%i: memref<3xi64>, %a: memref<4x2xf32>, %b: memref<3x2xf32>) {
+  %p = rt.plan_rows comm 0 site 0 whole 8 indices(%i : memref<3xi64>)
+  // expected-error@below {{has a plan for communicator 0 and 8 rows}}
+  rt.gather_rows comm 1 site 0 plan %p outer 1 whole 8 inner 2 ins(%a : memref<4x2xf32>) outs(%b : memref<3x2xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%i: memref<3xi64>, %a: memref<4x2xf32>, %b: memref<4x2xf32>) {
+  %p = rt.plan_rows comm 0 site 0 whole 8 indices(%i : memref<3xi64>)
+  // expected-error@below {{destination has 8 elements, but 6 are wanted}}
+  rt.gather_rows comm 0 site 0 plan %p outer 1 whole 8 inner 2 ins(%a : memref<4x2xf32>) outs(%b : memref<4x2xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%i: memref<3xi64>, %a: memref<4x2xf32>, %b: memref<4x2xf32>) {
+  %p = rt.plan_rows comm 0 site 0 whole 8 indices(%i : memref<3xi64>)
+  // expected-error@below {{operand has 8 elements, but 6 are wanted}}
+  rt.reduce_rows comm 0 site 0 plan %p outer 1 whole 8 inner 2 ins(%a : memref<4x2xf32>) outs(%b : memref<4x2xf32>)
+  return
+}
+
+// -----
+
 // Contractions.
 
 func.func @f(%a: memref<4xf64>, %c: memref<4xf64>) {
