@@ -3,8 +3,30 @@
 #include "RowPlan.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace dist;
+
+/// The places of indices in the order of these, of equal ones the first first.
+static std::vector<int64_t> sortByRow(const std::vector<int64_t> &indices,
+                                      int64_t whole) {
+  int64_t count = indices.size();
+  std::vector<int64_t> order(count);
+  if (whole / 8 > count) { // few of many rows
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return indices[a] < indices[b];
+    });
+    return order;
+  }
+  std::vector<int64_t> next(whole + 1);
+  for (int64_t index : indices)
+    ++next[index + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (int64_t i = 0; i < count; ++i)
+    order[next[indices[i]]++] = i;
+  return order;
+}
 
 RowPlan::RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
                  int64_t count, const int64_t *given)
@@ -14,36 +36,30 @@ RowPlan::RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
       wrong = i;
   if (wrong >= 0)
     return;
-  // Counted by row: the indices of each in their order.
-  std::vector<int64_t> ends(whole + 1);
-  for (int64_t index : indices)
-    ++ends[index + 1];
-  for (int64_t row = 0; row < whole; ++row)
-    ends[row + 1] += ends[row];
-  users.resize(count);
-  std::vector<int64_t> next(ends.begin(), ends.end() - 1);
-  for (int64_t i = 0; i < count; ++i)
-    users[next[indices[i]]++] = i;
+  users = sortByRow(indices, whole);
   owners.resize(count);
   rows.resize(count);
   first.push_back(0);
-  starts.push_back(0);
   // Blocks follow each other.
-  for (int64_t owner = 0; owner < communicator.size; ++owner) {
-    Block block = blockAt(communicator.sizes, whole, owner);
-    for (int64_t row = 0; row < block.valid; ++row) {
-      int64_t index = block.start + row;
-      if (ends[index] == ends[index + 1])
-        continue;
-      for (int64_t i = ends[index]; i < ends[index + 1]; ++i) {
-        owners[users[i]] = static_cast<int32_t>(owner);
-        rows[users[i]] = row;
-      }
-      named.push_back(row);
-      starts.push_back(ends[index + 1]);
+  int64_t owner = -1;
+  Block block{0, 0};
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t index = indices[users[i]];
+    while (block.valid == 0 || index >= block.start + block.valid) {
+      if (++owner > 0)
+        first.push_back(named.size());
+      block = blockAt(communicator.sizes, whole, owner);
     }
-    first.push_back(named.size());
+    int64_t row = index - block.start;
+    if (i == 0 || index != indices[users[i - 1]]) {
+      named.push_back(row);
+      starts.push_back(i);
+    }
+    owners[users[i]] = static_cast<int32_t>(owner);
+    rows[users[i]] = row;
   }
+  starts.push_back(count);
+  first.resize(communicator.size + 1, named.size());
 }
 
 bool RowPlan::isFor(int32_t otherComm, int64_t otherWhole, int64_t count,

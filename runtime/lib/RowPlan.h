@@ -19,7 +19,8 @@ namespace dist {
 /// Who has the rows that one member's indices name.
 class RowPlan {
 public:
-  /// Linear in the rows and the indices.
+  /// In time that is linear in the indices, or where these are few of many rows,
+  /// theirs to sort.
   RowPlan(int32_t comm, const Communicator &communicator, int64_t whole,
           int64_t count, const int64_t *indices);
 

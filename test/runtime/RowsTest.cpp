@@ -112,6 +112,13 @@ TEST(Rows, ClosedForm) {
                 random(), i % 2);
 }
 
+/// Few of many rows, which are sorted otherwise.
+TEST(Rows, FewOfMany) {
+  checkCase({{3}, 1, 5000, 1, 40}, 1, 0);
+  checkCase({{2, 2}, 1, 5001, 1, 600}, 2, 0);
+  checkCase({{2, 2}, 1, 5001, 1, 700}, 2, 0);
+}
+
 /// Fewer rows than ranks, and nobody who names any.
 TEST(Rows, EmptyBlocksAndNoIndices) {
   checkCase({{4}, 1, 2, 3, 5}, 1, 0);
