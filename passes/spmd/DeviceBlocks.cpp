@@ -288,12 +288,16 @@ DeviceBlocks::Block DeviceBlocks::makeSliced(Value whole, int64_t dim) {
   Block block = find(slice.getSource(), source);
   if (!block.isGathered)
     return {};
+  RankedTensorType type =
+      resize(slice.getResultType(), dim, sizeOf(block.value, source));
+  if (type == block.value.getType() && slice.hasZeroOffset() &&
+      slice.hasUnitStride())
+    return block;
   SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
   sizes[source] = builder.getIndexAttr(sizeOf(block.value, source));
-  block.value = tensor::ExtractSliceOp::create(
-      builder, loc,
-      resize(slice.getResultType(), dim, sizeOf(block.value, source)),
-      block.value, slice.getMixedOffsets(), sizes, slice.getMixedStrides());
+  block.value = tensor::ExtractSliceOp::create(builder, loc, type, block.value,
+                                               slice.getMixedOffsets(), sizes,
+                                               slice.getMixedStrides());
   return block;
 }
 

@@ -16,10 +16,14 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/spmd/DeviceBlocks.h"
 #include "passes/spmd/ModuleNotes.h"
 #include "passes/spmd/PlacementText.h"
+#include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_GRAPHHALOSPASS
@@ -44,7 +48,8 @@ struct GraphHalo {
 /// Rows that a lookup names, of which placement gathers all.
 struct RowGather {
   tensor::GatherOp lookup;
-  AllGatherOp whole;
+  /// What is gathered, by what of it the lookup's table is made.
+  SmallVector<AllGatherOp, 1> wholes;
   GraphHalo halo;
 };
 
@@ -52,7 +57,8 @@ struct RowGather {
 /// that are added.
 struct RowSum {
   ReduceScatterOp scattered;
-  SmallVector<ScatterAddOp> sums;
+  /// Of each device's rows.
+  int64_t block;
   /// All that makes the sum, each before what it reads.
   SmallVector<Operation *> makers;
   GraphHalo halo;
@@ -69,10 +75,11 @@ private:
   bool isCut(int64_t size, int64_t block, ArrayAttr axes);
   void visitGather(tensor::GatherOp op);
   void visitScattered(ReduceScatterOp op);
-  bool addSums(Value sum, RowSum &found);
-  LogicalResult checkReaders();
+  bool isSum(Value value, int64_t dim, RowSum &found);
+  Value writeSum(OpBuilder &b, Value value, int64_t dim, const RowSum &sum);
+  LogicalResult checkReaders(const RowGather &gather);
   Value flatten(Value indices);
-  void write(const RowGather &gather);
+  bool write(const RowGather &gather);
   void write(const RowSum &sum);
 
   ModuleOp module;
@@ -82,6 +89,7 @@ private:
   SmallVector<RowSum> sums;
   llvm::SmallPtrSet<const NamedAttribute *, 8> used;
   DenseMap<Value, Value> flat;
+  llvm::MapVector<ArrayAttr, DenseSet<Value>> uniform;
 };
 } // namespace
 
@@ -105,18 +113,29 @@ std::optional<GraphHalo> GraphHalos::find(Operation *op) {
 // What there is
 //===----------------------------------------------------------------------===//
 
-/// What was cut off `value` at the end of `dim`, which is padding; the value
-/// itself where nothing was.
-static Value getUncut(Value value, int64_t dim) {
-  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
-  if (!slice || slice.getSourceType().getRank() != slice.getType().getRank() ||
-      !slice.hasUnitStride() || !slice.hasZeroOffset())
-    return value;
-  for (int64_t i = 0; i < slice.getType().getRank(); ++i)
-    if (i != dim &&
-        slice.getType().getDimSize(i) != slice.getSourceType().getDimSize(i))
-      return value;
-  return slice.getSource();
+/// Ops between a lookup's table and what is gathered, at most.
+static constexpr unsigned kMostOps = 64;
+
+/// The gathers over `axes` that a table is made of.
+static SmallVector<AllGatherOp, 1> findGathers(Value table, ArrayAttr axes) {
+  SmallVector<AllGatherOp, 1> gathers;
+  llvm::SetVector<Operation *> makers;
+  auto add = [&](Value value) {
+    if (Operation *maker = value.getDefiningOp())
+      makers.insert(maker);
+  };
+  add(table);
+  for (unsigned i = 0; i < makers.size() && i < kMostOps; ++i) {
+    auto gather = dyn_cast<AllGatherOp>(makers[i]);
+    if (gather && gather.getAxes() == axes)
+      gathers.push_back(gather);
+    else if (isa<linalg::LinalgOp, tensor::ExpandShapeOp,
+                 tensor::CollapseShapeOp, tensor::ExtractSliceOp,
+                 tensor::ConcatOp>(makers[i]))
+      for (Value operand : makers[i]->getOperands())
+        add(operand);
+  }
+  return gathers;
 }
 
 static bool isStatic(Value value) {
@@ -142,16 +161,9 @@ void GraphHalos::visitGather(tensor::GatherOp op) {
   if (!halo || op.getGatherDims().size() != 1 || !isStatic(op.getIndices()) ||
       !isStatic(op.getSource()))
     return;
-  int64_t dim = op.getGatherDims().front();
-  auto whole = getUncut(op.getSource(), dim).getDefiningOp<AllGatherOp>();
-  if (!whole || static_cast<int64_t>(whole.getDim()) != dim ||
-      whole.getAxes() != halo->axes ||
-      !isCut(
-          op.getSourceType().getDimSize(dim),
-          cast<RankedTensorType>(whole.getOperand().getType()).getDimSize(dim),
-          halo->axes))
-    return;
-  gathers.push_back({op, whole, *halo});
+  SmallVector<AllGatherOp, 1> wholes = findGathers(op.getSource(), halo->axes);
+  if (!wholes.empty())
+    gathers.push_back({op, std::move(wholes), *halo});
 }
 
 /// Whether the op adds two tensors, element by element.
@@ -170,34 +182,29 @@ static bool isAddition(Operation *op) {
          llvm::is_contained(add.getOperands(), body.getArgument(1));
 }
 
-/// The lookups' adjoints that `value` is the sum of, each of which begins with
-/// zero or with the one before.
-bool GraphHalos::addSums(Value value, RowSum &found) {
+/// Whether `value` is made of sums by index along `dim` alone, each of which
+/// begins with zero or with another one.
+bool GraphHalos::isSum(Value value, int64_t dim, RowSum &found) {
   Operation *maker = value.getDefiningOp();
   if (!maker || !value.hasOneUse())
     return false;
   found.makers.push_back(maker);
   if (isAddition(maker))
-    return addSums(maker->getOperand(0), found) &&
-           addSums(maker->getOperand(1), found);
+    return isSum(maker->getOperand(0), dim, found) &&
+           isSum(maker->getOperand(1), dim, found);
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(maker))
+    return transpose.hasPureTensorSemantics() &&
+           isSum(transpose.getInput(), transpose.getPermutation()[dim], found);
   auto sum = dyn_cast<ScatterAddOp>(maker);
-  if (!sum || sum.getDims().size() != 1 ||
-      sum.getDims().front() != static_cast<int64_t>(found.scattered.getDim()) ||
+  if (!sum || sum.getDims().size() != 1 || sum.getDims().front() != dim ||
       !isStatic(sum.getIndices()) || !isStatic(sum.getSource()))
     return false;
   std::optional<GraphHalo> halo = find(sum);
-  int64_t dim = found.scattered.getDim();
   if (!halo || found.scattered.getAxes() != halo->axes ||
-      !isCut(sum.getDest().getType().getDimSize(dim),
-             cast<RankedTensorType>(found.scattered.getType()).getDimSize(dim),
-             halo->axes))
+      !isCut(sum.getDest().getType().getDimSize(dim), found.block, halo->axes))
     return false;
   found.halo = *halo;
-  // What it begins with was added first.
-  if (!isZero(sum.getDest()) && !addSums(sum.getDest(), found))
-    return false;
-  found.sums.push_back(sum);
-  return true;
+  return isZero(sum.getDest()) || isSum(sum.getDest(), dim, found);
 }
 
 void GraphHalos::visitScattered(ReduceScatterOp op) {
@@ -217,45 +224,32 @@ void GraphHalos::visitScattered(ReduceScatterOp op) {
       return;
     value = pad.getSource();
   }
-  RowSum found{op, {}, {}, {}};
-  if (addSums(value, found))
+  RowSum found{
+      op, cast<RankedTensorType>(op.getType()).getDimSize(dim), {}, {}};
+  if (isSum(value, dim, found))
     sums.push_back(std::move(found));
 }
 
 /// Who needs all rows gets all rows, and then asking for some of them sends
 /// these twice.
-LogicalResult GraphHalos::checkReaders() {
-  llvm::MapVector<AllGatherOp, const RowGather *> wholes;
-  DenseSet<Operation *> lookups;
-  for (const RowGather &gather : gathers) {
-    wholes.insert({gather.whole, &gather});
-    lookups.insert(gather.lookup);
+LogicalResult GraphHalos::checkReaders(const RowGather &gather) {
+  for (AllGatherOp whole : gather.wholes) {
+    if (whole->use_empty())
+      continue;
+    InFlightDiagnostic error = emitError(gather.halo.getBy())
+                               << "dist.graph_halo: module \""
+                               << gather.halo.note->getName().getValue()
+                               << "\" looks rows up that something else has "
+                                  "gathered, too: place what that reads over "
+                                  "the same axes";
+    // What only cuts padding off is no reader.
+    Operation *reader = *whole->user_begin();
+    while (isa<tensor::ExtractSliceOp>(reader) && !reader->use_empty())
+      reader = *reader->user_begin();
+    error.attachNote(reader->getLoc()) << "this reads all rows";
+    return failure();
   }
-  bool failed = false;
-  for (auto [whole, gather] : wholes) {
-    SmallVector<Operation *> readers(whole->getUsers());
-    while (!readers.empty()) {
-      Operation *reader = readers.pop_back_val();
-      if (lookups.contains(reader))
-        continue;
-      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(reader);
-          slice && slice.getSource() == whole.getResult() &&
-          getUncut(slice, whole.getDim()) == slice.getSource()) {
-        llvm::append_range(readers, slice->getUsers());
-        continue;
-      }
-      InFlightDiagnostic error = emitError(gather->halo.getBy())
-                                 << "dist.graph_halo: module \""
-                                 << gather->halo.note->getName().getValue()
-                                 << "\" looks rows up that something else has "
-                                    "gathered, too: place what that reads "
-                                    "over the same axes";
-      error.attachNote(reader->getLoc()) << "this reads all rows";
-      failed = true;
-      break;
-    }
-  }
-  return failure(failed);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,67 +316,127 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-void GraphHalos::write(const RowGather &gather) {
+/// Erases what made `value`, as far as nobody reads it any more.
+static void eraseUnread(Value value) {
+  llvm::SetVector<Operation *> makers;
+  if (Operation *maker = value.getDefiningOp())
+    makers.insert(maker);
+  while (!makers.empty()) {
+    Operation *op = makers.pop_back_val();
+    // An all_gather stays, for whoever asks whether it is read.
+    if (!isOpTriviallyDead(op) || isa<AllGatherOp>(op))
+      continue;
+    SmallVector<Value> operands(op->getOperands());
+    op->erase();
+    for (Value operand : operands)
+      if (Operation *maker = operand.getDefiningOp())
+        makers.insert(maker);
+  }
+}
+
+/// Asks for the rows, if the table is made row by row of what is gathered.
+bool GraphHalos::write(const RowGather &gather) {
   tensor::GatherOp lookup = gather.lookup;
-  AllGatherOp whole = gather.whole;
+  AllGatherOp whole = gather.wholes.front();
+  ArrayAttr axes = gather.halo.axes;
+  MeshLayout layout(mesh);
+  auto [known, isNew] = uniform.try_emplace(axes);
+  if (isNew)
+    known->second = findUniformValues(module, layout, getAxisRefs(axes));
   Operation *before = lookup->getPrevNode();
   OpBuilder b(lookup);
   Location loc = lookup.getLoc();
-  int64_t dim = whole.getDim();
+  int64_t dim = lookup.getGatherDims().front();
+  int64_t size = lookup.getSourceType().getDimSize(dim);
+  int64_t devices = layout.size(getAxisRefs(axes));
+  DeviceBlocks blocks(b, loc, whole.getMeshAttr(), axes, devices,
+                      known->second);
+  Value table = blocks.get(lookup.getSource(), dim);
+  auto block =
+      table ? cast<RankedTensorType>(table.getType()) : RankedTensorType();
+  if (!table || !isCut(size, block.getDimSize(dim), axes)) {
+    InFlightDiagnostic warning = emitWarning(gather.halo.getBy())
+                                 << "dist.graph_halo: module \""
+                                 << gather.halo.note->getName().getValue()
+                                 << "\" looks up rows of what is not made row "
+                                    "by row of what is gathered "
+                                    "over "
+                                 << printAxes(getAxisRefs(axes))
+                                 << ": for this all are gathered";
+    warning.attachNote(loc) << "at this lookup";
+    return false;
+  }
   Value indices = flatten(lookup.getIndices());
-  auto block = cast<RankedTensorType>(whole.getOperand().getType());
   Value rows = GatherRowsOp::create(
       b, loc,
       getRowsType(block, dim,
                   cast<RankedTensorType>(indices.getType()).getDimSize(0)),
-      whole.getOperand(), indices, b.getI64IntegerAttr(dim),
-      getSize(b, lookup.getSourceType().getDimSize(dim),
-              cast<RankedTensorType>(whole.getType()).getDimSize(dim)),
-      whole.getAxes(), whole.getMeshAttr(),
-      b.getStringAttr(gather.halo.describe(lookup)));
+      table, indices, b.getI64IntegerAttr(dim),
+      getSize(b, size, block.getDimSize(dim) * devices), axes,
+      whole.getMeshAttr(), b.getStringAttr(gather.halo.describe(lookup)));
   Value same = reshape(b, loc, rows, lookup.getType());
   setScopes(before, lookup, lookup);
   lookup.getResult().replaceAllUsesWith(same);
-  Operation *source = lookup.getSource().getDefiningOp();
+  Value source = lookup.getSource();
   lookup.erase();
-  if (source != whole && source->use_empty())
-    source->erase();
-  if (whole->use_empty())
-    whole.erase();
+  eraseUnread(source);
+  return true;
+}
+
+/// The device's rows of a sum.
+Value GraphHalos::writeSum(OpBuilder &b, Value value, int64_t dim,
+                           const RowSum &sum) {
+  Operation *maker = value.getDefiningOp();
+  Location loc = maker->getLoc();
+  auto empty = [&](RankedTensorType type) -> Value {
+    return tensor::EmptyOp::create(b, loc, type.getShape(),
+                                   type.getElementType());
+  };
+  auto add = [&](Value x, Value y) -> Value {
+    auto type = cast<RankedTensorType>(x.getType());
+    return linalg::AddOp::create(b, loc, type, ValueRange{x, y},
+                                 ValueRange{empty(type)})
+        .getResult(0);
+  };
+  if (isAddition(maker)) {
+    Value left = writeSum(b, maker->getOperand(0), dim, sum);
+    return add(left, writeSum(b, maker->getOperand(1), dim, sum));
+  }
+  SmallVector<int64_t> shape(
+      cast<RankedTensorType>(value.getType()).getShape());
+  shape[dim] = sum.block;
+  RankedTensorType type = cast<RankedTensorType>(value.getType()).clone(shape);
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(maker)) {
+    ArrayRef<int64_t> order = transpose.getPermutation();
+    Value rows = writeSum(b, transpose.getInput(), order[dim], sum);
+    return linalg::TransposeOp::create(b, loc, rows, empty(type), order)
+        ->getResult(0);
+  }
+  auto part = cast<ScatterAddOp>(maker);
+  ReduceScatterOp scattered = sum.scattered;
+  Value indices = flatten(part.getIndices());
+  int64_t count = cast<RankedTensorType>(indices.getType()).getDimSize(0);
+  int64_t devices = getGroupSize(getAxisRefs(sum.halo.axes), mesh.getAxes());
+  // What it begins with was added first.
+  Value before =
+      isZero(part.getDest()) ? Value() : writeSum(b, part.getDest(), dim, sum);
+  Value rows = reshape(b, loc, part.getSource(), getRowsType(type, dim, count));
+  Value reduced = ReduceRowsOp::create(
+      b, loc, type, rows, indices, b.getI64IntegerAttr(dim),
+      getSize(b, part.getDest().getType().getDimSize(dim), sum.block * devices),
+      sum.halo.axes, scattered.getMeshAttr(),
+      b.getStringAttr(sum.halo.describe(part)));
+  return before ? add(before, reduced) : reduced;
 }
 
 void GraphHalos::write(const RowSum &sum) {
   ReduceScatterOp scattered = sum.scattered;
   Operation *before = scattered->getPrevNode();
   OpBuilder b(scattered);
-  int64_t dim = scattered.getDim();
-  auto block = cast<RankedTensorType>(scattered.getType());
-  int64_t padded =
-      cast<RankedTensorType>(scattered.getOperand().getType()).getDimSize(dim);
-  Value result;
-  for (ScatterAddOp part : sum.sums) {
-    Location loc = part.getLoc();
-    Value indices = flatten(part.getIndices());
-    int64_t count = cast<RankedTensorType>(indices.getType()).getDimSize(0);
-    Value rows =
-        reshape(b, loc, part.getSource(), getRowsType(block, dim, count));
-    Value reduced = ReduceRowsOp::create(
-        b, loc, block, rows, indices, b.getI64IntegerAttr(dim),
-        getSize(b, part.getDest().getType().getDimSize(dim), padded),
-        scattered.getAxes(), scattered.getMeshAttr(),
-        b.getStringAttr(sum.halo.describe(part)));
-    if (!result) {
-      result = reduced;
-      continue;
-    }
-    Value init = tensor::EmptyOp::create(b, loc, block.getShape(),
-                                         block.getElementType());
-    result = linalg::AddOp::create(b, loc, block, ValueRange{result, reduced},
-                                   ValueRange{init})
-                 .getResult(0);
-  }
-  setScopes(before, scattered, sum.sums.front());
   Operation *pad = scattered.getOperand().getDefiningOp<tensor::PadOp>();
+  Value value = pad ? pad->getOperand(0) : scattered.getOperand();
+  Value result = writeSum(b, value, scattered.getDim(), sum);
+  setScopes(before, scattered, scattered);
   scattered.getResult().replaceAllUsesWith(result);
   scattered.erase();
   if (pad)
@@ -398,17 +452,19 @@ LogicalResult GraphHalos::run() {
     else if (auto scattered = dyn_cast<ReduceScatterOp>(op))
       visitScattered(scattered);
   });
-  if (failed(checkReaders()))
-    return failure();
-  for (const RowGather &gather : gathers) {
-    used.insert(gather.halo.note);
-    write(gather);
-  }
+  bool failed = false;
+  for (RowGather &gather : gathers)
+    if (write(gather))
+      used.insert(gather.halo.note);
+    else
+      gather.wholes.clear(); // they are read
   for (const RowSum &sum : sums) {
     used.insert(sum.halo.note);
     write(sum);
   }
-  bool failed = false;
+  for (const RowGather &gather : gathers)
+    if (!failed)
+      failed = mlir::failed(checkReaders(gather));
   for (const NamedAttribute &note : notes) {
     GraphHalo halo{
         &note, cast<DictionaryAttr>(note.getValue()).getAs<ArrayAttr>("axes")};
@@ -423,6 +479,13 @@ LogicalResult GraphHalos::run() {
         << ", nor sums by index that are scattered over it: place the rows "
            "and the indices over it";
   }
+  llvm::SetVector<Operation *> unread;
+  for (const RowGather &gather : gathers)
+    for (AllGatherOp whole : gather.wholes)
+      if (!failed)
+        unread.insert(whole);
+  for (Operation *whole : unread)
+    whole->erase();
   return failure(failed);
 }
 

@@ -18,6 +18,11 @@
 // An index that names no row ends the run, and says where.
 // RUN: not dist-run %t/model.mlir --schedule %t/even.mlir --random --input edges=%t/wrong.npy 2>&1 | FileCheck %s --check-prefix=RANGE
 // RANGE: error: {{.*}}_rows of f32 outer=1 whole=25 inner=8 over communicator 0 (site {{[0-9]+}}: l): index {{[0-9]+}} must be in [0, 25), not 25
+// Rows that are not in front, and a table that is transposed between; the gradient's sums, too, one of them transposed.
+// RUN: dist-opt %t/batched.mlir --dist-apply-schedule="file=%t/batched_parts.mlir report=false" --dist-differentiate="cotangent=dy of=y wrt=**" -o %t/gradients.mlir
+// RUN: dist-opt %t/gradients.mlir --dist-spmd | FileCheck %s --check-prefix=BATCH
+// RUN: dist-run %t/gradients.mlir --random --input edges=%t/edges.npy --verify=f64 | FileCheck %s --check-prefixes=EQUAL,GRADIENT
+// GRADIENT: x.grad: equal to the program on one rank
 // As a plan, which means the same.
 // RUN: dist-report %t/model.mlir --schedule %t/even.mlir --plan -o %t/plan.json && FileCheck %s --check-prefix=WRITTEN --input-file=%t/plan.json
 // RUN: dist-opt %t/model.mlir --dist-apply-plan="file=%t/plan.json report=false" --dist-spmd | FileCheck %s --check-prefix=EVEN
@@ -46,6 +51,14 @@
 // BACK:     dist.gather_rows %{{.*}}[%[[DST]]]
 // BACK:     dist.reduce_rows %{{.*}}[%[[SRC]]]
 // BACK-NOT: dist.reduce_scatter
+
+// BATCH-NOT: dist.all_gather
+// BATCH:     dist.gather_rows %arg0[%[[SRC:[a-z0-9_]*]]] dim 1 of 25 over "gp"
+// BATCH:     dist.gather_rows %{{.*}}[%[[DST:[a-z0-9_]*]]] dim 0 of 25 over "gp"
+// BATCH:     %[[HOME:.*]] = dist.reduce_rows %{{.*}}[%[[DST]]] dim 0 of 25 over "gp"
+// BATCH:     linalg.transpose ins(%[[HOME]]
+// BATCH:     dist.reduce_rows %{{.*}}[%[[SRC]]] dim 1 of 25 over "gp"
+// BATCH-NOT: dist.reduce_scatter
 
 // One device has all rows: nothing is exchanged, and nothing wrong.
 // ALONE-NOT: _rows
@@ -129,4 +142,26 @@ dist.schedule @s on @m {
 dist.mesh @m ["gp" = 2]
 dist.schedule @s on @m {
   dist.graph_halo "layers.*" over "gp"
+}
+//--- batched.mlir
+func.func @main(%x: tensor<2x25x8xf32> {dist.input = "x"}, %edges: tensor<2x61xi64> {dist.input = "edges"}) -> (tensor<61x2x8xf32> {dist.output = "y"}) {
+  %s0 = tensor.extract_slice %edges[0, 0] [1, 61] [1, 1] {dist.scope = "l"} : tensor<2x61xi64> to tensor<61xi64>
+  %s1 = tensor.extract_slice %edges[1, 0] [1, 61] [1, 1] {dist.scope = "l"} : tensor<2x61xi64> to tensor<61xi64>
+  %src = tensor.expand_shape %s0 [[0, 1]] output_shape [61, 1] {dist.scope = "l"} : tensor<61xi64> into tensor<61x1xi64>
+  %dst = tensor.expand_shape %s1 [[0, 1]] output_shape [61, 1] {dist.scope = "l"} : tensor<61xi64> into tensor<61x1xi64>
+  %a = tensor.gather %x[%src] gather_dims([1]) {dist.scope = "l"} : (tensor<2x25x8xf32>, tensor<61x1xi64>) -> tensor<61x2x8xf32>
+  %e = tensor.empty() : tensor<25x2x8xf32>
+  %t = linalg.transpose ins(%x : tensor<2x25x8xf32>) outs(%e : tensor<25x2x8xf32>) permutation = [1, 0, 2] {dist.scope = "l"}
+  %b = tensor.gather %t[%dst] gather_dims([0]) {dist.scope = "l"} : (tensor<25x2x8xf32>, tensor<61x1xi64>) -> tensor<61x2x8xf32>
+  %f = tensor.empty() : tensor<61x2x8xf32>
+  %y = linalg.mul {dist.scope = "l"} ins(%a, %b : tensor<61x2x8xf32>, tensor<61x2x8xf32>) outs(%f : tensor<61x2x8xf32>) -> tensor<61x2x8xf32>
+  return %y : tensor<61x2x8xf32>
+}
+//--- batched_parts.mlir
+dist.mesh @m ["gp" = 3]
+dist.schedule @s on @m {
+  dist.shard input "x" [{}, {"gp"}, {}]
+  dist.shard input "edges" [{}, {"gp"}]
+  dist.shard output "y" [{"gp"}, {}, {}]
+  dist.graph_halo "l" over "gp"
 }
