@@ -377,9 +377,6 @@ bool GraphHalos::write(const RowGather &gather) {
   Value same = reshape(b, loc, rows, lookup.getType());
   setScopes(before, lookup, lookup);
   lookup.getResult().replaceAllUsesWith(same);
-  Value source = lookup.getSource();
-  lookup.erase();
-  eraseUnread(source);
   return true;
 }
 
@@ -458,6 +455,14 @@ LogicalResult GraphHalos::run() {
       used.insert(gather.halo.note);
     else
       gather.wholes.clear(); // they are read
+  // Only now: what is known of values is known by where they lie.
+  for (const RowGather &gather : gathers)
+    if (!gather.wholes.empty()) {
+      tensor::GatherOp lookup = gather.lookup;
+      Value source = lookup.getSource();
+      lookup.erase();
+      eraseUnread(source);
+    }
   for (const RowSum &sum : sums) {
     used.insert(sum.halo.note);
     write(sum);
@@ -477,7 +482,8 @@ LogicalResult GraphHalos::run() {
         << "\" has no lookup of rows that are gathered over "
         << printAxes(getAxisRefs(halo.axes))
         << ", nor sums by index that are scattered over it: place the rows "
-           "and the indices over it";
+           "and the indices over it"
+        << (halo.axes.size() > 1 ? ", of as many rows as devices divide" : "");
   }
   llvm::SetVector<Operation *> unread;
   for (const RowGather &gather : gathers)

@@ -13,9 +13,10 @@ const NamedAttribute *mlir::dist::findModuleNote(Operation *op,
     return nullptr;
   // The innermost module that is named.
   for (StringRef path = scope; !path.empty();) {
-    for (const NamedAttribute &module : modules)
-      if (module.getName() == path)
-        return &module;
+    auto [module, isThere] =
+        impl::findAttrSorted(modules.begin(), modules.end(), path);
+    if (isThere)
+      return module;
     if (!path.contains('.'))
       break;
     path = path.rsplit('.').first;

@@ -243,7 +243,7 @@ void RingAdjoint::bringHome(const Sum &given) {
       continue;
     setScopes(from, slice);
     slice.getResult().replaceAllUsesWith(own);
-    eraseWithMakers(slice);
+    eraseWithMakers(slice, ring);
   }
 }
 

@@ -316,12 +316,25 @@ struct RingAttentionPass
                   ring.getAs<LocationAttr>("by"),
                   layout.size(getAxisRefs(axes)),
                   seen ? seen.asArrayRef() : ArrayRef<bool>(),
+                  nullptr,
                   nullptr};
     };
     bool failed = false;
     llvm::MapVector<ArrayAttr, llvm::DenseSet<Value>> uniform;
+    auto forget = [&](Operation *erased) {
+      erased->walk([&](Operation *inner) {
+        for (auto &entry : uniform) {
+          for (Value value : inner->getResults())
+            entry.second.erase(value);
+          for (Region &region : inner->getRegions())
+            for (Value value : region.getArguments())
+              entry.second.erase(value);
+        }
+      });
+    };
     for (auto [op, attr] : found) {
       Ring ring = describe(*attr);
+      ring.forget = forget;
       used.insert(attr);
       if (ring.devices == 1)
         continue;
@@ -343,8 +356,8 @@ struct RingAttentionPass
       if (!isWritten)
         continue;
       if (adjoint)
-        eraseWithMakers(adjoint);
-      eraseWithMakers(op);
+        eraseWithMakers(adjoint, ring);
+      eraseWithMakers(op, ring);
     }
     for (const NamedAttribute &attr : rings)
       if (!used.contains(&attr)) {

@@ -255,16 +255,22 @@ void RingWriter::setScopes(Operation *from, Operation *to) {
     set(set, made);
 }
 
-void mlir::dist::eraseWithMakers(Operation *op) {
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  used.insert_range(op->getOperands());
-  op->erase();
-  while (!used.empty()) {
-    Operation *maker = used.pop_back_val().getDefiningOp();
-    if (!maker || !isOpTriviallyDead(maker))
-      continue;
-    used.insert_range(maker->getOperands());
-    maker->erase();
+void mlir::dist::eraseWithMakers(Operation *op, const Ring &ring) {
+  llvm::SetVector<Operation *> makers;
+  auto erase = [&](Operation *dead) {
+    llvm::SetVector<Value> used;
+    getUsedValuesDefinedAbove(dead->getRegions(), used);
+    used.insert_range(dead->getOperands());
+    ring.forget(dead);
+    dead->erase();
+    for (Value value : used)
+      if (Operation *maker = value.getDefiningOp())
+        makers.insert(maker);
+  };
+  erase(op);
+  while (!makers.empty()) {
+    Operation *maker = makers.pop_back_val();
+    if (isOpTriviallyDead(maker))
+      erase(maker);
   }
 }

@@ -25,6 +25,9 @@ struct Ring {
   ArrayRef<bool> seen;
   /// What its devices agree on.
   const llvm::DenseSet<Value> *uniform;
+  /// Takes what an op has made out of all that is known of values: an op that
+  /// is made later may lie where it lay.
+  llvm::function_ref<void(Operation *)> forget;
 };
 
 /// Blocks that go round: the device's own, what makes keys or values of one,
@@ -125,7 +128,7 @@ inline RankedTensorType typeOf(Value tensor) {
 }
 
 /// Erases an op without uses, and what was made for it alone.
-void eraseWithMakers(Operation *op);
+void eraseWithMakers(Operation *op, const Ring &ring);
 
 /// Attention whose keys and values go round.
 class RingAttention : public RingWriter {
