@@ -38,6 +38,28 @@ def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistSplitBatch : Pass<"dist-split-batch", "::mlir::ModuleOp"> {
+  let summary = "The batch in turns: level 0 or 1 to 1";
+  let description = [{
+    The mesh gets an axis for turns, and inputs whose dimension 0 is that of the
+    first one, the batch, are cut along it, within what devices have of it. Placed,
+    partitioned and unrolled (`--dist-unroll-axis`), each device does its part of the
+    batch in so many turns, of which one computes while what another sends travels.
+
+    ```mlir
+    dist.mesh @m ["tp" = 2]                       // before
+    dist.mesh @m ["turn" = 2, "tp" = 2]           // after
+    func.func @main(%x: tensor<4x256xi64> {dist.input = "x",
+                      dist.sharding = #dist.sharding<@m, [{"turn", ?}, {?} ]>}, …
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let options = [
+    Option<"turns", "turns", "int64_t", "2", "How many">,
+    Option<"axis", "axis", "std::string", "\"turn\"", "The axis's name">
+  ];
+}
+
 def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
   let summary = "Small reductions that are ready near one another are one call: level 3";
   let description = [{

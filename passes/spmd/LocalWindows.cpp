@@ -155,8 +155,13 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
   Whole whole = wholes[pad.getResult()];
   SmallVector<OpOperand *> others;
   bool isFilled = false;
+  // What sums begin with is written in windows, not read.
+  auto isInit = [](OpOperand &use) {
+    auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    return op && op.isDpsInit(&use);
+  };
   for (OpOperand &use : pad.getResult().getUses())
-    if (mayReadWindows(use.getOwner()) &&
+    if (!isInit(use) && mayReadWindows(use.getOwner()) &&
         fillsPad(use, getWholeRule(use.getOwner()), pad, whole.sharding))
       isFilled = true;
     else

@@ -14,12 +14,15 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "passes/memory/Passes.h"
+#include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
+#include "passes/report/Simulation.h"
 #include "passes/schedule/Include.h"
 #include "passes/schedule/Schedule.h"
 #include "passes/sizes/Limits.h"
 #include "tools/driver/Register.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -144,6 +147,12 @@ static LogicalResult checkProgram(ModuleOp module) {
   return result.wasInterrupted() ? failure() : checkTensorSizes(module);
 }
 
+/// How many turns the batch is to be done in; 0 where that is not said.
+static int64_t countTurns(const OverlapOptions &options) {
+  int64_t count = 0;
+  return StringRef(options.turns).getAsInteger(10, count) ? 0 : count;
+}
+
 /// Any level to level 3, or 2.
 static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
                            Stages &stages) {
@@ -224,6 +233,14 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
     if (failed(stages.run("schedule", passes, module)))
       return failure();
   }
+  if (int64_t turns = countTurns(options.overlap)) {
+    PassManager passes(module.getContext());
+    DistSplitBatchOptions split;
+    split.turns = turns;
+    passes.addPass(createDistSplitBatch(split));
+    if (failed(stages.run("schedule", passes, module)))
+      return failure();
+  }
   if (options.addPasses) {
     PassManager passes(module.getContext());
     options.addPasses(passes);
@@ -279,7 +296,8 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   PassManager passes(module.getContext());
   if (!options.turns.empty()) {
     DistUnrollAxisOptions turns;
-    turns.axis = options.turns;
+    turns.axis =
+        countTurns(options) ? DistSplitBatchOptions().axis : options.turns;
     passes.addPass(createDistUnrollAxis(turns));
     passes.addPass(createCSEPass());
     passes.addPass(createVerifySpmdPass());
@@ -307,9 +325,75 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   return stages.run("overlap", passes, module);
 }
 
+/// What a step of the module is foreseen to take.
+static FailureOr<double> foresee(ModuleOp module,
+                                 const OverlapOptions &options) {
+  FailureOr<Machine> machine = loadMachine(module.getLoc(), "--turns=auto",
+                                           options.machine, options.link);
+  if (failed(machine))
+    return failure();
+  FailureOr<Simulation> simulation =
+      simulate(module, *machine, /*wantEvents=*/false);
+  if (failed(simulation))
+    return failure();
+  return simulation->time.getTotal();
+}
+
+/// The program in one turn or two of the batch, whichever is foreseen to be
+/// faster, by as much as orders must be.
+static LogicalResult
+chooseTurns(ModuleOp module, const ScheduleOptions &options, Stages &stages) {
+  if (options.overlap.mode != "auto")
+    return module.emitError("--turns=auto goes with --overlap=auto");
+  ScheduleOptions one = options, two = options;
+  one.overlap.turns = "";
+  two.overlap.turns = "2";
+  OwningOpRef<ModuleOp> other = module.clone();
+  if (failed(distribute(module, one, stages)))
+    return failure();
+  // Why two are not possible, where they are not.
+  std::string why;
+  FailureOr<double> seconds = failure();
+  {
+    ScopedDiagnosticHandler handler(
+        module.getContext(), [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              why.empty())
+            why = diagnostic.str();
+          return success();
+        });
+    if (succeeded(distribute(*other, two, stages)))
+      seconds = foresee(*other, two.overlap);
+  }
+  FailureOr<double> least = foresee(module, one.overlap);
+  if (failed(least))
+    return failure();
+  constexpr double kMargin = 0.02;
+  bool wins = succeeded(seconds) && *seconds < (1 - kMargin) * *least;
+  if (options.overlap.report) {
+    InFlightDiagnostic remark =
+        module.emitRemark()
+        << (wins ? "in two turns of the batch: " : "in one turn: ");
+    if (succeeded(seconds))
+      remark << llvm::formatv("{0:F3} ms foreseen in one, {1:F3} ms in two",
+                              *least * 1e3, *seconds * 1e3)
+                    .str();
+    else
+      remark << "two are not possible: " << why;
+  }
+  if (wins) {
+    module.getBodyRegion().takeBody(other->getBodyRegion());
+    module->setDiscardableAttrs(
+        other->getOperation()->getDiscardableAttrDictionary());
+  }
+  return success();
+}
+
 LogicalResult mlir::dist::distribute(ModuleOp module,
                                      const ScheduleOptions &options,
                                      Stages &stages) {
+  if (options.overlap.turns == "auto")
+    return chooseTurns(module, options, stages);
   // A program of one device has been looked at by who made it.
   bool isFinal = getLevel(module) == 3;
   if (failed(place(module, options, stages)))

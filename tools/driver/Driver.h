@@ -36,7 +36,9 @@ struct OverlapOptions {
   std::string machine, link;
   /// How many times the memory of the order given may be needed.
   double memory = 1.1;
-  /// An axis of the mesh that one device does in turns, or "".
+  /// An axis of the mesh that one device does in turns; how many turns the
+  /// batch is done in; "auto" for two of these where `machine` foresees that it
+  /// pays; or "".
   std::string turns;
   /// Whether to say what was foreseen.
   bool report = false;

@@ -88,10 +88,11 @@ struct CompileOptions {
                 llvm::cl::value_desc("NAME|FILE.json"),
                 llvm::cl::cat(category)),
         turns("turns",
-              llvm::cl::desc("An axis of the mesh that each device does in "
-                             "turns, so that one is computed while another's "
-                             "data travel"),
-              llvm::cl::value_desc("AXIS"), llvm::cl::cat(category)),
+              llvm::cl::desc("Each device does its part of the batch in turns, "
+                             "so that one is computed while another's data "
+                             "travel: how many, auto (two, where --overlap "
+                             "foresees that it pays), or an axis of the mesh"),
+              llvm::cl::value_desc("N|auto|AXIS"), llvm::cl::cat(category)),
         overlapMemory("overlap-memory",
                       llvm::cl::desc("With --overlap: how many times the "
                                      "memory of the program without may be "

@@ -148,3 +148,31 @@ func.func @main(%y: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>}
   } -> tensor<12xf32>
   return %r : tensor<12xf32>
 }
+
+// -----
+
+// What a sum in windows begins with is padded: it is written there, not read in windows, so that it has its padding.
+#table = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+#tap = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+#sum = affine_map<(d0, d1, d2, d3) -> (d0 + d1, d2)>
+// CHECK-LABEL: func.func @padded_start
+// CHECK:       %[[START:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<8x4xf64>)
+// CHECK:       arith.select
+// CHECK:       %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "reduction", "parallel", "reduction"]
+// CHECK:       linalg.generic {{.*}} ins(%[[START]], %[[SUM]] : tensor<8x4xf64>, tensor<8x4xf64>)
+dist.mesh @m ["x" = 2]
+func.func @padded_start(%x: tensor<15x4xf64> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}, %a: tensor<16x2xf64>, %b: tensor<1x2xf64>) -> tensor<16x4xf64> {
+  %zero = arith.constant 0.0 : f64
+  %padded = tensor.pad %x low[0, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f64
+  } : tensor<15x4xf64> to tensor<16x4xf64>
+  %0 = linalg.generic {indexing_maps = [#table, #tap, #sum], iterator_types = ["reduction", "reduction", "parallel", "reduction"]}
+      ins(%a, %b : tensor<16x2xf64>, tensor<1x2xf64>) outs(%padded : tensor<16x4xf64>) {
+  ^bb0(%p: f64, %q: f64, %o: f64):
+    %1 = arith.mulf %p, %q : f64
+    %2 = arith.addf %o, %1 : f64
+    linalg.yield %2 : f64
+  } -> tensor<16x4xf64>
+  return %0 : tensor<16x4xf64>
+}

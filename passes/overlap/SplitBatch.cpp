@@ -1,0 +1,112 @@
+//===- SplitBatch.cpp - The batch in turns --------------------------------===//
+//
+// An axis of the mesh for turns (--dist-unroll-axis), and inputs that are cut
+// along it: what a schedule may say itself, in an axis of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/overlap/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTSPLITBATCH
+#include "passes/overlap/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
+  using DistSplitBatchBase::DistSplitBatchBase;
+
+  /// Dimension 0 of an argument, if it is an input that has one.
+  static std::optional<int64_t> getRows(FunctionOpInterface function,
+                                        unsigned number) {
+    auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
+    if (!type || type.getRank() == 0 ||
+        !function.getArgAttr(number, kInputAttr))
+      return std::nullopt;
+    return type.getDimSize(0);
+  }
+
+  /// Cuts dimension 0 over the axis as well, as the last of its axes: a
+  /// device's part is cut.
+  LogicalResult cut(FunctionOpInterface function, unsigned number,
+                    MeshOp mesh) {
+    MLIRContext *context = &getContext();
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
+    auto given = function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+    SmallVector<DimShardingAttr> dims(
+        type.getRank(), DimShardingAttr::get(context, ArrayRef<AxisRefAttr>(),
+                                             /*isOpen=*/true));
+    if (given)
+      dims.assign(given.getDims().begin(), given.getDims().end());
+    if (dims[0].getSubDims().size() > 1)
+      return function.emitOpError()
+             << "argument " << number << " is placed in blocks of dimension 0, "
+             << given << ", which turns cannot cut";
+    SmallVector<AxisRefAttr> axes = dims[0].getAllAxes();
+    axes.push_back(AxisRefAttr::get(context, axis, 1, 0));
+    dims[0] = DimShardingAttr::get(context, axes, dims[0].getIsOpen());
+    function.setArgAttr(
+        number, kShardingAttr,
+        ShardingAttr::get(context,
+                          FlatSymbolRefAttr::get(mesh.getSymNameAttr()), dims,
+                          ReductionKind::Sum, {}));
+    return success();
+  }
+
+  LogicalResult split() {
+    ModuleOp module = getOperation();
+    if (getLevel(module) > 1)
+      return module.emitError(
+          "--dist-split-batch: is placed already; turns are "
+          "made before (level 0 or 1)");
+    if (turns < 2)
+      return module.emitError("--dist-split-batch: turns=")
+             << turns.getValue() << ": at least 2 are";
+    FailureOr<MeshOp> mesh = findProgramMesh(module);
+    FailureOr<FunctionOpInterface> function = findEntryFunction(module);
+    if (failed(mesh) || failed(function))
+      return failure();
+    if (!*mesh)
+      return module.emitError("--dist-split-batch: has no dist.mesh, so that "
+                              "nothing is sent that turns could hide");
+    if (llvm::any_of(mesh->getAxes(), [&](MeshAxisAttr other) {
+          return other.getName() == axis;
+        }))
+      return mesh->emitOpError("has an axis '")
+             << axis << "' already; do that in turns, or name another one";
+    std::optional<int64_t> batch;
+    for (unsigned i = 0; i < function->getNumArguments() && !batch; ++i)
+      batch = getRows(*function, i);
+    if (!batch || ShapedType::isDynamic(*batch) || *batch % turns != 0) {
+      InFlightDiagnostic error = function->emitOpError()
+                                 << "cannot be done in " << turns.getValue()
+                                 << " turns: ";
+      return batch && !ShapedType::isDynamic(*batch)
+                 ? error << "the first input has " << *batch
+                         << " rows in dimension 0, the batch"
+                 : error << "the batch, dimension 0 of the first input, is not "
+                            "known (--bind)";
+    }
+    SmallVector<MeshAxisAttr> axes = {
+        MeshAxisAttr::get(&getContext(), axis, turns)};
+    llvm::append_range(axes, mesh->getAxes());
+    mesh->setAxesAttr(MeshAxesAttr::get(&getContext(), axes));
+    for (unsigned i = 0; i < function->getNumArguments(); ++i)
+      if (getRows(*function, i) == batch && failed(cut(*function, i, *mesh)))
+        return failure();
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(split()))
+      signalPassFailure();
+  }
+};
+} // namespace
