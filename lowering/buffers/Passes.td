@@ -28,7 +28,8 @@ def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
   let description = [{
     A slice with computed offsets that drops some of its dimensions of size 1, and
     keeps others, becomes one that drops none, and a `tensor.collapse_shape`. Folding
-    its offsets would else change its sizes (LLVM 22).
+    its offsets would else change its sizes (LLVM 22). A slice's stride of a
+    dimension of one element becomes 1: another is crashed over further on.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }

@@ -137,6 +137,11 @@ bool SubsetTrace::areDisjoint(
   if (!subset)
     return false;
   auto other = cast<SubsetOpInterface>(*read->second);
+  // A reshape of a tensor may be the same buffer, but a subset of it counts in
+  // other coordinates: [1, 0] of 2 x 4 and [0, 1] of 4 x 2 overlap.
+  if (subset.getTensorContainer().getType() !=
+      other.getTensorContainer().getType())
+    return false;
   if (std::optional<Overlap> known = compareConstant(subset, other))
     return *known == Overlap::Apart &&
            areEquivalent(subset.getTensorContainer(),

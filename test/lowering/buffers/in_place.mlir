@@ -177,3 +177,36 @@ func.func @loop(%f: f32, %n: index) -> tensor<4xf32> {
   }
   return %r : tensor<4xf32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// A part of a reshape counts in other coordinates: rows 2 and 3 of 4 x 2 are row 1 of 2 x 4, which is read after
+// row 1 is written, so that is written to a copy.
+// CHECK-LABEL: func.func @part_of_reshape
+// CHECK: linalg.generic {{.*}} outs(%[[A:.*]] : memref<2x4xf32>)
+// CHECK: %[[COPY:.*]] = memref.alloc
+// CHECK: memref.copy %[[A]], %[[COPY]]
+// CHECK: %[[ROW:.*]] = memref.subview %[[COPY]][1, 0] [1, 4] [1, 1]
+// CHECK: memref.copy %arg1, %[[ROW]]
+// CHECK: linalg.generic
+func.func @part_of_reshape(%x: tensor<2x4xf32>, %row: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x2xf32>) {
+  %e = tensor.empty() : tensor<2x4xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x4xf32>) outs(%e : tensor<2x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %in, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<2x4xf32>
+  %flat = tensor.collapse_shape %a [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %rows = tensor.expand_shape %flat [[0, 1]] output_shape [4, 2] : tensor<8xf32> into tensor<4x2xf32>
+  %part = tensor.extract_slice %rows[2, 0] [2, 2] [1, 1] : tensor<4x2xf32> to tensor<2x2xf32>
+  %written = tensor.insert_slice %row into %a[1, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<2x4xf32>
+  %f = tensor.empty() : tensor<2x2xf32>
+  %read = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%part : tensor<2x2xf32>) outs(%f : tensor<2x2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = math.exp %in : f32
+    linalg.yield %s : f32
+  } -> tensor<2x2xf32>
+  return %written, %read : tensor<2x4xf32>, tensor<2x2xf32>
+}
