@@ -29,7 +29,7 @@ def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
     A slice with computed offsets that drops some of its dimensions of size 1, and
     keeps others, becomes one that drops none, and a `tensor.collapse_shape`. Folding
     its offsets would else change its sizes (LLVM 22). A slice's stride of a
-    dimension of one element becomes 1: another is crashed over further on.
+    dimension of one element becomes 1: upstream crashes on views with another (LLVM 22).
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }

@@ -138,7 +138,7 @@ bool SubsetTrace::areDisjoint(
     return false;
   auto other = cast<SubsetOpInterface>(*read->second);
   // A reshape of a tensor may be the same buffer, but a subset of it counts in
-  // other coordinates: [1, 0] of 2 x 4 and [0, 1] of 4 x 2 overlap.
+  // other coordinates: [1, 0] of 2 x 4 and [2, 0] of 4 x 2 are one element.
   if (subset.getTensorContainer().getType() !=
       other.getTensorContainer().getType())
     return false;

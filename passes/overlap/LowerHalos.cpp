@@ -61,6 +61,8 @@ private:
   Value slice(Value value, OpFoldResult from, int64_t count);
   Value concat(ArrayRef<Value> parts);
   Value index(int64_t number);
+  /// What the boundary says of rows that nobody has.
+  TypedAttr getFiller();
   Value fill(int64_t count);
   Value getAxisIndex(ArrayAttr over);
   /// The dimension's first row that the device has.
@@ -159,14 +161,17 @@ Value HaloWriter::index(int64_t number) {
   return arith::ConstantIndexOp::create(b, loc, number);
 }
 
-Value HaloWriter::fill(int64_t count) {
-  RankedTensorType type = withRows(count);
+TypedAttr HaloWriter::getFiller() {
   TypedAttr number =
       op.getBoundary() ? op.getBoundary()->getValue() : TypedAttr();
-  if (!number)
-    number = b.getZeroAttr(type.getElementType());
+  return number ? number
+                : b.getZeroAttr(op.getOperand().getType().getElementType());
+}
+
+Value HaloWriter::fill(int64_t count) {
+  RankedTensorType type = withRows(count);
   return arith::ConstantOp::create(b, loc,
-                                   DenseElementsAttr::get(type, number));
+                                   DenseElementsAttr::get(type, getFiller()));
 }
 
 Value HaloWriter::getAxisIndex(ArrayAttr over) {
@@ -295,11 +300,7 @@ Value HaloWriter::fillEnds(Value wide) {
   RankedTensorType type = typeOf(wide);
   Value first = arith::SubIOp::create(b, loc, getStart(), index(low));
   Value end = index(size), zero = index(0);
-  TypedAttr number =
-      op.getBoundary() ? op.getBoundary()->getValue() : TypedAttr();
-  if (!number)
-    number = b.getZeroAttr(type.getElementType());
-  Value filler = arith::ConstantOp::create(b, loc, number);
+  Value filler = arith::ConstantOp::create(b, loc, getFiller());
   Value init =
       tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   AffineMap identity = b.getMultiDimIdentityMap(type.getRank());

@@ -54,9 +54,10 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
     dims[0] = DimShardingAttr::get(context, axes, dims[0].getIsOpen());
     function.setArgAttr(
         number, kShardingAttr,
-        ShardingAttr::get(context,
-                          FlatSymbolRefAttr::get(mesh.getSymNameAttr()), dims,
-                          ReductionKind::Sum, {}));
+        ShardingAttr::get(
+            context, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), dims,
+            given ? given.getPartialKind() : ReductionKind::Sum,
+            given ? given.getPartialAxes() : ArrayRef<AxisRefAttr>()));
     return success();
   }
 

@@ -368,8 +368,8 @@ chooseTurns(ModuleOp module, const ScheduleOptions &options, Stages &stages) {
   FailureOr<double> least = foresee(module, one.overlap);
   if (failed(least))
     return failure();
-  constexpr double kMargin = 0.02;
-  bool wins = succeeded(seconds) && *seconds < (1 - kMargin) * *least;
+  double margin = DistScheduleOverlapOptions().margin;
+  bool wins = succeeded(seconds) && *seconds < (1 - margin) * *least;
   if (options.overlap.report) {
     InFlightDiagnostic remark =
         module.emitRemark()

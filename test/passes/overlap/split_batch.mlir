@@ -8,6 +8,9 @@
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-split-batch=axis=tp 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not dist-opt %t/model.mlir --dist-split-batch 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not dist-opt %t/model.mlir --dist-apply-schedule="file=%t/tp.mlir report=false" --dist-spmd --dist-split-batch 2>&1 | FileCheck %s --check-prefix=PLACED
+// What an input's parts are of stays said: sums that are not added up yet.
+// RUN: dist-opt %t/partial.mlir --dist-split-batch | FileCheck %s --check-prefix=PARTIAL
+// PARTIAL: %arg0: tensor<4x6xf32> {{.*}}dist.sharding = #dist.sharding<@m, [{"turn"}, {}], partial = max {"tp"}>
 // As many turns as asked for, or two where that is foreseen to pay: here collectives take long, and there no time.
 // RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns 4 --random --verify=f64 | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-run %t/model.mlir --schedule %t/tp.mlir --turns auto --overlap=auto --machine cpu --link bandwidth=500MB/s --overlap-memory 9 --random --verify=f64 -v 2>&1 | FileCheck %s --check-prefixes=EQUAL,TWO
@@ -69,4 +72,9 @@ dist.schedule @s on @m {
   dist.shard input "{x,r}" [{"dp"}, {}]
   dist.shard "a" output [{?}, {"tp"}]
   dist.shard input "w1" [{}, {"tp"}]
+}
+//--- partial.mlir
+dist.mesh @m ["tp" = 2]
+func.func @main(%x: tensor<4x6xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{}, {}], partial = max {"tp"}>}) -> (tensor<4x6xf32> {dist.output = "y"}) {
+  return %x : tensor<4x6xf32>
 }
