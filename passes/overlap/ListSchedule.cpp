@@ -379,3 +379,12 @@ OverlapOrder mlir::dist::listSchedule(const OverlapProblem &problem,
                                       ListPolicy policy) {
   return ListScheduler(problem, policy).run();
 }
+
+SmallVector<ListPolicy> mlir::dist::getListPolicies() {
+  SmallVector<ListPolicy> policies;
+  for (auto priority :
+       {ListPolicy::Given, ListPolicy::Transfers, ListPolicy::Paths})
+    for (unsigned window : {1, 2, 4, 8})
+      policies.push_back({window, priority});
+  return policies;
+}

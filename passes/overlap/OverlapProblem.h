@@ -109,6 +109,9 @@ struct ListPolicy {
 
 OverlapOrder listSchedule(const OverlapProblem &problem, ListPolicy policy);
 
+/// All that are tried; of equal orders the first counts.
+SmallVector<ListPolicy> getListPolicies();
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_OVERLAP_OVERLAPPROBLEM_H

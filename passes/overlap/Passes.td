@@ -177,6 +177,57 @@ def DistChunkCollectives : Pass<"dist-chunk-collectives", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def DistRotateLoops : Pass<"dist-rotate-loops", "::mlir::ModuleOp"> {
+  let summary = "Loops send a turn ahead what hangs on nothing they carry: level 3";
+  let description = [{
+    A turn's first collectives have nothing to travel beside where what is computed
+    needs them. Those that hang on nothing that the loop carries (the parameters of
+    layer i, stored in parts) are sent in the turn before, those of the first turn
+    before the loop; the last turn comes behind it. As many are sent as before.
+
+    ```mlir
+    %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%x = %x0) -> tensor<256x512xf32> {
+      %s = tensor.extract_slice %w[%i, 0, 0] [1, 256, 512] [1, 1, 1] : …
+      %g = dist.all_gather %s dim 0 over "dp" : …
+      %y = linalg.matmul ins(%x, %g : …) …
+      scf.yield %y : tensor<256x512xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %s0 = tensor.extract_slice %w[0, 0, 0] [1, 256, 512] [1, 1, 1] : …
+    %g0 = dist.all_gather %s0 dim 0 over "dp" : …
+    %r7:2 = scf.for %i = %c0 to %c7 step %c1 iter_args(%x = %x0, %g = %g0) -> … {
+      %s = tensor.extract_slice %w[%i + 1, 0, 0] [1, 256, 512] [1, 1, 1] : …
+      %n = dist.all_gather %s dim 0 over "dp" : …
+      %y = linalg.matmul ins(%x, %g : …) …
+      scf.yield %y, %n : tensor<256x512xf32>, tensor<512x512xf32>
+    }
+    %r = linalg.matmul ins(%r7#0, %r7#1 : …) …
+    ```
+    and `--dist-schedule-overlap` has `%n` travel beside the product. For how many of
+    a turn's collectives that is done, the first, twice as many, and so on to all, is
+    simulated with the orders of that pass; a loop stays as it is unless all its turns
+    are faster by the margin and a turn needs no more memory than allowed, what is
+    kept from turn to turn and copied included. Loops of unknown counts stay as they
+    are.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect",
+                           "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"machineName", "machine", "std::string", "",
+           "What it runs on: a name or a file, as of dist-report">,
+    Option<"link", "link", "std::string", "",
+           "As of --dist-schedule-overlap">,
+    Option<"margin", "margin", "double", "0.02",
+           "By how much a loop must be faster">,
+    Option<"memory", "memory", "double", "1.1",
+           "How many times the memory of a turn as given may be needed">,
+    Option<"report", "report", "bool", "false",
+           "Say of each loop what was foreseen and done, as a remark">
+  ];
+}
+
 def DistScheduleOverlap : Pass<"dist-schedule-overlap", "::mlir::ModuleOp"> {
   let summary = "Collectives run beside computation: level 3 to 4";
   let description = [{

@@ -16,16 +16,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// All orders that are tried; of equal ones the first counts.
-static SmallVector<ListPolicy> getPolicies() {
-  SmallVector<ListPolicy> policies;
-  for (auto priority :
-       {ListPolicy::Given, ListPolicy::Transfers, ListPolicy::Paths})
-    for (unsigned window : {1, 2, 4, 8})
-      policies.push_back({window, priority});
-  return policies;
-}
-
 static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
   Operation *terminator =
       problem.tasks.front().ops.front()->getBlock()->getTerminator();
@@ -92,7 +82,7 @@ struct ScheduleOverlap
     OverlapCost least;
     unsigned mostGranted = 0;
     SmallVector<std::string> candidates;
-    for (const ListPolicy &policy : getPolicies()) {
+    for (const ListPolicy &policy : getListPolicies()) {
       OverlapOrder order = listSchedule(problem, policy);
       OverlapCost cost = simulate(problem, order);
       bool fits = cost.bytes <= memory * given.bytes;

@@ -315,6 +315,12 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     buckets.link = options.link;
     buckets.report = options.report;
     passes.addPass(createDistBucketReductions(buckets));
+    DistRotateLoopsOptions rotation;
+    rotation.machineName = options.machine;
+    rotation.link = options.link;
+    rotation.memory = options.memory;
+    rotation.report = options.report;
+    passes.addPass(createDistRotateLoops(rotation));
     DistScheduleOverlapOptions schedule;
     schedule.machineName = options.machine;
     schedule.link = options.link;
