@@ -9,6 +9,7 @@ A transformer of sliding windows (or causal attention to all keys before: window
   halo    the sequence is cut, neighbours' rows come by halo exchanges (windows alone)
   heads   heads are cut inside of attention, by all_to_all of q, k, v and o (Ulysses)
   ring    keys and values go round (dist.ring); once as it is placed, once with --overlap=auto ("ring +")
+  zigzag  the same, and ranks exchange halves of their queries (causal attention to all keys alone); and "zigzag +"
   gather  keys and values are gathered (causal attention to all keys alone)
 
 and all of them run in turns with --link, pinned to two cores, until --seconds are spent. Printed are the best step of
@@ -38,6 +39,7 @@ WAYS = {
   dist.sync "layers.*.attention.o" fwd_pre all_to_all dim 2 to 1 over "sp"
 """,
     "ring": SEQUENCE + '  dist.ring "layers.*.attention" over "sp"\n',
+    "zigzag": SEQUENCE + '  dist.ring "layers.*.attention" over "sp" zigzag\n',
     "gather": SEQUENCE,
 }
 
@@ -102,7 +104,7 @@ def main():
     a = arguments()
     a.cores = a.cores or ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:2])
     rows = [(window, int(ranks)) for window in a.windows.split(",") for ranks in a.ranks.split(",")]
-    names = ["halo", "heads", "ring", "ring +", "gather"]
+    names = ["halo", "heads", "ring", "ring +", "zigzag", "zigzag +", "gather"]
     print(f"{a.layers} layers, batch {a.batch}, sequence {a.sequence}, features {a.features}, {a.heads} heads; link {a.link}; "
           f"cores {a.cores}; best steps, ms (MiB that a rank sends)")
     print(f"{'window':>7s} {'ranks':>5s}" + "".join(f"{name:>18s}" for name in names))
@@ -116,8 +118,8 @@ def main():
             # Weights are parameters: what is said of a module's inputs is not said of them.
             model.write_text(text.replace('dist.input = "w_', 'dist.parameter = "w_'))
             write_weights(model.with_suffix(".safetensors"), model.read_text())
-            skipped = "halo" if window == "all" else "gather"
-            ways = [Way(a, folder, model, name, ranks) for name in names if name != skipped]
+            skipped = ["halo"] if window == "all" else ["zigzag", "gather"]
+            ways = [Way(a, folder, model, name, ranks) for name in names if name.split()[0] not in skipped]
             expected = folder / f"expected_{window}"
             if not expected.exists():
                 run([a.tools / "dist-run", model, "--weights", model.with_suffix(".safetensors"), "--random",

@@ -459,8 +459,9 @@ def PlanRingsPass : Pass<"dist-plan-rings", "ModuleOp"> {
   let description = [{
     For attention in modules that `dist.ring` names, whose queries are sharded over
     just the ring's axes: which blocks of keys a mask that hangs on places alone, computed
-    or constant, leaves the queries of which device. It is noted with the mesh, for
-    `--dist-ring-attention`.
+    or constant, leaves each half of the queries of which device. It is noted with the
+    mesh, for `--dist-ring-attention`. Where the directive says `zigzag`, and the busiest
+    device would have no less to do with it, that is taken back, with a remark.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::dist::DistDialect",
@@ -479,7 +480,9 @@ def RingAttentionPass : Pass<"dist-ring-attention", "ModuleOp"> {
     block, before it goes round.
 
     A block that masks leave a device nothing of (`--dist-plan-rings`) is computed with
-    only if some row has seen no key so far.
+    only if some row has seen no key so far. With `zigzag` each device does all that for the
+    second half of its own queries, and for the first half of those of the device at the
+    other end, which are exchanged before (`dist.collective_permute … reversed`).
 
     ```mlir
     %k = dist.all_gather %own dim 1 over "cp" …       // before

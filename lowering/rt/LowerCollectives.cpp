@@ -80,10 +80,9 @@ private:
   /// The plan for rows that an op's indices name, of `whole` ones; one for all
   /// ops that have the same.
   template <typename RowsOp> Value getRowPlan(RowsOp op, int64_t whole);
-  /// The pairs of places in a group of whole axes that a permutation between
-  /// two lists of references makes.
-  SmallVector<int64_t> permutationPairs(ArrayAttr group, ArrayAttr from,
-                                        ArrayAttr to);
+  /// The pairs of places in a group of whole axes that a permutation makes.
+  SmallVector<int64_t> permutationPairs(CollectivePermuteOp op,
+                                        ArrayAttr group);
 
   ModuleOp module;
   IRRewriter rewriter;
@@ -210,9 +209,10 @@ void Lowering::lowerSlice(AllSliceOp op) {
                                                       offsets, sizes, strides);
 }
 
-SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
-                                                ArrayAttr to) {
+SmallVector<int64_t> Lowering::permutationPairs(CollectivePermuteOp op,
+                                                ArrayAttr group) {
   ArrayRef<MeshAxisAttr> axes = mesh.getAxes();
+  int64_t last = getGroupSize(getAxisRefs(op.getToAxes()), axes) - 1;
   SmallVector<AxisRefAttr> whole = getAxisRefs(group);
   int64_t members = getGroupSize(whole, axes);
   // The block that a member holds under a list of axes.
@@ -231,13 +231,17 @@ SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
     }
     return block;
   };
+  auto wantedBy = [&](int64_t member) {
+    int64_t block = blockOf(member, op.getToAxes());
+    return op.getReversed() ? last - block : block;
+  };
   // Equal blocks may lie on several members: each keeps its own where it can,
   // the others are paired in order.
   DenseMap<int64_t, SmallVector<int64_t>> sources;
   SmallVector<int64_t> pairs, waiting;
   for (int64_t member = 0; member < members; ++member) {
-    int64_t has = blockOf(member, from), wants = blockOf(member, to);
-    if (has == wants) {
+    int64_t has = blockOf(member, op.getAxes());
+    if (has == wantedBy(member)) {
       pairs.append({member, member});
       continue;
     }
@@ -246,7 +250,7 @@ SmallVector<int64_t> Lowering::permutationPairs(ArrayAttr group, ArrayAttr from,
   }
   DenseMap<int64_t, size_t> next;
   for (int64_t member : waiting) {
-    int64_t wants = blockOf(member, to);
+    int64_t wants = wantedBy(member);
     pairs.append({sources[wants][next[wants]++], member});
   }
   return pairs;
@@ -359,8 +363,7 @@ LogicalResult Lowering::lowerCollective(CollectiveOpInterface op) {
       })
       .Case([&](CollectivePermuteOp permute) {
         ArrayAttr group = getCommAxes(permute);
-        SmallVector<int64_t> pairs =
-            permutationPairs(group, permute.getAxes(), permute.getToAxes());
+        SmallVector<int64_t> pairs = permutationPairs(permute, group);
         replace<rt::CollectivePermuteOp>(op, group, ArrayRef<int64_t>(pairs));
         return success();
       })

@@ -230,21 +230,27 @@ bool Finder::isMasked(std::pair<int64_t, int64_t> ofQueries,
 }
 
 std::vector<bool> Finder::findSeenBlocks(int64_t blocks) {
-  std::vector<bool> seen(blocks * blocks, true);
+  std::vector<bool> seen(2 * blocks * blocks, true);
   if (ShapedType::isDynamic(queries) || ShapedType::isDynamic(keys))
     return seen;
-  auto getBlock = [&](int64_t size, int64_t block) {
-    int64_t extent = llvm::divideCeil(size, blocks);
-    return std::make_pair(std::min(block * extent, size),
-                          std::min((block + 1) * extent, size) - 1);
+  auto getRange = [](int64_t size, int64_t first, int64_t count) {
+    return std::make_pair(std::min(first, size),
+                          std::min(first + count, size) - 1);
   };
-  for (int64_t row = 0; row < blocks; ++row)
-    for (int64_t column = 0; column < blocks; ++column) {
-      auto ofQueries = getBlock(queries, row), ofKeys = getBlock(keys, column);
-      seen[row * blocks + column] = ofQueries.first <= ofQueries.second &&
-                                    ofKeys.first <= ofKeys.second &&
-                                    !isMasked(ofQueries, ofKeys);
+  int64_t ofKeys = llvm::divideCeil(keys, blocks),
+          ofQueries = llvm::divideCeil(queries, blocks);
+  for (int64_t row = 0; row < 2 * blocks; ++row) {
+    int64_t half = getFirstHalf(ofQueries), first = row / 2 * ofQueries;
+    auto rows = row % 2 == 0
+                    ? getRange(queries, first, half)
+                    : getRange(queries, first + half, ofQueries - half);
+    for (int64_t block = 0; block < blocks; ++block) {
+      auto columns = getRange(keys, block * ofKeys, ofKeys);
+      seen[row * blocks + block] = rows.first <= rows.second &&
+                                   columns.first <= columns.second &&
+                                   !isMasked(rows, columns);
     }
+  }
   return seen;
 }
 

@@ -32,8 +32,8 @@ public:
   std::optional<KeyWindow> find(AttentionOp op);
 
   /// Of queries and keys in so many blocks each, the last ones shorter where
-  /// they are not divided evenly: for each block of queries, which blocks of
-  /// keys may have a weight beside one that is not masked.
+  /// they are not divided evenly: for each half of a block of queries, which
+  /// blocks of keys may have a weight beside one that is not masked.
   std::vector<bool> findSeenBlocks(AttentionOp op, int64_t blocks);
 
 private:
@@ -42,7 +42,6 @@ private:
   std::map<Key, std::optional<KeyWindow>> known;
   std::map<std::pair<Key, int64_t>, std::vector<bool>> knownBlocks;
 };
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_ATTENTION_KEYWINDOW_H

@@ -110,7 +110,7 @@ static void printFunction(const FunctionReport &function, const LinkTime &time,
     json.attribute("peak_bytes_per_rank", function.peakBytes);
     json.attribute("flops_per_rank", function.flops);
     if (!function.attentions.empty())
-      json.attributeArray("window_attentions", [&] {
+      json.attributeArray("attentions", [&] {
         for (const AttentionUse &use : function.attentions)
           printAttention(use, json);
       });

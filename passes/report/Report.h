@@ -46,7 +46,7 @@ struct CollectiveUse {
   std::string scope, cause, location;
 };
 
-/// One way to share out an attention to keys nearby.
+/// One way to share out an attention.
 struct AttentionWay {
   std::string name;
   /// Each time it runs, by a rank in the middle.
@@ -58,8 +58,8 @@ struct AttentionWay {
   std::string problem = {};
 };
 
-/// An attention that gets neighbours' keys by halo exchanges: the way that the
-/// program goes and those that were not chosen.
+/// An attention that gets neighbours' keys by halo exchanges, or to which keys
+/// go round: the way that the program goes and those that were not chosen.
 struct AttentionUse {
   std::string scope;
   std::vector<std::string> axes;

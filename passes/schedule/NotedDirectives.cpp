@@ -18,17 +18,18 @@ using namespace mlir::dist;
 
 /// Notes the directive's axes for each module under `name`.
 template <typename Directive>
-static FailureOr<unsigned> note(Directive directive, StringRef name,
-                                ScheduleApplication &application,
-                                ArrayRef<unsigned> targets) {
+static FailureOr<unsigned>
+note(Directive directive, StringRef name, ScheduleApplication &application,
+     ArrayRef<unsigned> targets, ArrayRef<NamedAttribute> more = {}) {
   MeshOp mesh = application.getMesh();
   NamedAttrList modules;
   if (auto before = mesh->getAttrOfType<DictionaryAttr>(name))
     modules.append(before.begin(), before.end());
   Builder builder(directive.getContext());
-  auto what = builder.getDictionaryAttr(
-      {builder.getNamedAttr("axes", directive.getAxesAttr()),
-       builder.getNamedAttr("by", LocationAttr(directive.getLoc()))});
+  NamedAttrList said(more);
+  said.set("axes", directive.getAxesAttr());
+  said.set("by", LocationAttr(directive.getLoc()));
+  DictionaryAttr what = said.getDictionary(directive.getContext());
   for (unsigned scope : targets) {
     StringRef path = application.getScopes().getPath(scope);
     if (modules.set(path, what))
@@ -48,7 +49,11 @@ struct RingDirective
   }
   FailureOr<unsigned> apply(Operation *op, ScheduleApplication &application,
                             ArrayRef<unsigned> targets) const {
-    return note(cast<RingOp>(op), kRingsAttr, application, targets);
+    auto ring = cast<RingOp>(op);
+    SmallVector<NamedAttribute> more;
+    if (UnitAttr zigzag = ring.getZigzagAttr())
+      more.push_back({ring.getZigzagAttrName(), zigzag});
+    return note(ring, kRingsAttr, application, targets, more);
   }
 };
 

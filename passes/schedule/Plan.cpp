@@ -485,8 +485,9 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   if (plan.kind != LocatedJson::Object)
     return expected(plan, "an object with \"mesh\", \"parameter\" and "
                           "\"forward\"");
-  constexpr StringLiteral kSections[] = {
-      "mesh", "parameter", "forward", "heads", "experts", "ring", "graph_halo"};
+  constexpr StringLiteral kSections[] = {"mesh",        "parameter", "forward",
+                                         "heads",       "experts",   "ring",
+                                         "ring_zigzag", "graph_halo"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -495,8 +496,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
         if (section.edit_distance(key.text) <= 3)
           return diagnostic << "; did you mean \"" << section << "\"?";
       return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
-                        << "\"heads\", \"experts\", \"ring\" and "
-                        << "\"graph_halo\"";
+                        << "\"heads\", \"experts\", \"ring\", "
+                        << "\"ring_zigzag\" and \"graph_halo\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -512,6 +513,7 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   builder.createBlock(&planned.schedule.getBody());
   const LocatedJson *heads = plan.find("heads"),
                     *experts = plan.find("experts"), *ring = plan.find("ring"),
+                    *zigzag = plan.find("ring_zigzag"),
                     *graph = plan.find("graph_halo"),
                     *parameters = plan.find("parameter"),
                     *forward = plan.find("forward");
@@ -524,13 +526,16 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
     GraphHaloOp::create(builder, locate(key), getTarget(key.text), axes,
                         /*optional=*/false, /*expect=*/IntegerAttr());
   };
-  auto send = [&](const LocatedJson &key, ArrayAttr axes) {
-    RingOp::create(builder, locate(key), getTarget(key.text), axes,
-                   /*optional=*/false, /*expect=*/IntegerAttr());
+  auto send = [&](bool isZigzag) {
+    return [this, isZigzag](const LocatedJson &key, ArrayAttr axes) {
+      RingOp::create(builder, locate(key), getTarget(key.text), axes, isZigzag,
+                     /*optional=*/false, /*expect=*/IntegerAttr());
+    };
   };
   if ((heads && failed(readModules(*heads, shard(ShardTarget::Heads)))) ||
       (experts && failed(readModules(*experts, shard(ShardTarget::Experts)))) ||
-      (ring && failed(readModules(*ring, send))) ||
+      (ring && failed(readModules(*ring, send(/*isZigzag=*/false)))) ||
+      (zigzag && failed(readModules(*zigzag, send(/*isZigzag=*/true)))) ||
       (graph && failed(readModules(*graph, exchange))) ||
       (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||

@@ -2,7 +2,7 @@
 //
 // Of attention whose keys and values are to go round (dist.ring), while it is
 // known where everything is placed: which blocks of keys a mask leaves the
-// queries of which device.
+// queries of which device, and whether zigzag makes the busiest one less busy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
 #include "passes/spmd/ModuleNotes.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_PLANRINGSPASS
@@ -53,7 +54,32 @@ static bool isCutOver(AttentionOp op, ArrayAttr axes) {
                                      dim.getIsOpen());
 }
 
+/// Whether devices have blocks of queries with two halves.
+static LogicalResult checkHalves(AttentionOp op, const NamedAttribute &ring,
+                                 bool isCut, int64_t queries, int64_t devices) {
+  auto said = cast<DictionaryAttr>(ring.getValue());
+  if (isCut && llvm::divideCeil(queries, devices) > 1)
+    return success();
+  InFlightDiagnostic error = emitError(said.getAs<LocationAttr>("by"));
+  error << "dist.ring: in module \"" << ring.getName().strref() << "\" ";
+  if (isCut)
+    error << queries << " queries are in blocks of 1 on " << devices
+          << " devices, which have no halves for zigzag";
+  else
+    error << "queries are not in one block on each device over just the "
+          << "ring's axes, of which zigzag could exchange halves";
+  error.attachNote(op.getLoc()) << "this attention";
+  return error;
+}
+
 namespace {
+/// What is known of the attentions of a module that a directive names.
+struct Module {
+  std::vector<bool> seen;
+  /// Of directives that say so: whether devices are busier without it.
+  bool gains = false;
+};
+
 struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
   void runOnOperation() override {
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
@@ -65,33 +91,62 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       return;
     MeshLayout layout(*mesh);
     KeyWindows masks;
-    // Of each module, by all its attentions.
-    llvm::StringMap<std::vector<bool>> seen;
+    // By all its attentions.
+    llvm::MapVector<StringRef, Module> found;
+    bool isUnusable = false;
     auto look = [&](AttentionOp op) {
       const NamedAttribute *ring = findModuleNote(op, rings);
       if (!ring)
         return failure();
-      auto axes =
-          cast<DictionaryAttr>(ring->getValue()).getAs<ArrayAttr>("axes");
+      auto said = cast<DictionaryAttr>(ring->getValue());
+      auto axes = said.getAs<ArrayAttr>("axes");
       int64_t devices = layout.size(getAxisRefs(axes));
-      std::vector<bool> blocks(devices * devices, true);
-      if (isCutOver(op, axes))
+      bool isZigzag = said.contains("zigzag");
+      int64_t queries = op.getDimSizes()[op.getQueryDim()];
+      bool isCut = isCutOver(op, axes) && !ShapedType::isDynamic(queries);
+      if (isZigzag && devices > 1 &&
+          failed(checkHalves(op, *ring, isCut, queries, devices)))
+        isUnusable = true;
+      if (isUnusable)
+        return failure();
+      std::vector<bool> blocks(2 * devices * devices, true);
+      if (isCut)
         blocks = masks.findSeenBlocks(op, devices);
-      auto [known, isNew] = seen.try_emplace(ring->getName().strref(), blocks);
-      if (!isNew)
-        for (auto [number, block] : llvm::enumerate(blocks))
-          known->second[number] = known->second[number] || block;
+      auto [known, isNew] = found.try_emplace(ring->getName().strref());
+      Module &module = known->second;
+      if (isZigzag) {
+        SmallVector<bool> table(blocks.begin(), blocks.end());
+        int64_t rows = llvm::divideCeil(queries, devices);
+        module.gains |=
+            countRowsInRing(table, devices, rows, /*isZigzag=*/true) <
+            countRowsInRing(table, devices, rows, /*isZigzag=*/false);
+      }
+      if (isNew)
+        module.seen.assign(blocks.size(), false);
+      for (auto [number, block] : llvm::enumerate(blocks))
+        module.seen[number] = module.seen[number] || block;
       return failure(); // it stays as it is
     };
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
                    look);
+    if (isUnusable)
+      return signalPassFailure();
     Builder builder(&getContext());
     NamedAttrList modules(rings);
-    for (const auto &module : seen) {
-      NamedAttrList ring(rings.getAs<DictionaryAttr>(module.getKey()));
-      SmallVector<bool> blocks(module.second.begin(), module.second.end());
+    for (const auto &[name, module] : found) {
+      NamedAttrList ring(rings.getAs<DictionaryAttr>(name));
+      SmallVector<bool> blocks(module.seen.begin(), module.seen.end());
+      auto axes = cast<ArrayAttr>(ring.get("axes"));
+      if (ring.get("zigzag") && !module.gains &&
+          layout.size(getAxisRefs(axes)) > 1) {
+        emitRemark(cast<LocationAttr>(ring.get("by")))
+            << "dist.ring: in module \"" << name << "\" the busiest device has "
+            << "as much to do with zigzag as without, by what masks leave: "
+            << "queries stay where they are";
+        ring.erase("zigzag");
+      }
       ring.set("seen", builder.getDenseBoolArrayAttr(blocks));
-      modules.set(module.getKey(), ring.getDictionary(&getContext()));
+      modules.set(name, ring.getDictionary(&getContext()));
     }
     (*mesh)->setAttr(kRingsAttr, modules.getDictionary(&getContext()));
   }

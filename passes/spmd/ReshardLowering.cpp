@@ -223,9 +223,9 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
     return cut(moved, from, fromAfter);
   }
   case Kind::CollectivePermute:
-    return mark(CollectivePermuteOp::create(b, loc, value.getType(), value,
-                                            axes, axesAttr(step.toAxes), mesh,
-                                            cause));
+    return mark(CollectivePermuteOp::create(
+        b, loc, value.getType(), value, axes, axesAttr(step.toAxes),
+        /*reversed=*/UnitAttr(), mesh, cause));
   case Kind::MakePartial:
     return makePartial(value, step.axes, kind);
   }

@@ -247,43 +247,137 @@ void RingAdjoint::bringHome(const Sum &given) {
   }
 }
 
-SmallVector<Value> RingAdjoint::compute(Value keyBlock, Value valueBlock,
-                                        Value owner) {
+LogicalResult RingAdjoint::findParts() {
+  auto place = [&](unsigned operand) {
+    return *placeOf(operand, op.getQueryDim());
+  };
+  unsigned ofResult = op.getResultOperand(), ofLargest = op.getLargestOperand(),
+           ofSums = op.getSumsOperand(), ofCotangent = op.getCotangentOperand();
+  Part own;
+  auto setOwn = [&](auto cut) {
+    own.result = cut(ofResult);
+    own.largestX = cut(ofLargest);
+    own.sums = cut(ofSums);
+    own.cotangent = cut(ofCotangent);
+    parts.push_back(own);
+  };
+  if (!ring.isZigzag) {
+    static_cast<Queries &>(own) = getOwn(Queries::Own);
+    setOwn([&](unsigned operand) { return op->getOperand(operand); });
+    return success();
+  }
+  static_cast<Queries &>(own) = getOwn(Queries::OwnSecondHalf);
+  auto cut = [&](unsigned operand, bool isFirst) {
+    return cutHalf(op->getOperand(operand), place(operand), isFirst);
+  };
+  setOwn([&](unsigned operand) { return cut(operand, /*isFirst=*/false); });
+  Part mirrors;
+  if (failed(getMirrors(mirrors)))
+    return failure();
+  auto first = [&](unsigned operand) { return cut(operand, /*isFirst=*/true); };
+  mirrors.result = mirror(first(ofResult), "results of half of the queries");
+  std::tie(mirrors.largestX, mirrors.sums) =
+      mirror(first(ofLargest), first(ofSums),
+             "largest scores and sums of half of the queries");
+  mirrors.cotangent =
+      mirror(first(ofCotangent), "cotangents of half of the results");
+  parts.push_back(mirrors);
+  return success();
+}
+
+RankedTensorType RingAdjoint::getTypeOf(unsigned result, const Part &part) {
+  RankedTensorType type = typeOf(op.getInits()[result]);
+  SmallVector<int64_t> shape(type.getShape());
+  auto resize = [&](unsigned dim, int64_t size) {
+    if (std::optional<unsigned> place =
+            placeOf(op.getFirstInit() + result, dim))
+      shape[*place] = size;
+  };
+  resize(op.getKeyDim(), blockKeys);
+  resize(op.getQueryDim(), countQueries(part));
+  return type.clone(shape);
+}
+
+SmallVector<Value> RingAdjoint::compute(const Part &part, Value keyBlock,
+                                        Value valueBlock, Value owner) {
   Value first = arith::MulIOp::create(b, loc, owner, index(blockKeys));
   SmallVector<Value> inits;
   for (unsigned result = 0; result < 3; ++result) {
-    RankedTensorType type = typeOf(op.getInits()[result]);
-    SmallVector<int64_t> shape(type.getShape());
-    if (std::optional<unsigned> place =
-            placeOf(op.getFirstInit() + result, op.getKeyDim()))
-      shape[*place] = blockKeys;
-    inits.push_back(empty(shape, type.getElementType()));
+    RankedTensorType type = getTypeOf(result, part);
+    inits.push_back(empty(type.getShape(), type.getElementType()));
   }
-  auto part = AttentionAdjointOp::create(
-      b, loc, TypeRange(ValueRange(inits)), op.getQuery(), keyBlock, valueBlock,
-      cutExtras(extras, first), op.getResult(), op.getLargest(), op.getSums(),
-      op.getCotangent(), inits, op.getIndexingMaps(), op.getNanIsZeroAttr());
-  writeBody(op.getBody(), part.getBody(), first,
+  auto made = AttentionAdjointOp::create(
+      b, loc, TypeRange(ValueRange(inits)), part.tensor, keyBlock, valueBlock,
+      cutExtras(part.extras, first), part.result, part.largestX, part.sums,
+      part.cotangent, inits, op.getIndexingMaps(), op.getNanIsZeroAttr());
+  writeBody(op.getBody(), made.getBody(), part, first,
             -std::numeric_limits<double>::infinity());
-  writeBody(op.getAdjoint(), part.getAdjoint(), first, 0);
-  return llvm::to_vector_of<Value>(part.getResults());
+  writeBody(op.getAdjoint(), made.getAdjoint(), part, first, 0);
+  return llvm::to_vector_of<Value>(made.getResults());
 }
 
-/// Whether the device's queries may see anything of the block that is there
-/// after so many steps, or a row has so little that what is masked counts, or
-/// numbers are so large that they would.
-Value RingAdjoint::needs(Value keyBlock, Value valueBlock, int64_t step) {
-  auto either = [&](Value x, Value y) -> Value {
-    return arith::OrIOp::create(b, loc, x, y);
-  };
+/// Whether queries may see anything of the block that is there after so many
+/// steps, or a row has so little that what is masked counts, or numbers are so
+/// large that they would.
+Value RingAdjoint::needs(Part &part, Value keyBlock, Value valueBlock,
+                         int64_t step) {
+  if (!part.isAnyRowMasked)
+    part.isAnyRowMasked = isAnyMasked(getElement(getLeast(part.largestX)));
   SmallVector<int64_t> sizes = op.getDimSizes();
   Value needed =
-      either(isAnyRowMasked, mayBeLarge(largestQuery, getLargest(keyBlock),
-                                        sizes[op.getFeatureDim()]));
-  needed = either(needed, mayBeLarge(largestCotangent, getLargest(valueBlock),
-                                     sizes[op.getValueDim()]));
-  Value sees = isSeen(step);
-  return sees ? either(needed, sees) : needed;
+      either(part.isAnyRowMasked,
+             mayBeLarge(getLargest(part.tensor), getLargest(keyBlock),
+                        sizes[op.getFeatureDim()]));
+  needed = either(needed,
+                  mayBeLarge(getLargest(part.cotangent), getLargest(valueBlock),
+                             sizes[op.getValueDim()]));
+  return either(needed, isSeen(part.kind, step));
+}
+
+void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
+                          int64_t step, MutableArrayRef<Value> totals,
+                          bool doTravel) {
+  Value owner = getOwner(step);
+  SmallVector<Type> types = {getTypeOf(0, part)};
+  for (std::optional<Home> &home : homes)
+    if (home)
+      types.push_back((doTravel ? home->travels : home->placeholder).getType());
+  auto more = [&] {
+    SmallVector<Value> made = compute(part, keyBlock, valueBlock, owner);
+    SmallVector<Value> sums = {part.ofQueries ? add(part.ofQueries, made[0])
+                                              : made[0]};
+    for (unsigned number : {0u, 1u}) {
+      if (!homes[number])
+        continue;
+      Value block = made[number + 1];
+      if (doTravel)
+        block = toTravel(*homes[number], block);
+      sums.push_back(totals[number] ? add(totals[number], block) : block);
+    }
+    return sums;
+  };
+  auto same = [&] {
+    SmallVector<Value> sums = {part.ofQueries};
+    for (unsigned number : {0u, 1u})
+      if (homes[number])
+        sums.push_back(totals[number]);
+    for (auto [sum, type] : llvm::zip_equal(sums, types))
+      if (!sum)
+        sum = zeros(cast<RankedTensorType>(type));
+    return sums;
+  };
+  // With its own block a device computes in any case.
+  bool isNeeded = !skips || isAlwaysSeen(part.kind, step) ||
+                  (step == 0 && part.kind != Queries::MirrorsFirstHalf);
+  SmallVector<Value> sums =
+      isNeeded
+          ? more()
+          : choose(needs(part, keyBlock, valueBlock, step), types, more, same);
+  part.ofQueries = sums[0];
+  unsigned next = 1;
+  for (unsigned number : {0u, 1u})
+    if (homes[number])
+      totals[number] = sums[next++];
 }
 
 Value RingAdjoint::add(Value x, Value y) {
@@ -295,86 +389,45 @@ Value RingAdjoint::add(Value x, Value y) {
 }
 
 LogicalResult RingAdjoint::write() {
-  if (failed(findHomes()))
+  if (failed(findHomes()) || failed(findParts()))
     return failure();
-  extras = llvm::to_vector(op.getExtras());
-  padExtras(extras);
-  bool skips = isZeroOfZero(op);
-  auto isNeeded = [&](int64_t step) { return !skips || isAlwaysSeen(step); };
-  if (!llvm::all_of(llvm::seq<int64_t>(1, ring.devices), isNeeded)) {
-    isAnyRowMasked = isAnyMasked(op.getLargest());
-    largestQuery = getLargest(op.getQuery());
-    largestCotangent = getLargest(op.getCotangent());
-  }
-  // First the own block, whose owner adds its part at the end.
-  SmallVector<Value> own = compute(make(keys, keys.block, device),
-                                   make(values, values.block, device), device);
-  // The cotangent of queries, and those that travel.
-  Value ofQueries = own[0], totals[2];
+  skips = isZeroOfZero(op);
+  // Of the own block, whose owner adds its part at the end; and those that
+  // travel.
+  Value own[2], totals[2];
   Value keyBlock = keys.block, valueBlock = values.block;
-  for (int64_t step = 1; step < ring.devices; ++step) {
-    keyBlock = passOn(keyBlock, "keys");
-    valueBlock = passOn(valueBlock, "values");
-    for (unsigned number : {0u, 1u})
-      if (totals[number])
-        totals[number] =
-            passOn(totals[number], ("cotangents of " + kNames[number]).str());
+  for (int64_t step = 0; step < ring.devices; ++step) {
+    if (step > 0) {
+      keyBlock = passOn(keyBlock, "keys");
+      valueBlock = passOn(valueBlock, "values");
+      for (unsigned number : {0u, 1u})
+        if (totals[number])
+          totals[number] =
+              passOn(totals[number], ("cotangents of " + kNames[number]).str());
+    }
     Value owner = getOwner(step);
     Value madeKeys = make(keys, keyBlock, owner),
           madeValues = make(values, valueBlock, owner);
-    // What there is with this block.
-    auto more = [&] {
-      SmallVector<Value> parts = compute(madeKeys, madeValues, owner);
-      SmallVector<Value> sums = {add(ofQueries, parts[0])};
-      for (unsigned number : {0u, 1u}) {
-        if (!homes[number])
-          continue;
-        Value part = toTravel(*homes[number], parts[number + 1]);
-        sums.push_back(totals[number] ? add(totals[number], part) : part);
-      }
-      return sums;
-    };
-    SmallVector<Value> sums;
-    if (isNeeded(step)) {
-      sums = more();
-    } else {
-      SmallVector<Type> types = {ofQueries.getType()};
-      for (std::optional<Home> &home : homes)
-        if (home)
-          types.push_back(home->travels.getType());
-      auto branch =
-          scf::IfOp::create(b, loc, types, needs(madeKeys, madeValues, step),
-                            /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, loc, more());
-      b.setInsertionPointToStart(branch.elseBlock());
-      SmallVector<Value> same = {ofQueries};
-      for (unsigned number : {0u, 1u})
-        if (homes[number])
-          same.push_back(totals[number]
-                             ? totals[number]
-                             : zeros(typeOf(homes[number]->travels)));
-      scf::YieldOp::create(b, loc, same);
-      sums = llvm::to_vector_of<Value>(branch.getResults());
-    }
-    ofQueries = sums[0];
-    unsigned next = 1;
-    for (unsigned number : {0u, 1u})
-      if (homes[number])
-        totals[number] = sums[next++];
+    for (Part &part : parts)
+      advance(part, madeKeys, madeValues, step, step == 0 ? own : totals,
+              /*doTravel=*/step > 0);
   }
   for (unsigned number : {0u, 1u}) {
     if (!homes[number])
       continue;
     Value came =
         passOn(totals[number], ("cotangents of " + kNames[number]).str());
-    Value total = add(came, toTravel(*homes[number], own[number + 1]));
+    Value total = add(came, toTravel(*homes[number], own[number]));
     for (Sum &sum : sums)
       if (sum.block == homes[number]->travels)
         sum.block = total;
     homes[number]->travels.replaceAllUsesWith(total);
   }
+  Value ofQueries = parts[0].ofQueries;
+  if (ring.isZigzag)
+    ofQueries = join(
+        mirror(parts[1].ofQueries, "cotangents of half of the queries, back"),
+        ofQueries, *placeOf(op.getFirstInit(), op.getQueryDim()));
   for (const Sum &sum : sums)
     bringHome(sum);
   op->getResult(0).replaceAllUsesWith(ofQueries);

@@ -12,6 +12,8 @@
 //
 // A block that masks which hang on places alone leave nothing of adds nothing
 // to rows that have seen a key before; where all have, it is passed on only.
+// In zigzag each device does that for the second half of its queries, and for
+// the first half of the mirror's (RingZigzag.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,13 +81,28 @@ LogicalResult RingAttention::findBlocks() {
       continue;
     AffineExpr expr = getAffineDimExpr(dim, context);
     rows.push_back(expr);
-    rowShape.push_back(sizes[dim]);
     inMeans.push_back(
         getAffineDimExpr(*means.getResultPosition(expr), context));
   }
   rowMap = AffineMap::get(op.getNumDims(), 0, rows, context);
   rowsOfMeans = AffineMap::get(means.getNumResults(), 0, inMeans, context);
+  rowPlace = rows.size() - 1;
+  meansPlace = rowsOfMeans.getDimPosition(rowPlace);
   return success();
+}
+
+RankedTensorType RingAttention::getRowType(const Queries &queries) {
+  SmallVector<int64_t> sizes = op.getDimSizes(), shape;
+  for (AffineExpr row : rowMap.getResults())
+    shape.push_back(sizes[cast<AffineDimExpr>(row).getPosition()]);
+  shape[rowPlace] = countQueries(queries);
+  return RankedTensorType::get(shape, score);
+}
+
+RankedTensorType RingAttention::getMeansType(const Queries &queries) {
+  SmallVector<int64_t> shape(typeOf(op.getInits()[0]).getShape());
+  shape[meansPlace] = countQueries(queries);
+  return RankedTensorType::get(shape, score);
 }
 
 Value RingAttention::convert(Value tensor, Type element) {
@@ -103,31 +120,31 @@ Value RingAttention::convert(Value tensor, Type element) {
              })[0];
 }
 
-/// What queries see of the block of `owner`.
-RingAttention::Seen RingAttention::compute(Value keyBlock, Value valueBlock,
-                                           Value owner) {
-  Value first = arith::MulIOp::create(b, loc, owner, index(blockKeys));
-  SmallVector<Value> extras = cutExtras(this->extras, first);
-  RankedTensorType meansType = typeOf(op.getInits()[0]);
-  SmallVector<Value> inits = {
-      empty(meansType.getShape(), meansType.getElementType()),
-      empty(rowShape, score), empty(rowShape, score)};
+/// What queries see of a block.
+RingAttention::Seen RingAttention::compute(const Queries &queries,
+                                           const Step &step) {
+  Value first = arith::MulIOp::create(b, loc, step.owner, index(blockKeys));
+  SmallVector<Value> extras = cutExtras(queries.extras, first);
+  ArrayRef<int64_t> rows = getRowType(queries).getShape();
+  SmallVector<Value> inits = {empty(getMeansType(queries).getShape(),
+                                    typeOf(op.getInits()[0]).getElementType()),
+                              empty(rows, score), empty(rows, score)};
   SmallVector<AffineMap> maps;
   for (unsigned operand = 0; operand < 4 + extras.size(); ++operand)
     maps.push_back(op.getMap(operand));
   maps.append({rowMap, rowMap});
   auto block = AttentionOp::create(b, loc, TypeRange(ValueRange(inits)),
-                                   op.getQuery(), keyBlock, valueBlock, extras,
-                                   inits, b.getAffineMapArrayAttr(maps),
+                                   queries.tensor, step.keys, step.values,
+                                   extras, inits, b.getAffineMapArrayAttr(maps),
                                    op.getNanIsZeroAttr(), DenseI64ArrayAttr());
-  writeBody(op.getBody(), block.getBody(), first,
+  writeBody(op.getBody(), block.getBody(), queries, first,
             -std::numeric_limits<double>::infinity());
   return {convert(block.getResult(0), score), block.getResult(1),
           block.getResult(2)};
 }
 
 RingAttention::Seen RingAttention::add(const Seen &before, const Seen &more) {
-  auto rowType = RankedTensorType::get(rowShape, score);
+  RankedTensorType rowType = typeOf(before.largest);
   AffineMap all = b.getMultiDimIdentityMap(rowType.getRank());
   Value none = constant(-std::numeric_limits<double>::infinity());
   Value zero = constant(0), one = constant(1);
@@ -170,22 +187,82 @@ RingAttention::Seen RingAttention::add(const Seen &before, const Seen &more) {
   return {means, rows[0], rows[1]};
 }
 
-/// Whether the device's queries may see anything of the block that is there
-/// after so many steps, or a row has seen nothing that would outweigh what is
-/// masked, or numbers are so large that nothing would.
-Value RingAttention::needs(const Seen &before, Value keyBlock, Value valueBlock,
-                           int64_t step) {
-  auto either = [&](Value x, Value y) -> Value {
-    return arith::OrIOp::create(b, loc, x, y);
+/// Whether queries may see anything of a block, or a row has seen nothing that
+/// would outweigh what is masked, or numbers are so large that nothing would.
+Value RingAttention::needs(const Queries &queries, const Seen &before,
+                           const Step &step) {
+  Value needed;
+  if (before.means)
+    needed = isAnyMasked(getElement(getLeast(before.largest)));
+  // Of its own keys the mirror has seen something where it is not.
+  if (queries.kind == Queries::MirrorsFirstHalf)
+    needed = both(needed, isMirrorMasked);
+  needed = either(needed,
+                  mayBeLarge(getLargest(queries.tensor), getLargest(step.keys),
+                             op.getDimSizes()[op.getFeatureDim()]));
+  needed = either(needed, mayBeLarge(getLargest(step.values), constant(1), 1));
+  return either(needed, isSeen(queries.kind, step.number));
+}
+
+RingAttention::Seen RingAttention::advance(const Queries &queries,
+                                           const Seen &before,
+                                           const Step &step) {
+  // What the mirror computes with itself.
+  auto isHere = [&](int64_t device) {
+    int64_t p = ring.devices;
+    return queries.kind != Queries::MirrorsFirstHalf ||
+           (device + p - step.number) % p != getHolder(queries.kind, device);
   };
-  if (!largestQuery)
-    largestQuery = getLargest(op.getQuery());
-  Value needed = isAnyMasked(before.largest);
-  needed = either(needed, mayBeLarge(largestQuery, getLargest(keyBlock),
-                                     op.getDimSizes()[op.getFeatureDim()]));
-  needed = either(needed, mayBeLarge(getLargest(valueBlock), constant(1), 1));
-  Value sees = isSeen(step);
-  return sees ? either(needed, sees) : needed;
+  auto withMore = [&] {
+    Seen more = compute(queries, step);
+    return before.means ? add(before, more) : more;
+  };
+  bool isHereForAll = llvm::all_of(llvm::seq<int64_t>(0, ring.devices), isHere);
+  if (isHereForAll && isAlwaysSeen(queries.kind, step.number))
+    return withMore();
+  Value condition = lookUp(isHere);
+  if (!condition)
+    return before;
+  Value needed = needs(queries, before, step);
+  condition = isHereForAll ? needed : both(condition, needed);
+  RankedTensorType means = getMeansType(queries), rows = getRowType(queries);
+  SmallVector<Value> seen = choose(
+      condition, {means, rows, rows},
+      [&]() -> SmallVector<Value> {
+        Seen more = withMore();
+        return {more.means, more.largest, more.sums};
+      },
+      [&]() -> SmallVector<Value> {
+        if (before.means)
+          return {before.means, before.largest, before.sums};
+        Value none = constant(-std::numeric_limits<double>::infinity());
+        return {fill(means, constant(0)), fill(rows, none),
+                fill(rows, constant(0))};
+      });
+  return {seen[0], seen[1], seen[2]};
+}
+
+RingAttention::Seen RingAttention::cutHalf(const Seen &seen, bool isFirst) {
+  return {RingWriter::cutHalf(seen.means, meansPlace, isFirst),
+          RingWriter::cutHalf(seen.largest, rowPlace, isFirst),
+          RingWriter::cutHalf(seen.sums, rowPlace, isFirst)};
+}
+
+/// What the device at the other end has computed for the own first half.
+RingAttention::Seen RingAttention::bringHome(const Seen &ofMirrors) {
+  // As precise as a block's own means are.
+  Type element = typeOf(op.getInits()[0]).getElementType();
+  Value means = mirror(convert(ofMirrors.means, element), "their means, back");
+  auto [largest, sums] = mirror(ofMirrors.largest, ofMirrors.sums,
+                                "their largest scores and sums, back");
+  return {convert(means, score), largest, sums};
+}
+
+RingAttention::Seen RingAttention::join(const Seen &firstHalf,
+                                        const Seen &secondHalf) {
+  return {RingWriter::join(firstHalf.means, secondHalf.means, meansPlace),
+          RingWriter::join(firstHalf.largest, secondHalf.largest, rowPlace),
+          RingWriter::join(firstHalf.sums, secondHalf.sums, rowPlace)};
 }
 
 /// Rows without any key are what softmax of nothing is: no number, or zero.
@@ -215,46 +292,66 @@ LogicalResult RingAttention::write() {
     return failure();
   int64_t p = ring.devices;
   device = AxisIndexOp::create(b, loc, b.getIndexType(), ring.axes, mesh);
-  extras = llvm::to_vector(op.getExtras());
-  padExtras(extras);
-  Seen seen;
+  Queries own = getOwn(Queries::Own), mirrors;
+  if (ring.isZigzag && failed(getMirrors(mirrors)))
+    return failure();
+  Seen seen, ofFirstHalf, ofMirrors;
   Value keyBlock = keys.block, valueBlock = values.block;
-  for (int64_t step = 0; step < p; ++step) {
+  for (int64_t number = 0; number < p; ++number) {
     Value nextKeys, nextValues;
-    if (step + 1 < p) {
+    if (number + 1 < p) {
       nextKeys = passOn(keyBlock, "keys");
       nextValues = passOn(valueBlock, "values");
     }
-    Value owner = getOwner(step);
-    Value madeKeys = make(keys, keyBlock, owner),
-          madeValues = make(values, valueBlock, owner);
-    if (step == 0) {
-      seen = compute(madeKeys, madeValues, owner);
-    } else if (isAlwaysSeen(step)) {
-      seen = add(seen, compute(madeKeys, madeValues, owner));
+    Step step;
+    step.number = number;
+    step.owner = getOwner(number);
+    step.keys = make(keys, keyBlock, step.owner);
+    step.values = make(values, valueBlock, step.owner);
+    if (number == 0) {
+      seen = compute(own, step);
+      if (!ring.seen.empty())
+        seen.largest.getDefiningOp()->setAttr(kRingAttr, describeRing());
+      if (ring.isZigzag) {
+        // The first half goes on at the other end, where blocks that a mask
+        // leaves nothing of come first: whether they may be skipped is said
+        // here, where there are rows that have seen something.
+        ofFirstHalf = cutHalf(seen, /*isFirst=*/true);
+        isMirrorMasked = isAnyMasked(
+            getElement(mirror(getLeast(ofFirstHalf.largest),
+                              "the least of the largest scores of half of the "
+                              "queries, with their own keys")));
+        own = getOwn(Queries::OwnSecondHalf);
+        seen = cutHalf(seen, /*isFirst=*/false);
+      }
     } else {
-      Value condition = needs(seen, madeKeys, madeValues, step);
-      auto branch = scf::IfOp::create(b, loc,
-                                      TypeRange{seen.means.getType(),
-                                                seen.largest.getType(),
-                                                seen.sums.getType()},
-                                      condition, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      Seen more = add(seen, compute(madeKeys, madeValues, owner));
-      scf::YieldOp::create(b, loc,
-                           ValueRange{more.means, more.largest, more.sums});
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loc,
-                           ValueRange{seen.means, seen.largest, seen.sums});
-      seen = {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+      seen = advance(own, seen, step);
     }
+    if (ring.isZigzag)
+      ofMirrors = advance(mirrors, ofMirrors, step);
     keyBlock = nextKeys;
     valueBlock = nextValues;
   }
+  if (ring.isZigzag)
+    seen = join(add(ofFirstHalf, bringHome(ofMirrors)), seen);
   op.getResult(0).replaceAllUsesWith(finish(seen));
-  // Of rows: what the op says of them, in its order of dimensions.
-  auto setRows = [&](unsigned result, ValueRange inputs,
+  replaceRows(seen);
+  setScopes(before, op);
+  return success();
+}
+
+DictionaryAttr RingAttention::describeRing() {
+  NamedAttrList note;
+  note.set("axes", ring.axes);
+  note.set("seen", b.getDenseBoolArrayAttr(ring.seen));
+  if (ring.isZigzag)
+    note.set("zigzag", b.getUnitAttr());
+  return note.getDictionary(b.getContext());
+}
+
+/// What the op says of rows, in its order of dimensions.
+void RingAttention::replaceRows(const Seen &seen) {
+  auto replace = [&](unsigned result, ValueRange inputs,
                      function_ref<Value(ValueRange)> get) {
     auto type = typeOf(op.getResult(result));
     AffineMap map =
@@ -274,16 +371,14 @@ LogicalResult RingAttention::write() {
   auto first = [](ValueRange args) { return args[0]; };
   if (op.getNumResults() == 2) {
     // The logarithms of sums of exp(x).
-    setRows(1, {seen.largest, seen.sums}, [&](ValueRange args) -> Value {
+    replace(1, {seen.largest, seen.sums}, [&](ValueRange args) -> Value {
       return arith::AddFOp::create(b, loc, args[0],
                                    math::LogOp::create(b, loc, args[1]));
     });
   } else if (op.getNumResults() == 3) {
-    setRows(1, seen.largest, first);
-    setRows(2, seen.sums, first);
+    replace(1, seen.largest, first);
+    replace(2, seen.sums, first);
   }
-  setScopes(before, op);
-  return success();
 }
 
 namespace {
@@ -315,6 +410,7 @@ struct RingAttentionPass
                   axes,
                   ring.getAs<LocationAttr>("by"),
                   layout.size(getAxisRefs(axes)),
+                  ring.contains("zigzag"),
                   seen ? seen.asArrayRef() : ArrayRef<bool>(),
                   nullptr,
                   nullptr};
@@ -338,6 +434,14 @@ struct RingAttentionPass
       used.insert(attr);
       if (ring.devices == 1)
         continue;
+      if (ring.isZigzag && ring.seen.empty()) {
+        emitError(ring.by) << "dist.ring: in module \"" << ring.module
+                           << "\" it is not known which keys masks leave, by "
+                              "which zigzag shares them out: run "
+                              "--dist-plan-rings at level 2";
+        failed = true;
+        continue;
+      }
       auto [known, isNew] = uniform.try_emplace(ring.axes);
       if (isNew)
         known->second =

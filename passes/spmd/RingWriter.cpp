@@ -26,12 +26,15 @@ Value RingWriter::empty(ArrayRef<int64_t> shape, Type element) {
   return tensor::EmptyOp::create(b, loc, shape, element);
 }
 
-Value RingWriter::zeros(RankedTensorType type) {
-  Value zero =
-      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-  return linalg::FillOp::create(b, loc, zero,
+Value RingWriter::fill(RankedTensorType type, Value element) {
+  return linalg::FillOp::create(b, loc, element,
                                 empty(type.getShape(), type.getElementType()))
       .getResult(0);
+}
+
+Value RingWriter::zeros(RankedTensorType type) {
+  return fill(type, arith::ConstantOp::create(
+                        b, loc, b.getZeroAttr(type.getElementType())));
 }
 
 SmallVector<Value>
@@ -61,8 +64,7 @@ RingWriter::map(RankedTensorType like, ValueRange inputs,
 
 Value RingWriter::reduce(Value tensor, Value start,
                          function_ref<Value(Value, Value)> combine) {
-  Value from = linalg::FillOp::create(b, loc, start, empty({}, start.getType()))
-                   .getResult(0);
+  Value from = fill(RankedTensorType::get({}, start.getType()), start);
   int64_t rank = typeOf(tensor).getRank();
   SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(rank),
                                  AffineMap::get(rank, 0, b.getContext())};
@@ -74,16 +76,27 @@ Value RingWriter::reduce(Value tensor, Value start,
         b.setInsertionPointToEnd(inner.getInsertionBlock());
         linalg::YieldOp::create(b, loc, combine(args[0], args[1]));
       });
-  return tensor::ExtractOp::create(b, loc, reduced.getResult(0), ValueRange());
+  return reduced.getResult(0);
 }
 
 Value RingWriter::getLargest(Value tensor) {
-  return reduce(tensor, constant(0), [&](Value element, Value largest) {
-    if (element.getType() != score)
-      element = arith::ExtFOp::create(b, loc, score, element);
-    return arith::MaximumFOp::create(
-        b, loc, math::AbsFOp::create(b, loc, element), largest);
-  });
+  Value &known = largest[tensor];
+  if (!known)
+    known = getElement(
+        reduce(tensor, constant(0), [&](Value element, Value largest) {
+          if (element.getType() != score)
+            element = arith::ExtFOp::create(b, loc, score, element);
+          return arith::MaximumFOp::create(
+              b, loc, math::AbsFOp::create(b, loc, element), largest);
+        }));
+  return known;
+}
+
+Value RingWriter::getLeast(Value tensor) {
+  return reduce(tensor, constant(std::numeric_limits<double>::infinity()),
+                [&](Value one, Value least) -> Value {
+                  return arith::MinimumFOp::create(b, loc, one, least);
+                });
 }
 
 Value RingWriter::clearPadding(Value block, int64_t dim, Value owner) {
@@ -101,35 +114,34 @@ Value RingWriter::clearPadding(Value block, int64_t dim, Value owner) {
              })[0];
 }
 
-void RingWriter::padExtras(MutableArrayRef<Value> extras) {
-  if (!isPadded())
-    return;
-  for (auto [number, extra] : llvm::enumerate(extras)) {
-    std::optional<unsigned> dim = placeOf(3 + number, op.getKeyDim());
-    if (!dim)
-      continue;
-    RankedTensorType type = typeOf(extra);
-    SmallVector<OpFoldResult> low(type.getRank(), b.getIndexAttr(0)),
-        high = low;
-    high[*dim] = b.getIndexAttr(blockKeys * ring.devices - numKeys);
-    SmallVector<int64_t> shape(type.getShape());
-    shape[*dim] = blockKeys * ring.devices;
-    Value zero =
-        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-    extra = tensor::PadOp::create(b, loc, type.clone(shape), extra, low, high,
-                                  zero);
-  }
+Value RingWriter::padExtra(unsigned number, Value extra) {
+  std::optional<unsigned> dim = placeOf(3 + number, op.getKeyDim());
+  if (!isPadded() || !dim)
+    return extra;
+  RankedTensorType type = typeOf(extra);
+  SmallVector<OpFoldResult> low(type.getRank(), b.getIndexAttr(0)), high = low;
+  high[*dim] = b.getIndexAttr(blockKeys * ring.devices - numKeys);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*dim] = blockKeys * ring.devices;
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  return tensor::PadOp::create(b, loc, type.clone(shape), extra, low, high,
+                               zero);
 }
 
-Value RingWriter::passOn(Value block, StringRef what) {
+StringAttr RingWriter::getCause(const Twine &what) {
   std::string cause;
   llvm::raw_string_ostream text(cause);
   if (auto file = dyn_cast<FileLineColLoc>(ring.by))
     text << file.getFilename().strref() << ":" << file.getLine() << ": ";
-  text << "dist.ring \"" << ring.module << "\": passes " << what << " on";
+  text << "dist.ring \"" << ring.module << "\": " << what;
+  return b.getStringAttr(cause);
+}
+
+Value RingWriter::passOn(Value block, StringRef what) {
   return SendRecvOp::create(b, loc, block.getType(), block,
                             b.getI64IntegerAttr(1), b.getUnitAttr(), ring.axes,
-                            mesh, b.getStringAttr(cause));
+                            mesh, getCause("passes " + what + " on"));
 }
 
 Value RingWriter::make(const Traveller &traveller, Value block, Value owner) {
@@ -173,16 +185,24 @@ Value RingWriter::getOwner(int64_t step) {
       index(ring.devices));
 }
 
-void RingWriter::writeBody(Region &from, Region &to, Value first, double none) {
-  IRMapping mapping;
+void RingWriter::writeBody(Region &from, Region &to, const Queries &queries,
+                           Value first, double none) {
+  IRMapping mapping = queries.outside;
   from.cloneInto(&to, mapping);
-  // The body speaks of keys by their places in the sequence.
+  // The body speaks of keys by their places in the sequence, and of queries by
+  // those in their block.
   Block &body = to.front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&body);
-  Value local = body.getArguments().back();
-  Value place = arith::AddIOp::create(b, loc, local, first);
-  local.replaceAllUsesExcept(place, place.getDefiningOp());
+  auto move = [&](Value local, Value by) -> Value {
+    Value place = arith::AddIOp::create(b, loc, local, by);
+    local.replaceAllUsesExcept(place, place.getDefiningOp());
+    return place;
+  };
+  Value query = *std::prev(body.args_end(), 2);
+  if (queries.first != 0 && !query.use_empty())
+    move(query, index(queries.first));
+  Value place = move(body.getArguments().back(), first);
   if (!isPadded())
     return;
   auto yield = cast<AttentionYieldOp>(body.getTerminator());
@@ -192,22 +212,30 @@ void RingWriter::writeBody(Region &from, Region &to, Value first, double none) {
   yield.setOperand(select(isKey, yield.getOperand(), constant(none)));
 }
 
-bool RingWriter::isAlwaysSeen(int64_t step) const {
-  int64_t p = ring.devices;
-  for (int64_t number = 0; number < p && !ring.seen.empty(); ++number)
-    if (!ring.seen[number * p + (number + p - step) % p])
-      return false;
-  return true;
+bool RingWriter::sees(Queries::Kind kind, int64_t device, int64_t step) const {
+  int64_t p = ring.devices, block = (device + p - step) % p;
+  int64_t holder = getHolder(kind, device);
+  if (ring.seen.empty())
+    return true;
+  bool first = ring.seen[2 * holder * p + block],
+       second = ring.seen[(2 * holder + 1) * p + block];
+  return kind == Queries::MirrorsFirstHalf ? first
+         : kind == Queries::OwnSecondHalf  ? second
+                                           : first || second;
 }
 
-Value RingWriter::isSeen(int64_t step) {
-  int64_t p = ring.devices;
+bool RingWriter::isAlwaysSeen(Queries::Kind kind, int64_t step) const {
+  return llvm::all_of(llvm::seq<int64_t>(0, ring.devices),
+                      [&](int64_t number) { return sees(kind, number, step); });
+}
+
+Value RingWriter::lookUp(function_ref<bool(int64_t)> holds) {
   SmallVector<int64_t> table;
-  for (int64_t number = 0; number < p; ++number)
-    table.push_back(ring.seen[number * p + (number + p - step) % p]);
-  if (llvm::all_of(table, [](int64_t sees) { return sees == 0; }))
+  for (int64_t number = 0; number < ring.devices; ++number)
+    table.push_back(holds(number));
+  if (llvm::all_of(table, [](int64_t here) { return here == 0; }))
     return {};
-  auto type = RankedTensorType::get(p, b.getI64Type());
+  auto type = RankedTensorType::get(ring.devices, b.getI64Type());
   Value all = arith::ConstantOp::create(
       b, loc, DenseIntElementsAttr::get(type, ArrayRef<int64_t>(table)));
   return arith::CmpIOp::create(
@@ -216,15 +244,23 @@ Value RingWriter::isSeen(int64_t step) {
       arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0)));
 }
 
-Value RingWriter::isAnyMasked(Value largest) {
-  Value least =
-      reduce(largest, constant(std::numeric_limits<double>::infinity()),
-             [&](Value one, Value least) -> Value {
-               return arith::MinimumFOp::create(b, loc, one, least);
-             });
+Value RingWriter::isAnyMasked(Value least) {
   // Also where one is NaN.
   return compare(arith::CmpFPredicate::ULE, least,
                  constant(kNegligibleScore / 10));
+}
+
+SmallVector<Value> RingWriter::choose(Value condition, TypeRange types,
+                                      function_ref<SmallVector<Value>()> yes,
+                                      function_ref<SmallVector<Value>()> no) {
+  auto branch = scf::IfOp::create(b, loc, types, condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, yes());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, no());
+  return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 Value RingWriter::mayBeLarge(Value largestX, Value largestY, int64_t count) {

@@ -82,6 +82,7 @@ def go_round(counts, axes, p, size, times=1):
 
 LAYERS, BATCH, SEQUENCE, HIDDEN, HEADS, VOCABULARY = 2, 4, 64, 64, 4, 512
 FLOAT = 4
+LLAMA_HEADS = 8  # of queries in examples/llama
 
 
 def place(work, module, schedule, options="", recompute="cheap"):
@@ -293,6 +294,18 @@ class Example:
                 go_round(expected, "cp", p, self.tokens * size // HIDDEN)
         return self.place("ring", p), expected
 
+    def ring_zigzag(self, p):
+        """As ring, and of half a block of queries a layer, forward: queries, means, two numbers a row and one in all;
+        backward: results and their cotangents, two numbers a row, cotangents of queries. Forward's queries are kept."""
+        _, expected = self.ring(p)
+        for name, size in self.parameters.items():
+            if re.search(r"self_attn\.q_proj", name):
+                half = self.tokens * size // HIDDEN // p // 2
+                rows = FLOAT * self.tokens * LLAMA_HEADS // p // 2
+                for sent in (half, half, 2 * rows, FLOAT, half, half, 2 * rows, half):
+                    expected.add("collective_permute", "cp", sent)
+        return self.place("ring_zigzag", p), expected
+
     def fsdp(self, p):
         expected = Counts()
         for size in self.parameters.values():
@@ -322,7 +335,7 @@ def main():
                 cases[f"stack_fsdp_{again or 'kept'}_{p}"] = lambda p=p, again=again: subject.fsdp(p, again)
             for model, exporter, strategies in (
                 ("gpt2", "dynamo", ["tp", "sp"]),
-                ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "ring", "fsdp"]),
+                ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "ring", "ring_zigzag", "fsdp"]),
             ):
                 for name in strategies:
                     cases[f"{model}_{name}_{p}"] = lambda name=name, p=p, model=model, exporter=exporter: getattr(

@@ -146,6 +146,9 @@ def changes(line, mesh):
     target_end = line.index('"', line.index('"') + 1) + 1
     yield from drop_alternatives(line, target_end)
     yield from change_axes(line, target_end, mesh)
+    if line.startswith("dist.ring "):
+        start = line.find(" zigzag", target_end)
+        yield (start, start + len(" zigzag"), "") if start >= 0 else (len(line), len(line), " zigzag")
     if line.startswith("dist.sync "):
         yield from change_sync(line, target_end)
     else:

@@ -70,13 +70,14 @@ class Layer(typing.NamedTuple):
 class Model:
     """An example: the (schedule, sizes of its mesh) to run, how near to PyTorch, and what a layer is."""
 
-    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), f64_runs=(), ops_of_its_own=False):
+    def __init__(self, runs, tolerance, layers, scope, activation, heads=(), query_heads=0, f64_runs=(),
+                 ops_of_its_own=False):
         # In `f64_runs` once, in f64; in `runs` on every set of inputs, in f32 and f64.
         self.runs, self.f64_runs, self.tolerance, self.layers = runs, f64_runs, tolerance, layers
         self.scope = re.compile(scope)  # of the ops of a layer, whose name is group 1
         self.activation = activation  # [batch, sequence, features] between layers
         # What an attention cuts into heads: parts of the activation (q, k, v, output).
-        self.heads = heads
+        self.heads, self.query_heads = heads, query_heads
         self.ops_of_its_own = ops_of_its_own  # some are of no module within the model, so their scope is ""
 
     def activation_bytes(self, sequence_parts):
@@ -109,6 +110,12 @@ class Model:
         if schedule == "ring":  # a rank passes on a block of k and v to the next, all but its own last one
             held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads[1:3]) // ranks
             return {"send_recv": [2 * layer.attentions * (ranks - 1), layer.attentions * held * (ranks - 1)]}
+        if schedule == "ring_zigzag":  # and half a block of queries and means, two numbers a row of these, and one more
+            batch, sequence, features = self.activation
+            half = -(-sequence // ranks) // 2
+            sent = 4 * (batch * half * (features * int(self.heads[0] + self.heads[3]) + 2 * self.query_heads) + 1)
+            more = {"collective_permute": [4 * layer.attentions, layer.attentions * sent]}
+            return {**self.closed_form("ring", mesh, name, parameters), **more}
         found = {}
         if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
             held = sum(int(self.activation_bytes(mesh["cp"]) * part) for part in self.heads[1:3]) // ranks
@@ -153,6 +160,8 @@ SLAPO_LINES = {"bert": 21, "gpt2": 10, "opt": 10, "t5": 11, "t5_plain": 11, "lla
 
 CONTEXT_RUNS = [("cp", 2), ("cp", 4), ("tp_cp_dp", (2, 2, 2)), ("ring", 2), ("ring", 4)]
 
+ZIGZAG_RUNS = [("ring_zigzag", 2), ("ring_zigzag", 3), ("ring_zigzag", 4), ("ring_zigzag", 8)]
+
 # All schedules of OPT, with the sizes in the order of the schedule's mesh.
 OPT_RUNS = [
     ("tp", 2), ("tp", 3), ("tp_full", 2), ("tp_full", 4), ("sp", 2), ("sp", 4), ("fsdp", 2), ("fsdp", 4), ("dp", 2),
@@ -164,11 +173,12 @@ TWO_LAYERS = {"0": Layer(), "1": Layer()}
 
 MODELS = {
     "gpt2": Model(TRANSFORMER_RUNS, 1e-4, TWO_LAYERS, r"transformer\.h\.(\d+)(?:\.|$)", (2, 16, 64),
-                  heads=(1, 1, 1, 1), f64_runs=CONTEXT_RUNS),
+                  heads=(1, 1, 1, 1), query_heads=4, f64_runs=CONTEXT_RUNS + ZIGZAG_RUNS),
     "bert": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"bert\.encoder\.layer\.(\d+)(?:\.|$)",
                   (2, 16, 64), heads=(1, 1, 1, 1), f64_runs=[("cp", 2), ("cp", 4), ("ring", 2), ("ring", 4)]),
     "llama": Model(TRANSFORMER_RUNS + ULYSSES_RUNS, 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
-                   heads=(1, 0.5, 0.5, 1), f64_runs=[*CONTEXT_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
+                   heads=(1, 0.5, 0.5, 1), query_heads=8,
+                   f64_runs=[*CONTEXT_RUNS, *ZIGZAG_RUNS, ("fsdp_tp", (2, 2)), ("tp_kv", (4, 2))]),
     "opt": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.decoder\.layers\.(\d+)(?:\.|$)", (2, 16, 64),
                  heads=(1, 1, 1, 1), f64_runs=OPT_RUNS),
     "phi3": Model([("tp", 4)], 1e-4, TWO_LAYERS, r"model\.layers\.(\d+)(?:\.|$)", (2, 16, 64), f64_runs=[
@@ -293,7 +303,7 @@ class ModelTest:
                 if ranks > 1 and self.exporter == "dynamo" and schedule not in planned:
                     planned.add(schedule)
                     yield f"{name}.plan", lambda s=schedule, o=options: self.check_plan(s, o)
-                if ranks == 2 and self.exporter == "dynamo" and schedule in ("sp", "ulysses", "cp", "ring"):
+                if ranks == 2 and self.exporter == "dynamo" and schedule in ("sp", "ulysses", "cp", "ring", "ring_zigzag"):
                     yield f"{name}.fused", lambda o=options, r=ranks: self.check_fused(o, r)
                 yield f"{name}.collectives", lambda s=schedule, m=mesh: self.check_collectives(s, m)
 

@@ -185,8 +185,10 @@ LogicalResult Interpreter::runCollective(Operation *op, bool &isKnown) {
         blocks.push_back(blockOf(other, exchange.getSplitDim(), position));
       out = joinOf(blocks, exchange.getConcatDim());
     } else if (auto permute = dyn_cast<CollectivePermuteOp>(op)) {
-      out = held[getSender(devices, device, axes,
-                           getAxisRefs(permute.getToAxes()))];
+      out = permute.getReversed()
+                ? group[p - 1 - position]
+                : held[getSender(devices, device, axes,
+                                 getAxisRefs(permute.getToAxes()))];
     } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       out = group[broadcast.getRoot()];
     } else if (auto halo = dyn_cast<HaloExchangeOp>(op)) {

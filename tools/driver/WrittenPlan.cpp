@@ -200,6 +200,15 @@ static std::string describeShared(ScheduleOp schedule, const ScopeIndex &scopes,
       });
 }
 
+/// The modules in which keys and values go round, in one of both orders.
+static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
+                                 StringRef name, bool isZigzag) {
+  return describeModules<RingOp>(schedule, scopes, name, [&](RingOp directive) {
+    return directive.getZigzag() == isZigzag ? directive.getAxes()
+                                             : ArrayAttr();
+  });
+}
+
 /// Moves the schedule of `options` into the model. Returns the one that is to
 /// be applied, with those that it includes; null where there is none.
 static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
@@ -232,9 +241,9 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
     ScopeIndex scopes(model);
     heads = describeShared(*schedule, scopes, ShardTarget::Heads);
     others = describeShared(*schedule, scopes, ShardTarget::Experts) +
-             describeModules<RingOp>(
-                 *schedule, scopes, "ring",
-                 [](RingOp directive) { return directive.getAxes(); }) +
+             describeRings(*schedule, scopes, "ring", /*isZigzag=*/false) +
+             describeRings(*schedule, scopes, "ring_zigzag",
+                           /*isZigzag=*/true) +
              describeModules<GraphHaloOp>(
                  *schedule, scopes, "graph_halo",
                  [](GraphHaloOp directive) { return directive.getAxes(); });

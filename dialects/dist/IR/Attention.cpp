@@ -23,6 +23,29 @@ SmallVector<int64_t> mlir::dist::getAttentionDimSizes(Operation *op) {
   return sizes;
 }
 
+int64_t mlir::dist::countRowsInRing(ArrayRef<bool> seen, int64_t devices,
+                                    int64_t queries, bool isZigzag) {
+  int64_t half = getFirstHalf(queries), most = 0;
+  for (int64_t device = 0; device < devices; ++device) {
+    int64_t rows = 0, mirror = devices - 1 - device;
+    for (int64_t block = 0; block < devices; ++block) {
+      bool first = seen[2 * device * devices + block],
+           second = seen[(2 * device + 1) * devices + block],
+           mirrors = seen[2 * mirror * devices + block];
+      if (block == device)
+        rows += queries;
+      else if (!isZigzag)
+        rows += first || second ? queries : 0;
+      else if (second)
+        rows += queries - half;
+      if (isZigzag && mirrors && block != mirror)
+        rows += half;
+    }
+    most = std::max(most, rows);
+  }
+  return most;
+}
+
 std::optional<std::pair<int64_t, int64_t>> AttentionOp::getKeyWindow() {
   std::optional<ArrayRef<int64_t>> window = getWindow();
   if (!window)

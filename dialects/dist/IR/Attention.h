@@ -15,10 +15,25 @@ SmallVector<int64_t> getAttentionDimSizes(Operation *op);
 FloatType getAttentionScoreType(Operation *op);
 
 /// On a mesh, until rings are made: modules in which keys and values go round
-/// (dist.ring), by their paths: {axes = [...], by = loc(...)}, and with
-/// `seen = array<i1: ...>`, a row for each device's block of queries, which
-/// blocks of keys these may look at.
+/// (dist.ring), by their paths: {axes = [...], by = loc(...)}, with `zigzag`
+/// where devices are to be equally busy, and with `seen = array<i1: ...>`, two
+/// rows for each device's block of queries, one for each half of it: which
+/// blocks of keys it may look at.
 inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
+/// On the attention to a device's own block of keys where they go round, for
+/// reports: the note above, as it was done.
+inline constexpr llvm::StringLiteral kRingAttr = "dist.ring";
+
+/// How many queries the first half of a block has; the second has the rest.
+inline int64_t getFirstHalf(int64_t queries) { return queries / 2; }
+
+/// Rows of scores, with a block of keys each, that the busiest device computes
+/// where keys go round and `seen` is known; `queries` is the size of a block.
+/// In zigzag it computes with the second half of its own queries and the first
+/// half of those of the device at the same distance from the other end, but
+/// with all of its own queries and its own keys.
+int64_t countRowsInRing(ArrayRef<bool> seen, int64_t devices, int64_t queries,
+                        bool isZigzag);
 } // namespace mlir::dist
 
 #include "dialects/dist/IR/AttentionLikeOpInterface.h.inc"

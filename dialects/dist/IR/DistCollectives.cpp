@@ -181,6 +181,9 @@ LogicalResult CollectivePermuteOp::verify() {
     return failure();
   if (*from != *to)
     return emitOpError() << "goes from " << *from << " blocks to " << *to;
+  if (getReversed() && getAxes() != getToAxes())
+    return emitOpError() << "is reversed, but goes to other axes than it "
+                         << "comes from";
   return success();
 }
 

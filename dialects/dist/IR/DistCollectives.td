@@ -160,20 +160,25 @@ def Dist_CollectivePermuteOp : Dist_Collective<"collective_permute", [SameOperan
     in the order given, are i; afterwards on those whose coordinates on `toAxes`
     are i. Devices that differ only in axes outside both lists work apart. Where
     the lists differ as sets, the coordinates on the axes that left, read row-major,
-    are those of the receiver on the axes that came.
+    are those of the receiver on the axes that came. If `reversed`, block i of p goes to
+    the devices whose coordinates are p - 1 - i: pairs of devices, end for end, exchange
+    their tensors, and one in the middle keeps its own.
     ```mlir
     %1 = dist.collective_permute %0 from "x", "y" to "y", "x" : tensor<4x4xf32>
+    %2 = dist.collective_permute %0 from "cp" to "cp" reversed : tensor<4x4xf32>
     ```
     Constraints, besides those of all collectives:
     - (C1) both lists have the same product of sizes.
+    - (C2) if `reversed`, both lists are the same.
   }];
   let arguments = (ins AnyRankedTensor:$operand, Dist_AxisRefArrayAttr:$axes,
-                       Dist_AxisRefArrayAttr:$toAxes,
+                       Dist_AxisRefArrayAttr:$toAxes, UnitAttr:$reversed,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $operand `from` custom<AxisList>($axes) `to` custom<AxisList>($toAxes) (`on` $mesh^)?
+    $operand `from` custom<AxisList>($axes) `to` custom<AxisList>($toAxes)
+    (`reversed` $reversed^)? (`on` $mesh^)?
     (`cause` custom<Text>($cause)^)? attr-dict `:` type($result)
   }];
 }

@@ -271,6 +271,18 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyOverlapAttr(op, attr.getValue());
   if (name == kRingsAttr || name == kGraphHalosAttr)
     return verifyModuleAxesAttr(op, name, attr.getValue());
+  if (name == kRingAttr) {
+    auto ring = dyn_cast<DictionaryAttr>(attr.getValue());
+    auto axes = ring ? ring.getAs<ArrayAttr>("axes") : ArrayAttr();
+    if (!isa<AttentionOp>(op) || !axes ||
+        !llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) ||
+        !ring.getAs<DenseBoolArrayAttr>("seen"))
+      return op->emitOpError()
+             << "'" << name
+             << "' has {axes = [...], seen = array<i1: ...>}, on "
+             << "an attention, but is " << attr.getValue();
+    return success();
+  }
   if (name == kShardingsAttr) {
     auto array = dyn_cast<ArrayAttr>(attr.getValue());
     if (!array || array.size() != op->getNumResults())

@@ -394,13 +394,22 @@ def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
 
     ```mlir
     dist.ring "model.layers.*.self_attn" over "cp"
+    dist.ring "model.layers.*.self_attn" over "cp" zigzag
     ```
+
+    A causal mask leaves the first device's queries one block and the last one's all. With
+    `zigzag` devices at the same distance from both ends, r and p - 1 - r, exchange half a
+    block of queries, and what these have seen goes back: each device then computes with
+    as many keys as any other (the order of Llama 3 and of zigzag ring attention, by
+    which block i of 2p is with block 2p - 1 - i; here keys and values stay where they
+    are). It is done where the busiest device has less to do then, by what the masks leave;
+    elsewhere a remark says that it is not. Blocks of one query are an error.
 
     Constraints: those of axes in directives; `expect` is at least 1, and not
     `optional`. A module without such attention is an error.
   }];
   let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       UnitAttr:$zigzag, UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

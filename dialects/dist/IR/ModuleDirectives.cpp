@@ -94,9 +94,9 @@ void FuseOp::print(OpAsmPrinter &printer) { printTargetAlone(printer, *this); }
 
 LogicalResult FuseOp::verify() { return verifyCount(*this); }
 
-/// `"target" over "axes" …`
-static ParseResult parseTargetOver(OpAsmParser &parser,
-                                   OperationState &result) {
+/// `"target" over "axes" …`; after the axes `word` may stand, if there is one.
+static ParseResult parseTargetOver(OpAsmParser &parser, OperationState &result,
+                                   StringRef word = {}) {
   std::string target;
   ArrayAttr axes;
   if (parser.parseString(&target) || parser.parseKeyword("over") ||
@@ -104,20 +104,25 @@ static ParseResult parseTargetOver(OpAsmParser &parser,
     return failure();
   result.addAttribute("target", parser.getBuilder().getStringAttr(target));
   result.addAttribute("axes", axes);
+  if (!word.empty() && succeeded(parser.parseOptionalKeyword(word)))
+    result.addAttribute(word, parser.getBuilder().getUnitAttr());
   if (parseCount(parser, result))
     return failure();
   return parser.parseOptionalAttrDict(result.attributes);
 }
 
 template <typename OpTy>
-static void printTargetOver(OpAsmPrinter &printer, OpTy op) {
+static void printTargetOver(OpAsmPrinter &printer, OpTy op,
+                            StringRef word = {}) {
   printer << " ";
   printer.printAttribute(op.getTargetAttr());
   printer << " over ";
   printAxisList(printer, op, op.getAxes());
+  if (!word.empty() && op->hasAttr(word))
+    printer << " " << word;
   printCount(printer, op);
   printer.printOptionalAttrDict(op->getAttrs(),
-                                {"target", "axes", "optional", "expect"});
+                                {"target", "axes", "optional", "expect", word});
 }
 
 template <typename OpTy> static LogicalResult verifyTargetOver(OpTy op) {
@@ -143,10 +148,12 @@ LogicalResult mlir::dist::verifyModuleAxesAttr(Operation *op, StringRef name,
 }
 
 ParseResult RingOp::parse(OpAsmParser &parser, OperationState &result) {
-  return parseTargetOver(parser, result);
+  return parseTargetOver(parser, result, "zigzag");
 }
 
-void RingOp::print(OpAsmPrinter &printer) { printTargetOver(printer, *this); }
+void RingOp::print(OpAsmPrinter &printer) {
+  printTargetOver(printer, *this, "zigzag");
+}
 
 LogicalResult RingOp::verify() { return verifyTargetOver(*this); }
 

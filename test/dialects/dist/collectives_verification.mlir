@@ -214,6 +214,16 @@ func.func @f(%x: tensor<8xf32>) {
 
 // -----
 
+// collective_permute C2
+dist.mesh @m ["dp" = 4, "tp" = 4]
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error@below {{is reversed, but goes to other axes than it comes from}}
+  %0 = dist.collective_permute %x from "dp" to "tp" reversed : tensor<8xf32>
+  return
+}
+
+// -----
+
 dist.mesh @m ["dp" = 2, "tp" = 4]
 func.func @f(%x: tensor<8xf32>) {
   // expected-error@below {{axis "pp" is not in mesh @m ["dp" = 2, "tp" = 4]}}

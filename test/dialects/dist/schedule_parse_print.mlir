@@ -28,6 +28,8 @@ dist.schedule @all on @m {
   dist.ring "h.*.attn" over "dp", "tp" expect 12
   // CHECK-NEXT:{{^}}    dist.graph_halo "layers.*" over "dp", "tp" expect 2{{$}}
   dist.graph_halo "layers.*" over "dp", "tp" expect 2
+  // CHECK-NEXT:{{^}}    dist.ring "h.*.attn" over "dp", "tp" zigzag expect 12{{$}}
+  dist.ring "h.*.attn" over "dp", "tp" zigzag expect 12
   // CHECK-NEXT:{{^}}    dist.ring "h.*.attn" over "tp" optional{{$}}
   dist.ring "h.*.attn" over "tp" optional
   // CHECK-NEXT:{{^}}    dist.include "a b.mlir"{{$}}

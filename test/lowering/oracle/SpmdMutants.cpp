@@ -285,6 +285,10 @@ void Finder::visitCollective(Operation *op) {
   visitRanks(op);
   if (auto permute = dyn_cast<CollectivePermuteOp>(op))
     add("axes", [permute]() mutable {
+      if (permute.getAxes() == permute.getToAxes()) {
+        permute.setReversed(!permute.getReversed());
+        return;
+      }
       ArrayAttr from = permute.getAxes();
       permute.setAxesAttr(permute.getToAxes());
       permute.setToAxesAttr(from);
