@@ -1,6 +1,7 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/spmd/SyncedHalos.h"
+#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -142,6 +143,7 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
       sync.getMeshAttr(), sync.getCauseAttr());
   if (Attribute scope = sync->getAttr(kScopeAttr))
     made->setDiscardableAttr(kScopeAttr, scope);
+  made->setDiscardableAttr(kAskedAttr, builder.getUnitAttr());
   exchanges.insert(made);
   halo.wide = made.getResult();
   all.push_back(
