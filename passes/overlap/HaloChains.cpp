@@ -29,7 +29,7 @@ HaloChains::HaloChains(Block &block, const DeviceLine &line, StepTimes *times)
 
 /// Why an exchange can bring no more rows than it does, or "".
 static std::string whyFixed(HaloExchangeOp op, const DeviceLine &line) {
-  if (op->hasAttr(kAskedAttr))
+  if (op->hasAttr(kCauseAttr))
     return "a dist.sync says how many rows are exchanged here";
   if (getStream(op) != 0)
     return "it is on a stream already";
@@ -164,7 +164,6 @@ std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
   for (unsigned number : chain)
     if (halos[number].level == first) {
       out.heads.push_back(number);
-      out.brought[number] = halos[number].getWidths();
     } else if (halos[number].level > first && halos[number].level <= last) {
       out.joined.push_back(number);
     }
@@ -192,6 +191,10 @@ std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
   };
   for (unsigned number : out.joined)
     want(halos[number].getResult(), {}, halos[number].position);
+  auto bring = [&](unsigned head, Widths widths) {
+    out.brought.try_emplace(head, halos[head].getWidths())
+        .first->second.cover(widths);
+  };
   auto isHead = [&](unsigned number) {
     return llvm::is_contained(out.heads, number);
   };
@@ -207,7 +210,7 @@ std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
       Widths own = halos[number].getWidths();
       Widths all{own.low + need.widths.low, own.high + need.widths.high};
       if (isHead(number)) {
-        out.brought[number].cover(all);
+        bring(number, all);
       } else if (llvm::is_contained(out.joined, number)) {
         out.wider[number] = need.widths;
         out.rowsTwice += all.getSum();
@@ -222,7 +225,7 @@ std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
     if (auto same = bySource.find(rows); same != bySource.end()) {
       auto head = llvm::find_if(same->second, isHead);
       if (head != same->second.end()) {
-        out.brought[*head].cover(need.widths);
+        bring(*head, need.widths);
         auto [read, isNew] = out.firstReads.try_emplace(*head, need.firstRead);
         read->second = std::min(read->second, need.firstRead);
         continue;
@@ -240,6 +243,9 @@ std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
     auto rule = rules.find(rows);
     if (rule == rules.end())
       return std::nullopt;
+    // What is made of no rows is written where it is read.
+    if (rule->second.empty())
+      continue;
     out.computed[rows] = need.widths;
     for (const RowOperand &operand : rule->second)
       want({ops[position]->getOperand(operand.number), operand.dim},

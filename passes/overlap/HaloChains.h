@@ -41,7 +41,7 @@ struct ChainedHalo {
 /// of all.
 struct JoinedHalos {
   SmallVector<unsigned> heads, joined;
-  /// Rows that heads bring, in all.
+  /// Rows that heads bring, in all; of those whose rows are read.
   llvm::MapVector<unsigned, Widths> brought;
   /// By how much wider the results of joined exchanges are.
   llvm::MapVector<unsigned, Widths> wider;
@@ -79,6 +79,11 @@ public:
   /// How an op's rows are made, that a chain goes through.
   const RowOperands &getRule(Rows rows) const {
     return rules.find(rows)->second;
+  }
+  /// Whether they are made of no others: fills, say.
+  bool isMadeOfNone(Rows rows) const {
+    auto rule = rules.find(rows);
+    return rule != rules.end() && rule->second.empty();
   }
   Operation *getOp(int64_t position) const { return ops[position]; }
   int64_t getPosition(Operation *op) const { return positions.lookup(op); }

@@ -35,7 +35,7 @@ public:
               bool byTime);
 
   /// Those of several levels.
-  SmallVector<JoinedHalos> takeGroups();
+  std::vector<JoinedHalos> takeGroups();
   std::string describe();
 
 private:
@@ -102,8 +102,8 @@ std::optional<double> ChainChoice::getEqualGroups(unsigned size) {
   return seconds;
 }
 
-SmallVector<JoinedHalos> ChainChoice::takeGroups() {
-  SmallVector<JoinedHalos> out;
+std::vector<JoinedHalos> ChainChoice::takeGroups() {
+  std::vector<JoinedHalos> out;
   for (auto [first, last] : chosen)
     if (first != last)
       out.push_back(*at(first, last));
@@ -151,7 +151,7 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
 
   void joinAlong(Block &block, const DeviceLine &line, StepTimes *times) {
     HaloChains chains(block, line, times);
-    SmallVector<JoinedHalos> groups;
+    std::vector<JoinedHalos> groups;
     for (ArrayRef<unsigned> chain : chains.chains) {
       ChainChoice choice(chains, chain, layers, times != nullptr);
       if (report)

@@ -188,6 +188,9 @@ Value Writer::take(Group &group, OpBuilder &b, Location loc, Rows rows,
                    Widths widths) {
   if (widths.getSum() == 0)
     return rows.first;
+  if (chains.isMadeOfNone(rows))
+    return writeWider(b, rows.first.getDefiningOp(), rows.second, {}, widths,
+                      [](const RowOperand &, Widths) { return Value(); });
   Wide wide = group.wide.lookup(rows);
   if (!wide.value) {
     ChainedHalo &halo = chains.halos[group.joined->taken.lookup(rows)];
@@ -203,7 +206,7 @@ void Writer::plan(MutableArrayRef<JoinedHalos> all) {
     unsigned group = number;
     groups.emplace_back();
     groups.back().joined = &joined;
-    for (unsigned head : joined.heads) {
+    for (auto &[head, widths] : joined.brought) {
       int64_t position = chains.halos[head].position;
       if (auto read = joined.firstReads.find(head);
           read != joined.firstReads.end())

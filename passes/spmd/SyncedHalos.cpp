@@ -1,7 +1,6 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/spmd/SyncedHalos.h"
-#include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -143,7 +142,10 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
       sync.getMeshAttr(), sync.getCauseAttr());
   if (Attribute scope = sync->getAttr(kScopeAttr))
     made->setDiscardableAttr(kScopeAttr, scope);
-  made->setDiscardableAttr(kAskedAttr, builder.getUnitAttr());
+  // Who asked for it: as wide as it is, it stays.
+  StringAttr cause = sync.getCauseAttr();
+  made->setDiscardableAttr(kCauseAttr,
+                           cause ? cause : builder.getStringAttr("dist.sync"));
   exchanges.insert(made);
   halo.wide = made.getResult();
   all.push_back(

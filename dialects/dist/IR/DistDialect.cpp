@@ -246,7 +246,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (name == kBackwardAttr || name == kRecomputedAttr ||
-      name == kPaddingAttr || name == kAskedAttr) {
+      name == kPaddingAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << "'" << name << "' must be a unit attribute, "
                                << "but is " << attr.getValue();

@@ -12,9 +12,6 @@ namespace mlir::dist {
 /// loc(...)}.
 inline constexpr llvm::StringLiteral kGraphHalosAttr = "dist.graph_halos";
 
-/// Beside an exchange that a dist.sync asked for, as wide as that says.
-inline constexpr llvm::StringLiteral kAskedAttr = "dist.asked";
-
 /// Rows that the busiest of a line of `devices` sends, each of which has `rows`
 /// and wants the `low` before and the `high` after its own, whichever devices
 /// have them.

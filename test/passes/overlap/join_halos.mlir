@@ -4,15 +4,24 @@
 // RUN: dist-opt %t/chain.mlir --dist-join-halos="join=always layers=2" --cse --dist-verify-spmd | FileCheck %t/chain.mlir --check-prefix=PAIRS
 // RUN: dist-opt %t/chain.mlir --dist-join-halos="machine=cpu link=latency=1ms report=true" --cse 2>%t/slow.log | FileCheck %t/chain.mlir
 // RUN: FileCheck %t/chain.mlir --check-prefix=SLOW < %t/slow.log
-// RUN: dist-opt %t/chain.mlir --dist-join-halos="machine=cpu link=latency=0us report=true" 2>%t/fast.log | FileCheck %t/chain.mlir --check-prefix=APART
-// RUN: FileCheck %t/chain.mlir --check-prefix=FAST < %t/fast.log
+// RUN: dist-opt %t/heavy.mlir --dist-join-halos="machine=cpu link=latency=100us report=true" 2>%t/heavy.log | FileCheck %t/heavy.mlir
+// RUN: FileCheck %t/heavy.mlir --check-prefix=SAID < %t/heavy.log
 // RUN: dist-opt %t/ends.mlir --split-input-file --dist-join-halos="join=always report=true" 2>%t/ends.log | FileCheck %t/ends.mlir
 // RUN: FileCheck %t/ends.mlir --check-prefix=SAID < %t/ends.log
 // RUN: dist-opt %t/residual.mlir --dist-join-halos=join=always --cse --dist-verify-spmd | FileCheck %t/residual.mlir
 // RUN: not dist-opt %t/chain.mlir --dist-join-halos=join=some 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not dist-opt %t/chain.mlir --dist-join-halos="join=always layers=0" 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: not dist-opt %t/chain.mlir --dist-join-halos 2>&1 | FileCheck %s --check-prefix=MACHINE
+// RUN: not dist-run %t/chain.mlir --random --join-halos=auto 2>&1 | FileCheck %s --check-prefix=TOOL-MACHINE
+// RUN: not dist-run %t/chain.mlir --random --join-halos=some 2>&1 | FileCheck %s --check-prefix=TOOL-WORD
+// RUN: dist-run %t/chain.mlir --random --join-halos=auto --machine cpu --link latency=1ms -v 2>&1 | FileCheck %t/chain.mlir --check-prefix=SLOW
+// RUN: dist-run %t/chain.mlir --random --output %t/apart
+// RUN: dist-run %t/chain.mlir --random --join-halos=always --output %t/joined
+// RUN: diff -r %t/apart %t/joined
+// RUN: dist-compile %t/chain.mlir --join-halos=auto --machine cpu --link latency=1ms -o %t/chain.dist
 
+// TOOL-MACHINE: error: --join-halos=auto needs --machine
+// TOOL-WORD: error: --join-halos=some: expected auto, never or always
 // WORD: error: --dist-join-halos: join=some: expected auto or always
 // LAYERS: error: --dist-join-halos: layers=0: expected 1 or more
 // MACHINE: error: --dist-join-halos needs to know what on
@@ -46,9 +55,7 @@ dist.mesh @m ["sp" = 4]
 // PAIRS-NOT:  halo_exchange
 
 // SLOW: chain.mlir:{{[0-9]+}}:8: remark: halos of 3 layers that follow each other, one exchange for 3: apart 3.{{.*}} ms, by 2 2.{{.*}}, by 3 1.{{.*}}, as chosen 1.{{.*}} with what is computed twice; 6 rows of inputs are computed twice, and 0 bytes less are sent
-// APART-COUNT-3: dist.halo_exchange
-// FAST: remark: halos of 3 layers that follow each other, one exchange for 1 + 1 + 1:
-func.func @main(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}, %w: tensor<3xf32>)
+func.func @main(%x: tensor<8xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}, %w: tensor<3xf32> {dist.input = "w", dist.global_type = tensor<3xf32>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>},
         tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}) {
   %zero = arith.constant 0.0 : f32
@@ -83,6 +90,36 @@ func.func @main(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>,
   return %6, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
+//--- heavy.mlir
+// Rows that are computed twice cost more than a call.
+// CHECK-COUNT-2: dist.halo_exchange {{.*}} low 1 high 1
+// SAID: remark: halos of 2 layers that follow each other, one exchange for 1 + 1: apart 0.{{.*}} ms, by 2 {{.*}}, as chosen 0.{{.*}} with what is computed twice; 0 rows of inputs are computed twice, and 0 bytes less are sent
+#in = affine_map<(o, f, k, c) -> (o + k, c)>
+#window = affine_map<(o, f, k, c) -> (k, c, f)>
+#out = affine_map<(o, f, k, c) -> (o, f)>
+dist.mesh @m ["sp" = 4]
+func.func @main(%x: tensor<8x4096xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}, {}]>, dist.global_type = tensor<32x4096xf32>}, %w: tensor<3x4096x4096xf32> {dist.global_type = tensor<3x4096x4096xf32>})
+    -> (tensor<8x4096xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}, {}]>, dist.global_type = tensor<32x4096xf32>}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4096xf32>) -> tensor<8x4096xf32>
+  %0 = dist.halo_exchange %x dim 0 low 1 high 1 over "sp" on @m : tensor<8x4096xf32> -> tensor<10x4096xf32>
+  %1 = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%0, %w : tensor<10x4096xf32>, tensor<3x4096x4096xf32>) outs(%f : tensor<8x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4096xf32>
+  %2 = dist.halo_exchange %1 dim 0 low 1 high 1 over "sp" on @m : tensor<8x4096xf32> -> tensor<10x4096xf32>
+  %3 = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%2, %w : tensor<10x4096xf32>, tensor<3x4096x4096xf32>) outs(%f : tensor<8x4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4096xf32>
+  return %3 : tensor<8x4096xf32>
+}
+
 //--- residual.mlir
 // What is added again is taken from the rows that came for the layers in between.
 // CHECK-LABEL: func.func @main
@@ -98,7 +135,7 @@ func.func @main(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>,
 #out = affine_map<(o, k) -> (o)>
 #row = affine_map<(o) -> (o)>
 dist.mesh @m ["sp" = 4]
-func.func @main(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}, %w: tensor<3xf32>)
+func.func @main(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}, %w: tensor<3xf32> {dist.global_type = tensor<3xf32>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
@@ -230,7 +267,7 @@ dist.mesh @m ["sp" = 4]
 func.func @asked(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}]>, dist.global_type = tensor<32xf32>}) -> tensor<10xf32> {
   %0 = dist.halo_exchange %x dim 0 low 1 high 1 over "sp" on @m : tensor<8xf32> -> tensor<10xf32>
   %1 = tensor.extract_slice %0[0] [8] [1] : tensor<10xf32> to tensor<8xf32>
-  %2 = dist.halo_exchange %1 dim 0 low 1 high 1 over "sp" on @m {dist.asked} : tensor<8xf32> -> tensor<10xf32>
+  %2 = dist.halo_exchange %1 dim 0 low 1 high 1 over "sp" on @m {dist.cause = "dist.sync fwd_pre halo"} : tensor<8xf32> -> tensor<10xf32>
   return %2 : tensor<10xf32>
 }
 
