@@ -145,6 +145,41 @@ std::string ChainChoice::describe() {
   return text;
 }
 
+/// Exchanges what is given other dimensions of size 1 before it is: others read
+/// the same rows as they were, as residuals around a depthwise convolution do.
+static void moveBeforeReshapes(HaloExchangeOp op) {
+  auto expand = op.getOperand().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand || expand->getBlock() != op->getBlock() ||
+      op->hasAttr(kCauseAttr) || !op.getType().hasStaticShape())
+    return;
+  auto isRows = [&](const ReassociationIndices &group) {
+    return llvm::is_contained(group, static_cast<int64_t>(op.getDim()));
+  };
+  SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+  auto group = llvm::find_if(groups, isRows);
+  RankedTensorType narrow = expand.getSrcType();
+  int64_t dim = group - groups.begin();
+  if (narrow.getDimSize(dim) !=
+      op.getOperand().getType().getDimSize(op.getDim()))
+    return;
+  OpBuilder b(op);
+  SmallVector<int64_t> shape(narrow.getShape());
+  shape[dim] += op.getLow() + op.getHigh();
+  auto before = HaloExchangeOp::create(
+      b, op.getLoc(), narrow.clone(shape), expand.getSrc(),
+      b.getI64IntegerAttr(dim), op.getSizeAttr(), op.getLowAttr(),
+      op.getHighAttr(), op.getBoundaryAttr(), op.getAxesAttr(),
+      op.getMeshAttr(), op.getCauseAttr());
+  before->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  auto after = tensor::ExpandShapeOp::create(b, expand.getLoc(), op.getType(),
+                                             before.getResult(), groups);
+  after->setDiscardableAttrs(expand->getDiscardableAttrDictionary());
+  op.replaceAllUsesWith(after.getResult());
+  op.erase();
+  if (expand->use_empty())
+    expand->erase();
+}
+
 namespace {
 struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
   using DistJoinHalosBase::DistJoinHalosBase;
@@ -190,6 +225,9 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
       machine = loadMachine(loc, "--dist-join-halos", machineName, link);
     if (failed(machine))
       return signalPassFailure();
+    SmallVector<HaloExchangeOp> halos;
+    module.walk([&](HaloExchangeOp op) { halos.push_back(op); });
+    llvm::for_each(halos, moveBeforeReshapes);
     // One dimension after the other.
     llvm::MapVector<Attribute, llvm::SetVector<Block *>> lines;
     module.walk([&](HaloExchangeOp op) {
