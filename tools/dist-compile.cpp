@@ -49,11 +49,13 @@ static cl::opt<bool> statistics("statistics",
 
 static LogicalResult run() {
   if (common.overlap == "off" && common.halos != "auto" &&
+      common.joinHalos != "auto" &&
       (!common.machine.empty() || !link.empty())) {
     llvm::errs() << "dist-compile: error: --machine, --link: what for? "
                     "--overlap=auto has collectives run beside computation "
-                    "where it pays there, and --halos=auto chooses how rows "
-                    "of neighbours come\n";
+                    "where it pays there, --halos=auto chooses how rows of "
+                    "neighbours come, and --join-halos=auto for how many "
+                    "layers at once\n";
     return failure();
   }
   BundleOptions options;

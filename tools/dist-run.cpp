@@ -271,12 +271,13 @@ static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
         !common.mesh.empty() || !common.scheduleName.empty() ||
         common.allowUnmatched || common.fuseTransposes ||
         common.overlap != "off" || !common.halos.empty() ||
-        !common.turns.empty() || !common.machine.empty())
+        !common.joinHalos.empty() || !common.turns.empty() ||
+        !common.machine.empty())
       throw host::Error(input +
                         " is a bundle, compiled for a schedule and a mesh: "
                         "--schedule, --plan, --allow-unmatched, "
                         "--fuse-transposes, --mesh, --overlap, --halos, "
-                        "--turns and --machine do not apply");
+                        "--join-halos, --turns and --machine do not apply");
     if (!common.bind.empty())
       throw host::Error(input + " is a bundle, whose sizes are all known: "
                                 "--bind does not apply");

@@ -99,6 +99,65 @@ def DistBucketReductions : Pass<"dist-bucket-reductions", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistJoinHalos : Pass<"dist-join-halos", "::mlir::ModuleOp"> {
+  let summary = "Layers that follow each other exchange once: level 3";
+  let description = [{
+    Where layers that read windows (convolutions, poolings) follow each other, one
+    exchange may bring the rows that all of them need of the first one's input. What is in
+    between is computed of more rows, those at the border by both neighbours.
+
+    ```mlir
+    %1 = dist.halo_exchange %x dim 0 low 1 high 1 over "sp" : tensor<8xf32> -> tensor<10xf32>
+    %2 = "convolution"(%1) : (tensor<10xf32>) -> tensor<8xf32>
+    %3 = dist.halo_exchange %2 dim 0 low 1 high 1 over "sp" : tensor<8xf32> -> tensor<10xf32>
+    %4 = "convolution"(%3) : (tensor<10xf32>) -> tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = dist.halo_exchange %x dim 0 low 2 high 2 over "sp" : tensor<8xf32> -> tensor<12xf32>
+    %2 = "convolution"(%1) : (tensor<12xf32>) -> tensor<10xf32>
+    %3 = linalg.generic … ins(%2)        // zero where the row is none of the dimension's
+    %4 = "convolution"(%3) : (tensor<10xf32>) -> tensor<8xf32>
+    ```
+    No number changes. Rows past the ends of the line are what the exchange that is
+    gone would have filled in, not what the layer before computes of its padding. Who
+    reads a value's own rows, as gradients do, takes a slice.
+
+    In between there may be ops that work row by row (also with what all devices of
+    the line agree on, as the statistics of a norm are), windows of any stride,
+    slices that drift along the line, reshapes of rows, and exchanges of other
+    dimensions, which then send more. A device's neighbour must do the same to the rows that follow;
+    that is checked: where rows begin moves from device to device by as much as blocks
+    of what was exchanged are long. Everything else ends a chain: collectives, sums
+    over rows, padding that each device adds to its rows, rings, an exchange that a
+    `dist.sync` asked for, a halo that would be wider than a block. What several
+    exchanges need of one value comes at once.
+
+    `join=auto` takes what the machine's figures say is fastest: latency and bytes of
+    the exchanges against arithmetic and memory of what is computed twice, by dynamic
+    programming over each chain. `join=always` leaves as few exchanges as there can be.
+    The exchange's cause names the layers that it is for as well, and how many rows
+    are computed twice.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"join", "join", "std::string", "\"auto\"",
+           "Where: auto, or always">,
+    Option<"layers", "layers", "unsigned", "8",
+           "The most layers that one exchange is for">,
+    Option<"machineName", "machine", "std::string", "",
+           "For auto, what it runs on: a name or a file, as of dist-report">,
+    Option<"link", "link", "std::string", "",
+           "As of --dist-schedule-overlap">,
+    Option<"report", "report", "bool", "false",
+           "Say of each chain what was foreseen, and why others are none, as "
+           "remarks">
+  ];
+}
+
 def DistLowerHalos : Pass<"dist-lower-halos", "::mlir::ModuleOp"> {
   let summary = "Halos by shifts or a gather in place of one exchange: level 3";
   let description = [{

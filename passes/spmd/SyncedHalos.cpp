@@ -142,6 +142,10 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
       sync.getMeshAttr(), sync.getCauseAttr());
   if (Attribute scope = sync->getAttr(kScopeAttr))
     made->setDiscardableAttr(kScopeAttr, scope);
+  // Who asked for it: as wide as it is, it stays.
+  StringAttr cause = sync.getCauseAttr();
+  made->setDiscardableAttr(kCauseAttr,
+                           cause ? cause : builder.getStringAttr("dist.sync"));
   exchanges.insert(made);
   halo.wide = made.getResult();
   all.push_back(

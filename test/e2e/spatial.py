@@ -6,6 +6,8 @@
 For each mesh: the ranks agree with one device in f64 within 1e-10, and with PyTorch's outputs; collectives are those of
 the closed form, to the byte (halo exchanges layer by layer, all_reduces in all; nothing else is sent); and what a rank
 computes is at most 1.1 / p of what one device does, times what blocks that do not divide evenly add.
+With exchanges of layers that follow each other joined (--join-halos), wherever that can be and where it pays on a slow
+link, ranks agree as well.
 On some meshes the same of the gradients of all parameters and of the image: exchanges are those of forward, and what
 goes home is as many rows of each layer's input.
 
@@ -47,6 +49,7 @@ class Model(typing.NamedTuple):
     batch: int = 1
     meshes: tuple = ((2,), (3,), (4,), (1, 2), (2, 2), (3, 2))
     gradients: tuple = ()  # meshes of those
+    joins: bool = True  # whether layers on two ranks exchange once; norms over all rows are in between else
 
 
 def basic_blocks():
@@ -76,7 +79,7 @@ MODELS = {
                           Layer("layer2.0.conv2", 32, 8, 8, 3, 2, 1), Layer("layer2.1.conv2", 32, 4, 4)],
                          [4 * 2 * 12], 4, batch=2, meshes=((2,), (3,), (4,))),
     # A group norm sums twice, for two groups.
-    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2))),
+    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2)), joins=False),
     "convnext": Model([Layer(f"stage{stage}.{block}.dwconv", 8 << stage, 24 >> stage, 16 >> stage, 7, 1, 3)
                        for stage in (0, 1) for block in (0, 1)], [4 * 16], 12),
 }
@@ -164,10 +167,28 @@ class Test:
         if not 1 / ranks <= function["flops_per_rank"] / self.flops <= bound:
             raise Failure(f"a rank does {function['flops_per_rank']} of {self.flops} FLOP, more than {bound:.3f} of it")
 
+        self.check_joined(mesh, options, ranks, function)
         if sizes in self.model.gradients:
             self.check_gradients(mesh, ranks)
 
-    def check_gradients(self, mesh, ranks):
+    def check_joined(self, mesh, options, ranks, apart):
+        for joining in ["--join-halos=always"], ["--join-halos=auto", "--machine", "cpu", "--link", "latency=100us"]:
+            self.verify(self.module, [*options, *joining], ranks)
+        joined = os.path.join(self.scratch, "joined.mlir")
+        call("dist-opt", self.module, f"--dist-apply-schedule=file={self.write_schedule(mesh)}", "--dist-spmd",
+             "--dist-join-halos=join=always", "--cse", "--dist-verify-spmd", "-o", joined)
+        (function,) = json.loads(call("dist-report", joined, "--json"))["functions"]
+
+        def count(report):
+            return sum(c["count"] for c in report["collectives"] if c["op"] == "halo_exchange")
+
+        most = count(apart) - (1 if self.model.joins and mesh == {"rows": 2} else 0)
+        if count(function) > most or (not self.model.joins and count(function) != most):
+            raise Failure(f"joined there are {count(function)} exchanges of {count(apart)}")
+        if function["flops_per_rank"] < apart["flops_per_rank"]:
+            raise Failure(f"joined a rank does {function['flops_per_rank']} FLOP of {apart['flops_per_rank']}")
+
+    def write_schedule(self, mesh):
         with open(os.path.join(self.folder, "grid.mlir" if len(mesh) > 1 else "rows.mlir")) as file:
             text = file.read()
         for axis, size in mesh.items():
@@ -175,11 +196,16 @@ class Test:
         schedule = os.path.join(self.scratch, "schedule.mlir")
         with open(schedule, "w") as file:
             file.write(text)
+        return schedule
+
+    def check_gradients(self, mesh, ranks):
+        schedule = self.write_schedule(mesh)
         made, placed = (os.path.join(self.scratch, f"{name}.mlir") for name in ("gradients", "placed"))
         call("dist-opt", self.module, f"--dist-apply-schedule=file={schedule}",
              "--dist-differentiate=cotangent=cotangent wrt=**", "-o", made)
         call("dist-opt", made, "--dist-spmd", "-o", placed)
         self.verify(made, ["--input", "cotangent=random"], ranks)
+        self.verify(made, ["--input", "cotangent=random", "--join-halos=always"], ranks)
         (function,) = json.loads(call("dist-report", placed, "--json"))["functions"]
         for op in ("halo_exchange", "halo_reduce"):
             sent = collections.Counter()

@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "passes/overlap/Passes.h"
 #include "test/generator/Arguments.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/ForgetSizes.h"
@@ -124,6 +125,12 @@ static LogicalResult runThroughText(OwningOpRef<ModuleOp> &module,
   return success();
 }
 
+static unsigned countHalos(ModuleOp module) {
+  unsigned count = 0;
+  module.walk([&](HaloExchangeOp) { ++count; });
+  return count;
+}
+
 Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   Verdict verdict;
   auto enter = [&](StringRef pass) {
@@ -195,6 +202,20 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     if (failed(verify(*module)))
       return finish(Outcome::Broken, diagnostics.message + before);
   }
+  unsigned joined = 0;
+  if (options.joinsHalos) {
+    DistJoinHalosOptions joining;
+    joining.join = "always";
+    PassManager pm(context.get(), ModuleOp::getOperationName());
+    prepare(pm);
+    pm.addPass(createDistJoinHalos(joining));
+    pm.addPass(createCSEPass());
+    pm.addPass(createVerifySpmdPass());
+    unsigned before = countHalos(*module);
+    if (failed(pm.run(*module)))
+      return finish(Outcome::Broken, diagnostics.message);
+    joined = before - countHalos(*module);
+  }
   enter("many-devices");
   auto got = runOnDevices(*module, arguments, garbage, error);
   std::string after = before + "\n" + print(*module);
@@ -206,8 +227,9 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     if (auto difference = findDifference((*expected)[i], (*got)[i]))
       return finish(Outcome::Wrong,
                     "result " + Twine(i) + ": " + *difference + after);
+  std::string said = joined ? std::to_string(joined) + " exchanges fewer" : "";
   if (!options.fusesTransposes || options.forgetsSizes)
-    return finish(Outcome::Agrees, "");
+    return finish(Outcome::Agrees, said);
 
   // Another order of dimensions in memory changes no bit.
   enter("without-fused-transposes");
@@ -227,7 +249,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
     if (auto difference = findBitDifference((*same)[i], (*got)[i]))
       return finish(Outcome::Wrong,
                     "result " + Twine(i) + ": " + *difference + after);
-  return finish(Outcome::Agrees, "");
+  return finish(Outcome::Agrees, said);
 }
 
 //===----------------------------------------------------------------------===//
@@ -384,10 +406,7 @@ Verdict mlir::dist::test::checkApart(StringRef text,
                                      unsigned seconds) {
   Verdict out;
   checkAllApart(
-      1, seconds,
-      [&](size_t) {
-        return CheckCase{text.str(), options};
-      },
+      1, seconds, [&](size_t) { return CheckCase{text.str(), options}; },
       [&](size_t, const Verdict &verdict) { out = verdict; });
   return out;
 }

@@ -34,7 +34,7 @@ struct Verdict {
   Outcome outcome = Outcome::Invalid;
   /// The pass that ran last.
   std::string pass;
-  /// Error message or difference.
+  /// Error message or difference; of what agrees, what else there is to say.
   std::string detail;
 
   bool isFailure() const {
@@ -63,6 +63,8 @@ struct CheckOptions {
   bool forgetsSizes = false;
   /// Stores tensors so that collectives are on the leading dimension.
   bool fusesTransposes = false;
+  /// Layers that follow each other exchange rows once, wherever they can.
+  bool joinsHalos = false;
   /// Floats must agree bit by bit: all that the program computes is exact.
   bool isExact = false;
   /// Told before each pass runs.

@@ -288,17 +288,37 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   if (halos == "auto" && options.machine.empty())
     return module.emitError("--halos=auto needs --machine, which says on what "
                             "it is to pay");
-  if (!isWanted && options.turns.empty() && halos == "exchange")
+  std::string joins = !options.joinHalos.empty() ? options.joinHalos
+                      : isWanted                 ? "auto"
+                                                 : "never";
+  if (!llvm::is_contained({"auto", "never", "always"}, joins))
+    return module.emitError("--join-halos=")
+           << joins << ": expected auto, never or always";
+  if (joins == "auto" && options.machine.empty())
+    return module.emitError("--join-halos=auto needs --machine, which says on "
+                            "what it is to pay");
+  if (!isWanted && options.turns.empty() && halos == "exchange" &&
+      joins == "never")
     return success();
   if (getLevel(module) != 3)
-    return module.emitError("--overlap, --halos, --turns: there is no schedule "
-                            "or plan, so that nothing is sent");
+    return module.emitError("--overlap, --halos, --join-halos, --turns: there "
+                            "is no schedule or plan, so that nothing is sent");
   PassManager passes(module.getContext());
   if (!options.turns.empty()) {
     DistUnrollAxisOptions turns;
     turns.axis =
         countTurns(options) ? DistSplitBatchOptions().axis : options.turns;
     passes.addPass(createDistUnrollAxis(turns));
+    passes.addPass(createCSEPass());
+    passes.addPass(createVerifySpmdPass());
+  }
+  if (joins != "never") {
+    DistJoinHalosOptions joining;
+    joining.join = joins;
+    joining.machineName = options.machine;
+    joining.link = options.link;
+    joining.report = options.report;
+    passes.addPass(createDistJoinHalos(joining));
     passes.addPass(createCSEPass());
     passes.addPass(createVerifySpmdPass());
   }

@@ -31,6 +31,9 @@ struct OverlapOptions {
   /// "auto", "exchange", "gather" or "shifts" (--dist-lower-halos); "" for auto
   /// where `mode` is, else exchange.
   std::string halos;
+  /// "auto", "never" or "always": whether layers that follow each other exchange
+  /// rows once (--dist-join-halos); "" for auto where `mode` is, else never.
+  std::string joinHalos;
   /// A name or a file, as of dist-report; and a link in place of its own, or
   /// "".
   std::string machine, link;

@@ -82,6 +82,14 @@ struct CompileOptions {
                              "exchange)"),
               llvm::cl::value_desc("auto|exchange|gather|shifts"),
               llvm::cl::cat(category)),
+        joinHalos("join-halos",
+                  llvm::cl::desc("Whether layers that follow each other "
+                                 "exchange rows once and compute those at the "
+                                 "border twice: auto, where --machine foresees "
+                                 "that it pays; never; or always (default: "
+                                 "auto with --overlap=auto, else never)"),
+                  llvm::cl::value_desc("auto|never|always"),
+                  llvm::cl::cat(category)),
         machine("machine",
                 llvm::cl::desc("What the program runs on: a name or a file, as "
                                "of dist-report"),
@@ -111,6 +119,7 @@ struct CompileOptions {
     options.recompute = recompute;
     options.overlap.mode = overlap;
     options.overlap.halos = halos;
+    options.overlap.joinHalos = joinHalos;
     options.overlap.machine = machine;
     options.overlap.turns = turns;
     options.overlap.memory = overlapMemory;
@@ -129,7 +138,7 @@ struct CompileOptions {
   llvm::cl::list<std::string> mesh, bind;
   llvm::cl::opt<std::string> weights, cpu;
   llvm::cl::opt<llvm::CodeGenOptLevel> optLevel;
-  llvm::cl::opt<std::string> overlap, halos, machine, turns;
+  llvm::cl::opt<std::string> overlap, halos, joinHalos, machine, turns;
   llvm::cl::opt<double> overlapMemory;
   llvm::cl::opt<bool> verbose;
 };

@@ -62,6 +62,11 @@ static cl::opt<bool> fuseFlag(
              "collectives are on the leading dimension"),
     cl::cat(category));
 static cl::opt<bool>
+    joinFlag("join-halos",
+             cl::desc("Layers that follow each other exchange rows once, "
+                      "wherever they can"),
+             cl::cat(category));
+static cl::opt<bool>
     loweredFlag("lowered",
                 cl::desc("Compile and run what is placed, instead of "
                          "interpreting it"),
@@ -92,6 +97,7 @@ static int checkFile() {
       options.throughText = i == 7;
       options.forgetsSizes = forgetFlag;
       options.fusesTransposes = fuseFlag;
+      options.joinsHalos = joinFlag;
       if (scheduledFlag)
         options.run = checkScheduled;
       else if (loweredFlag || buffersFlag)
@@ -144,6 +150,7 @@ static FuzzCase make(uint64_t seed) {
                                : makeCase(seed, onlyFlag, stepsFlag);
   out.options.forgetsSizes |= forgetFlag;
   out.options.fusesTransposes |= fuseFlag;
+  out.options.joinsHalos = joinFlag;
   if (scheduledFlag)
     out.options.run = checkScheduled;
   else if (loweredFlag || buffersFlag)
@@ -185,6 +192,7 @@ int main(int argc, char **argv) {
   std::map<std::string, std::vector<uint64_t>> kinds;
   std::map<std::string, uint64_t> outcomes;
   bool anyFailure = false;
+  uint64_t joined = 0;
   auto makeCheck = [&](size_t i) {
     FuzzCase fuzzCase = make(seedFlag + i);
     return CheckCase{fuzzCase.text, fuzzCase.options};
@@ -192,8 +200,10 @@ int main(int argc, char **argv) {
   checkAllApart(
       countFlag, timeFlag, makeCheck, [&](size_t i, const Verdict &verdict) {
         ++outcomes[getName(verdict.outcome).str()];
-        if (verdict.outcome == Outcome::Agrees)
+        if (verdict.outcome == Outcome::Agrees) {
+          joined += !verdict.detail.empty();
           return;
+        }
         uint64_t seed = seedFlag + i;
         std::vector<uint64_t> &seeds = kinds[verdict.getKind()];
         seeds.push_back(seed);
@@ -221,6 +231,8 @@ int main(int argc, char **argv) {
   outs() << countFlag << " cases";
   for (auto &[name, count] : outcomes)
     outs() << ", " << count << " " << name;
+  if (joinFlag)
+    outs() << "; in " << joined << " exchanges were joined";
   outs() << "\n";
   return anyFailure;
 }

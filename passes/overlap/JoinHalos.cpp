@@ -1,0 +1,246 @@
+//===- JoinHalos.cpp - Layers that follow each other exchange once --------===//
+//
+// Which exchanges of a chain are joined is chosen by dynamic programming over
+// its levels: groups of levels that follow each other are independent, since
+// none asks more of an exchange outside of it. (Communication-avoiding
+// stencils: Demmel, Hoemmen, Mohiyuddin, Yelick, "Avoiding communication in
+// sparse matrix computations", IPDPS 2008; for convolutions, fused tiles:
+// Alwani, Chen, Ferdman, Milder, "Fused-layer CNN accelerators", MICRO 2016.)
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/overlap/JoinedWriter.h"
+#include "passes/overlap/OverlapProblem.h"
+#include "passes/overlap/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_DISTJOINHALOS
+#include "passes/overlap/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+/// The groups that a chain falls into.
+class ChainChoice {
+public:
+  ChainChoice(HaloChains &chains, ArrayRef<unsigned> chain, unsigned layers,
+              bool byTime);
+
+  /// Those of several levels.
+  std::vector<JoinedHalos> takeGroups();
+  std::string describe();
+
+private:
+  /// Levels i + 1 to j + 1 as one; none where that is not possible.
+  std::optional<JoinedHalos> &at(unsigned i, unsigned j) {
+    return groups[j * layers + j - i];
+  }
+  double getCost(const JoinedHalos &joined) const;
+  /// Seconds more than apart with so many levels in each group but the last.
+  std::optional<double> getEqualGroups(unsigned size);
+
+  HaloChains &chains;
+  ArrayRef<unsigned> chain;
+  unsigned layers, levels;
+  bool byTime;
+  std::vector<std::optional<JoinedHalos>> groups;
+  /// Of each group, its first and last level.
+  SmallVector<std::pair<unsigned, unsigned>> chosen;
+};
+} // namespace
+
+ChainChoice::ChainChoice(HaloChains &chains, ArrayRef<unsigned> chain,
+                         unsigned layers, bool byTime)
+    : chains(chains), chain(chain), levels(chains.countLevels(chain)),
+      byTime(byTime) {
+  this->layers = std::min(layers, levels);
+  groups.resize(this->layers * levels);
+  std::vector<double> best(levels + 1, 0);
+  std::vector<unsigned> from(levels + 1, 0);
+  for (unsigned end = 1; end <= levels; ++end) {
+    for (unsigned size = 1; size <= std::min(this->layers, end); ++size) {
+      unsigned first = end - size;
+      std::optional<JoinedHalos> &joined = at(first, end - 1);
+      joined = chains.join(chain, first + 1, end);
+      if (!joined)
+        continue;
+      double cost = best[first] + getCost(*joined);
+      if (size == 1 || cost < best[end]) {
+        best[end] = cost;
+        from[end] = first;
+      }
+    }
+  }
+  for (unsigned end = levels; end > 0; end = from[end])
+    chosen.push_back({from[end], end - 1});
+  std::reverse(chosen.begin(), chosen.end());
+}
+
+double ChainChoice::getCost(const JoinedHalos &joined) const {
+  if (byTime)
+    return joined.seconds;
+  // As few exchanges as there can be, then as few rows twice.
+  return joined.rowsTwice - 1e9 * joined.joined.size();
+}
+
+std::optional<double> ChainChoice::getEqualGroups(unsigned size) {
+  double seconds = 0;
+  for (unsigned first = 0; first < levels; first += size) {
+    auto &joined = at(first, std::min(first + size, levels) - 1);
+    if (!joined)
+      return std::nullopt;
+    seconds += joined->seconds;
+  }
+  return seconds;
+}
+
+std::vector<JoinedHalos> ChainChoice::takeGroups() {
+  std::vector<JoinedHalos> out;
+  for (auto [first, last] : chosen)
+    if (first != last)
+      out.push_back(*at(first, last));
+  return out;
+}
+
+std::string ChainChoice::describe() {
+  std::string text, sizes;
+  int64_t rows = 0, bytes = 0;
+  double seconds = 0;
+  for (auto [first, last] : chosen) {
+    const JoinedHalos &joined = *at(first, last);
+    sizes += (sizes.empty() ? "" : " + ") + std::to_string(last - first + 1);
+    rows += joined.rowsTwice;
+    bytes += joined.bytes;
+    seconds += joined.seconds;
+  }
+  llvm::raw_string_ostream os(text);
+  os << "halos of " << levels << " layers that follow each other, one exchange "
+     << "for " << sizes << ": ";
+  if (byTime) {
+    double apart = 0;
+    for (unsigned number : chain)
+      apart += chains.getSeconds(number);
+    os << llvm::formatv("apart {0:F3} ms", apart * 1e3);
+    for (unsigned size = 2; size <= layers; ++size) {
+      std::optional<double> more = getEqualGroups(size);
+      os << ", by " << size << " ";
+      if (more)
+        os << llvm::formatv("{0:F3}", (apart + *more) * 1e3);
+      else
+        os << "not possible";
+    }
+    os << llvm::formatv(", as chosen {0:F3} with what is computed twice; ",
+                        (apart + seconds) * 1e3);
+  }
+  os << rows << " rows of inputs are computed twice, and " << std::abs(bytes)
+     << " bytes " << (bytes > 0 ? "more" : "less") << " are sent";
+  return text;
+}
+
+/// Exchanges what is given other dimensions of size 1 before it is: others read
+/// the same rows as they were, as residuals around a depthwise convolution do.
+static void moveBeforeReshapes(HaloExchangeOp op) {
+  auto expand = op.getOperand().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand || expand->getBlock() != op->getBlock() ||
+      op->hasAttr(kCauseAttr) || !op.getType().hasStaticShape())
+    return;
+  auto isRows = [&](const ReassociationIndices &group) {
+    return llvm::is_contained(group, static_cast<int64_t>(op.getDim()));
+  };
+  SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
+  auto group = llvm::find_if(groups, isRows);
+  RankedTensorType narrow = expand.getSrcType();
+  int64_t dim = group - groups.begin();
+  if (narrow.getDimSize(dim) !=
+      op.getOperand().getType().getDimSize(op.getDim()))
+    return;
+  OpBuilder b(op);
+  SmallVector<int64_t> shape(narrow.getShape());
+  shape[dim] += op.getLow() + op.getHigh();
+  auto before = HaloExchangeOp::create(
+      b, op.getLoc(), narrow.clone(shape), expand.getSrc(),
+      b.getI64IntegerAttr(dim), op.getSizeAttr(), op.getLowAttr(),
+      op.getHighAttr(), op.getBoundaryAttr(), op.getAxesAttr(),
+      op.getMeshAttr(), op.getCauseAttr());
+  before->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  auto after = tensor::ExpandShapeOp::create(b, expand.getLoc(), op.getType(),
+                                             before.getResult(), groups);
+  after->setDiscardableAttrs(expand->getDiscardableAttrDictionary());
+  op.replaceAllUsesWith(after.getResult());
+  op.erase();
+  if (expand->use_empty())
+    expand->erase();
+}
+
+namespace {
+struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
+  using DistJoinHalosBase::DistJoinHalosBase;
+
+  void joinAlong(Block &block, const DeviceLine &line, StepTimes *times) {
+    HaloChains chains(block, line, times);
+    std::vector<JoinedHalos> groups;
+    for (ArrayRef<unsigned> chain : chains.chains) {
+      ChainChoice choice(chains, chain, layers, times != nullptr);
+      if (report)
+        emitRemark(chains.halos[chain.front()].op.getLoc())
+            << choice.describe();
+      llvm::append_range(groups, choice.takeGroups());
+    }
+    if (report)
+      for (ChainedHalo &halo : chains.halos)
+        if (!halo.why.empty())
+          emitRemark(halo.op.getLoc())
+              << "halo not joined with one before it: " << halo.why;
+    writeJoined(chains, line, groups);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Location loc = module.getLoc();
+    if (join != "auto" && join != "always") {
+      emitError(loc) << "--dist-join-halos: join=" << join
+                     << ": expected auto or always";
+      return signalPassFailure();
+    }
+    if (layers < 1) {
+      emitError(loc) << "--dist-join-halos: layers=" << layers
+                     << ": expected 1 or more";
+      return signalPassFailure();
+    }
+    FailureOr<MeshOp> mesh = findProgramMesh(module);
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return;
+    FailureOr<Machine> machine = Machine();
+    if (join == "auto")
+      machine = loadMachine(loc, "--dist-join-halos", machineName, link);
+    if (failed(machine))
+      return signalPassFailure();
+    SmallVector<HaloExchangeOp> halos;
+    module.walk([&](HaloExchangeOp op) { halos.push_back(op); });
+    llvm::for_each(halos, moveBeforeReshapes);
+    // One dimension after the other.
+    llvm::MapVector<Attribute, llvm::SetVector<Block *>> lines;
+    module.walk([&](HaloExchangeOp op) {
+      lines[op.getAxesAttr()].insert(op->getBlock());
+    });
+    MeshLayout layout(*mesh);
+    StepTimes times(module, *machine, *mesh);
+    for (auto &[axes, blocks] : lines) {
+      DeviceLine line(module, layout, cast<ArrayAttr>(axes));
+      if (line.getDevices() > 1)
+        for (Block *block : blocks)
+          joinAlong(*block, line, join == "auto" ? &times : nullptr);
+    }
+  }
+};
+} // namespace
