@@ -15,7 +15,8 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
     A linalg op on tensors that is a convolution by its body and its indexing maps
     becomes `rt.convolve`. Zeros padded around its image become the call's; a zero
     fill of its result, a bias, and a sum with a tensor that nobody needs any more
-    become part of the call. Types that the runtime does not do stay loops.
+    become part of the call, and so do bounds of a result that is not added to what
+    is there (`arith.maximumf` and `arith.minimumf` with constants). Types that the runtime does not do stay loops.
     ```mlir
     %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {...}
     %sum = linalg.conv_2d_nchw_fchw ins(%padded, %w : ...) outs(%zeros : ...)
