@@ -29,6 +29,25 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
   let dependentDialects = ["::mlir::rt::RtDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def DistCpuSplitWindows : Pass<"dist-cpu-split-windows", "::mlir::func::FuncOp"> {
+  let summary = "Windows over a padded image read the image itself";
+  let description = [{
+    A maximum, a minimum or a sum under windows that move over a padded image, where
+    what is padded with is what the result begins with, is split: the places whose
+    windows lie within the image, and those at each of its edges, with the taps that
+    reach it. No padded copy is made, and no loop asks where it is. More than 32 such
+    regions stay as they are.
+    ```mlir
+    %padded = tensor.pad %x low[1] high[0] {...} : tensor<8xf32> to tensor<9xf32>
+    %y = linalg.generic (x, t) -> (x * 2 + t) ins(%padded, %taps) outs(%filled) {maximum}
+    // becomes
+    %first = linalg.generic ins(%x[0 to 2], ...) outs(%filled[0 to 1]) {maximum}
+    %rest = linalg.generic ins(%x[1 to 8], ...) outs(%filled[1 to 4]) {maximum}
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp"> {
   let summary = "Images of convolutions get their channels innermost";
   let description = [{
