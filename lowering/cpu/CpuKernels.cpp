@@ -1,6 +1,6 @@
 //===- CpuKernels.cpp - What the CPU says of its kernels ------------------===//
 //
-// The CPU's policies, and the passes that form its kernels:
+// The CPU's policies, and the passes that form its kernels, among them
 // --dist-cpu-select-convolutions, --dist-cpu-select-contractions and
 // --dist-cpu-form-kernels.
 //
@@ -25,6 +25,7 @@ namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUFORMKERNELS
 #define GEN_PASS_DEF_DISTCPUSELECTCONTRACTIONS
 #define GEN_PASS_DEF_DISTCPUSELECTCONVOLUTIONS
+#define GEN_PASS_DEF_DISTCPUSPLITWINDOWS
 #define GEN_PASS_DEF_DISTCPUWIDENCONTRACTIONS
 #include "lowering/cpu/Passes.h.inc"
 } // namespace mlir::dist
@@ -119,6 +120,10 @@ struct SelectConvolutions
   void runOnOperation() override {
     selectConvolutions(getOperation(), CpuKernels());
   }
+};
+
+struct SplitWindows : dist::impl::DistCpuSplitWindowsBase<SplitWindows> {
+  void runOnOperation() override { splitWindows(getOperation()); }
 };
 
 struct ChooseLayouts : dist::impl::DistCpuChooseLayoutsBase<ChooseLayouts> {

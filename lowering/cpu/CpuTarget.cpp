@@ -38,6 +38,7 @@ struct CpuTarget final : Target {
 
   void addTensorCalls(OpPassManager &passes) const override {
     passes.addNestedPass<func::FuncOp>(createDistCpuSelectConvolutions());
+    passes.addNestedPass<func::FuncOp>(createDistCpuSplitWindows());
   }
 
   void addKernels(OpPassManager &passes) const override {

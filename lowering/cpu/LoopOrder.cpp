@@ -5,6 +5,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+/// Turns of sums that LLVM unrolls.
+static constexpr int64_t kMostUnrolled = 16;
+
 void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
                             ArrayRef<unsigned> members) {
   if (loops.size() < 2)
@@ -45,5 +48,12 @@ void mlir::dist::orderLoops(const KernelGroup &group, SmallVector<Loop> &loops,
   Loop innermost = loops[best];
   loops.erase(loops.begin() + best);
   putReductionsInside();
-  loops.push_back(innermost);
+  // A few turns of sums are unrolled, so that the loop around them is walked
+  // over in vectors, and what they accumulate stays in registers.
+  auto firstSum = llvm::find_if(loops, reduces);
+  int64_t turns = 1;
+  for (const Loop &loop : llvm::make_range(firstSum, loops.end()))
+    turns *= loop.size;
+  bool unrolls = !reduces(innermost) && turns <= kMostUnrolled;
+  loops.insert(unrolls ? firstSum : loops.end(), innermost);
 }

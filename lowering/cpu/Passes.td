@@ -15,7 +15,8 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
     A linalg op on tensors that is a convolution by its body and its indexing maps
     becomes `rt.convolve`. Zeros padded around its image become the call's; a zero
     fill of its result, a bias, and a sum with a tensor that nobody needs any more
-    become part of the call. Types that the runtime does not do stay loops.
+    become part of the call, and so do bounds of a result that is not added to what
+    is there (`arith.maximumf` and `arith.minimumf` with constants). Types that the runtime does not do stay loops.
     ```mlir
     %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {...}
     %sum = linalg.conv_2d_nchw_fchw ins(%padded, %w : ...) outs(%zeros : ...)
@@ -26,6 +27,25 @@ def DistCpuSelectConvolutions : Pass<"dist-cpu-select-convolutions", "::mlir::fu
     ```
   }];
   let dependentDialects = ["::mlir::rt::RtDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DistCpuSplitWindows : Pass<"dist-cpu-split-windows", "::mlir::func::FuncOp"> {
+  let summary = "Windows over a padded image read the image itself";
+  let description = [{
+    A maximum, a minimum or a sum under windows that move over a padded image, where
+    what is padded with is what the result begins with, is split: the places whose
+    windows lie within the image, and those at each of its edges, with the taps that
+    reach it. No padded copy is made, and no loop asks where it is. More than 32 such
+    regions stay as they are.
+    ```mlir
+    %padded = tensor.pad %x low[1] high[0] {...} : tensor<8xf32> to tensor<9xf32>
+    %y = linalg.generic (x, t) -> (x * 2 + t) ins(%padded, %taps) outs(%filled) {maximum}
+    // becomes
+    %first = linalg.generic ins(%x[0 to 2], ...) outs(%filled[0 to 1]) {maximum}
+    %rest = linalg.generic ins(%x[1 to 8], ...) outs(%filled[1 to 4]) {maximum}
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def DistCpuChooseLayouts : Pass<"dist-cpu-choose-layouts", "::mlir::func::FuncOp"> {

@@ -70,8 +70,12 @@ LogicalResult selectContractions(func::FuncOp function,
 /// Convolutions on tensors that the target's library does become `rt.convolve`.
 void selectConvolutions(func::FuncOp function, const KernelTarget &target);
 
-/// Buffers of `rt.convolve`, and those that are walked over with them, get their
-/// channels innermost; kernels that never change are marked.
+/// Maxima and sums under windows over a padded image are computed from the
+/// image itself, apart for the places at its edges.
+void splitWindows(func::FuncOp function);
+
+/// Buffers of `rt.convolve`, and those that are walked over with them, get
+/// their channels innermost; kernels that never change are marked.
 void chooseLayouts(func::FuncOp function);
 
 /// For a program on one rank that others are compared with, that run on so many

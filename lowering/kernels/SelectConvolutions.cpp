@@ -2,8 +2,8 @@
 //
 // Recognises convolutions (Convolution.h) on tensors, where what stands before
 // and after one is plain to see: zeros around the image become the call's
-// padding; a zero fill, a bias and a sum with another tensor become part of the
-// call. Whether a call pays, the target says.
+// padding; a zero fill, a bias, a sum with another tensor and bounds of the
+// result become part of the call. Whether a call pays, the target says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -311,6 +312,82 @@ static bool fuseSum(rt::ConvolveOp call) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Bounds of the result
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Bounds {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+} // namespace
+
+/// The constant that `Op` compares the other operand with, which is set.
+template <typename Op>
+static std::optional<float> matchBound(Value value, Value &other) {
+  auto op = value.getDefiningOp<Op>();
+  if (!op)
+    return std::nullopt;
+  for (auto [one, bound] : {std::pair(op.getLhs(), op.getRhs()),
+                            std::pair(op.getRhs(), op.getLhs())}) {
+    APFloat number(0.0f);
+    if (!matchPattern(bound, m_ConstantFloat(&number)) ||
+        !bound.getType().isF32())
+      continue;
+    other = one;
+    return number.convertToFloat();
+  }
+  return std::nullopt;
+}
+
+/// The bounds that an elementwise op puts on its operand, if it does nothing
+/// else: minimum(maximum(x, low), high), or one of them.
+static std::optional<Bounds> matchBounds(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      !op.hasPureTensorSemantics() ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return std::nullopt;
+  Block &body = *op.getBlock();
+  Value value = body.getTerminator()->getOperand(0);
+  Bounds bounds;
+  bool isBounded = false;
+  if (auto high = matchBound<arith::MinimumFOp>(value, value)) {
+    bounds.high = *high;
+    isBounded = true;
+  }
+  if (auto low = matchBound<arith::MaximumFOp>(value, value)) {
+    bounds.low = *low;
+    isBounded = true;
+  }
+  if (!isBounded || value != body.getArgument(0) ||
+      !rt::ConvolveOp::isClamp(bounds.low, bounds.high))
+    return std::nullopt;
+  return bounds;
+}
+
+/// Not where the call adds to what is there: the runtime, which computes it
+/// again where there was a NaN, would not have that any more.
+static bool fuseClamp(rt::ConvolveOp call) {
+  int64_t features;
+  Value seen = throughMerge(call, features);
+  if (call.getAccumulate() || !seen.hasOneUse())
+    return false;
+  auto op = dyn_cast<linalg::GenericOp>(*seen.user_begin());
+  if (!op || op.getNumDpsInputs() != 1 || op.getInputs()[0] != seen ||
+      op->getResult(0).getType() != seen.getType())
+    return false;
+  std::optional<Bounds> bounds = matchBounds(op);
+  if (!bounds)
+    return false;
+  call.setClamp(std::array<float, 2>{bounds->low, bounds->high});
+  op->getResult(0).replaceAllUsesWith(seen);
+  op->erase();
+  return true;
+}
+
 void mlir::dist::selectConvolutions(func::FuncOp function,
                                     const KernelTarget &target) {
   SmallVector<linalg::LinalgOp> ops;
@@ -323,4 +400,6 @@ void mlir::dist::selectConvolutions(func::FuncOp function,
     fuseBias(call);
   for (rt::ConvolveOp call : calls)
     fuseSum(call);
+  for (rt::ConvolveOp call : calls)
+    fuseClamp(call);
 }

@@ -134,6 +134,10 @@ public:
     return add(LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
                                         builder.getI32IntegerAttr(value)));
   }
+  Call &f32(float value) {
+    return add(LLVM::ConstantOp::create(builder, loc, builder.getF32Type(),
+                                        builder.getF32FloatAttr(value)));
+  }
   Call &i64(int64_t value) {
     return add(LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
                                         builder.getI64IntegerAttr(value)));
@@ -448,7 +452,9 @@ struct LowerConvolve : RuntimePattern<ConvolveOp> {
     if (failed(table) || failed(call.dtype(op.getInit())))
       return failure();
     // dist_convolve_flags
-    int32_t flags = (op.getAccumulate() ? 1 : 0) | (op.getConstant() ? 2 : 0);
+    std::optional<ArrayRef<float>> clamp = op.getClamp();
+    int32_t flags = (op.getAccumulate() ? 1 : 0) | (op.getConstant() ? 2 : 0) |
+                    (clamp ? 4 : 0);
     call.i32(flags).i32(op.getWindows().size()).table(*table);
     call.add(getPointer(rewriter, op.getImage(), adaptor.getImage()))
         .add(getPointer(rewriter, op.getKernel(), adaptor.getKernel()))
@@ -458,6 +464,8 @@ struct LowerConvolve : RuntimePattern<ConvolveOp> {
                        rewriter, op.getLoc(),
                        LLVM::LLVMPointerType::get(op.getContext())))
         .add(getPointer(rewriter, op.getInit(), adaptor.getInit()))
+        .f32(clamp ? clamp->front() : 0)
+        .f32(clamp ? clamp->back() : 0)
         .emit();
     rewriter.eraseOp(op);
     return success();

@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::rt;
@@ -534,7 +535,16 @@ static LogicalResult verifyDimensions(ConvolveOp op) {
   return success();
 }
 
+bool ConvolveOp::isClamp(float low, float high) {
+  bool isNegativeZero = low == 0 && std::signbit(low);
+  return low <= high && !isNegativeZero && high != 0;
+}
+
 LogicalResult ConvolveOp::verify() {
+  if (std::optional<ArrayRef<float>> clamp = getClamp();
+      clamp && (clamp->size() != 2 || !isClamp((*clamp)[0], (*clamp)[1])))
+    return emitOpError("clamp is no lower bound, other than -0, and an upper "
+                       "one that is not less, other than 0");
   int64_t count = getWindows().size();
   if (count < 1 || count > 3)
     return emitOpError() << "has " << count << " windows; 1 to 3 are known";

@@ -450,6 +450,9 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
     With `accumulate` it is added to what the destination holds; a bias has an
     element for each group and feature. `constant` says that the kernel's buffer
     holds the same in all calls of a run, so that it may be packed once.
+    `clamp [low, high]` bounds the result, as `arith.maximumf` with the first and
+    then `arith.minimumf` with the second do: a NaN stays one. A lower bound of -0
+    and an upper one of 0 are not known.
   }];
   let arguments = (ins Rt_BufferOrTensor:$image, Rt_BufferOrTensor:$kernel,
                        Optional<Rt_BufferOrTensor>:$bias,
@@ -457,18 +460,21 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
                        DenseI64ArrayAttr:$batch, DenseI64ArrayAttr:$group,
                        DenseI64ArrayAttr:$channel, DenseI64ArrayAttr:$feature,
                        Rt_WindowArrayAttr:$windows, UnitAttr:$accumulate,
-                       UnitAttr:$constant);
+                       UnitAttr:$constant,
+                       OptionalAttr<DenseF32ArrayAttr>:$clamp);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     `ins` `(` $image `,` $kernel `:` type($image) `,` type($kernel) `)`
     (`bias` `(` $bias^ `:` type($bias) `)`)?
     `outs` `(` $init `:` type($init) `)` `batch` $batch `group` $group
     `channel` $channel `feature` $feature `windows` $windows
-    (`accumulate` $accumulate^)? (`constant` $constant^)? attr-dict
-    (`->` type($result)^)?
+    (`accumulate` $accumulate^)? (`constant` $constant^)? (`clamp` $clamp^)?
+    attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+    /// Whether there may be such bounds.
+    static bool isClamp(float low, float high);
   }];
   let hasVerifier = 1;
 }

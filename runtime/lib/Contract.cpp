@@ -171,7 +171,7 @@ namespace dist {
 
 class ContractPlan {
 public:
-  explicit ContractPlan(const ContractCall &call);
+  ContractPlan(const ContractCall &call, OperandPool &pool);
   void run(const char *a, const char *b, char *c);
   double flops() const { return totalFlops; }
 
@@ -194,6 +194,7 @@ private:
   void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
   const memory &packB(const char *b);
 
+  OperandPool &pool;
   LoopNest nest;
   int32_t inDtype, outDtype;
   bool accumulate;
@@ -223,8 +224,9 @@ private:
 
 } // namespace dist
 
-ContractPlan::ContractPlan(const ContractCall &call)
-    : nest(arrangeLoops(call)), inDtype(call.inDtype), outDtype(call.outDtype),
+ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
+    : pool(pool), nest(arrangeLoops(call)), inDtype(call.inDtype),
+      outDtype(call.outDtype),
       accumulate(call.flags & DIST_CONTRACT_ACCUMULATE),
       inBytes(inDtype == DIST_BF16 ? 2 : 4),
       outBytes(outDtype == DIST_BF16 ? 2 : 4) {
@@ -384,7 +386,7 @@ const memory &ContractPlan::packB(const char *b) {
     return memoryB;
   auto found = packed.find(b);
   if (found == packed.end()) {
-    memory copy(*packedDesc, cpuEngine());
+    memory copy = pool.make(*packedDesc);
     takeB->execute(stream, memoryB, copy);
     found = packed.emplace(b, copy).first;
   }
@@ -569,7 +571,7 @@ void ContractPlan::run(const char *a, const char *b, char *c) {
     runAround(0, accumulate, a, b, c);
 }
 
-Contractions::Contractions() = default;
+Contractions::Contractions() : pool(std::make_unique<OperandPool>()) {}
 Contractions::~Contractions() = default;
 
 ContractPlan &Contractions::plan(const ContractCall &call) {
@@ -579,7 +581,7 @@ ContractPlan &Contractions::plan(const ContractCall &call) {
   std::unique_ptr<ContractPlan> &known = plans[key];
   if (!known) {
     try {
-      known = std::make_unique<ContractPlan>(call);
+      known = std::make_unique<ContractPlan>(call, *pool);
     } catch (...) {
       plans.erase(key);
       throw;

@@ -20,6 +20,7 @@
 namespace dist {
 
 class ContractPlan;
+class OperandPool;
 
 /// The contractions of one rank, which is one thread, and their plans so far.
 class Contractions {
@@ -33,6 +34,8 @@ public:
 private:
   ContractPlan &plan(const ContractCall &call);
 
+  /// Packed operands of all plans.
+  std::unique_ptr<OperandPool> pool;
   std::unordered_map<PlanKey, std::unique_ptr<ContractPlan>, PlanKeyHash> plans;
   PlanKey key;
 };

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convolve.h"
+#include "Clamp.h"
+#include "Describe.h"
 #include "Dnnl.h"
 #include "Staging.h"
 #include "dist/Tensor.h"
@@ -75,46 +77,6 @@ Sizes::Sizes(const ConvolveCall &call) {
                 "least 1, and padding not negative");
 }
 
-/// A description by strides of which those of extents of 1 do not matter:
-/// oneDNN refuses some that do not go with the others.
-static memory::desc describeApart(const memory::dims &extents,
-                                  memory::dims strides) {
-  int64_t span = 1;
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (extents[i] > 1)
-      span = std::max(span, extents[i] * strides[i]);
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (extents[i] == 1)
-      strides[i] = span;
-  return {extents, f32, strides};
-}
-
-/// A description by strides. oneDNN's fast code recognises layouts by all of
-/// them, also those of extents of 1: they are made those of the layout that the
-/// others have, channels innermost if both will do.
-static memory::desc describe(const memory::dims &extents,
-                             const memory::dims &strides) {
-  size_t rank = extents.size();
-  memory::dims innermost(rank), outermost(rank);
-  int64_t span = 1;
-  innermost[1] = span;
-  span *= extents[1];
-  for (size_t i = rank; i-- > 2; span *= extents[i])
-    innermost[i] = span;
-  innermost[0] = span;
-  span = 1;
-  for (size_t i = rank; i-- > 0; span *= extents[i])
-    outermost[i] = span;
-  for (const memory::dims &dense : {innermost, outermost}) {
-    bool same = true;
-    for (size_t i = 0; i < rank; ++i)
-      same &= extents[i] == 1 || dense[i] == strides[i];
-    if (same)
-      return {extents, f32, dense};
-  }
-  return describeApart(extents, strides);
-}
-
 /// At how many places of the result at least one tap is in the image.
 static int64_t countPlacesInImage(const Window &w) {
   int64_t count = 0;
@@ -145,7 +107,7 @@ namespace dist {
 
 class ConvolvePlan {
 public:
-  explicit ConvolvePlan(const ConvolveCall &call);
+  ConvolvePlan(const ConvolveCall &call, OperandPool &pool);
   void run(const ConvolveCall &call);
   double flops() const { return totalFlops; }
 
@@ -155,13 +117,18 @@ private:
   std::optional<Description> makeDescription(const memory::desc &imageLayout,
                                              const memory::desc &outLayout,
                                              const memory::desc &kernelLayout);
-  void choose();
+  void choose(bool fusing);
+  void runGroups(const ConvolveCall &call);
   void runGroup(const char *image, const char *kernel, const char *bias,
                 char *out);
   const memory &packKernel(const char *kernel);
   void start(const float *bias, float *out, size_t window);
 
+  OperandPool &pool;
   Sizes shape;
+  /// Bounds of the result, and whether the primitive applies them.
+  std::optional<Clamp> clamp;
+  bool fusesClamp = false;
   /// Whether oneDNN adds the bias, or we before it.
   bool hasBias, addsBiasFirst = false;
   bool accumulate, isConstant;
@@ -190,10 +157,12 @@ private:
 
 } // namespace dist
 
-ConvolvePlan::ConvolvePlan(const ConvolveCall &call)
-    : shape(call), hasBias(call.bias),
+ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool)
+    : pool(pool), shape(call), hasBias(call.bias),
       accumulate(call.flags & DIST_CONVOLVE_ACCUMULATE),
       isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL) {
+  if (call.flags & DIST_CONVOLVE_CLAMP)
+    clamp.emplace(call.low, call.high);
   int64_t groups = shape.groups.extent, channels = shape.channels.extent,
           features = shape.features.extent;
   // oneDNN takes groups as parts of the channels, one after the other.
@@ -257,7 +226,8 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call)
   outDesc = describe(result, resultStrides);
   kernelDesc = describeApart(weights, weightStrides);
   biasDesc = memory::desc({together * features}, f32, Tag::x);
-  choose();
+  // What a sum is added to is gone when a NaN is noticed.
+  choose(/*fusing=*/clamp && !accumulate);
 }
 
 /// The best code for these layouts, if oneDNN has any.
@@ -270,6 +240,11 @@ ConvolvePlan::makeDescription(const memory::desc &imageLayout,
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
+  }
+  if (fusesClamp) {
+    dnnl::post_ops bounds;
+    clamp->appendTo(bounds);
+    attributes.set_post_ops(bounds);
   }
   try {
     auto direct = dnnl::algorithm::convolution_direct;
@@ -286,7 +261,10 @@ ConvolvePlan::makeDescription(const memory::desc &imageLayout,
   }
 }
 
-void ConvolvePlan::choose() {
+/// Chooses oneDNN's code, which applies the bounds if it is `fusing` and tells
+/// of a NaN.
+void ConvolvePlan::choose(bool fusing) {
+  fusesClamp = fusing;
   memory::desc anyKernel = withTag(kernelDesc, Tag::any);
   const Tag planes[] = {Tag::ncw, Tag::nchw, Tag::ncdhw};
   Tag plane = planes[shape.windows.size() - 1];
@@ -312,7 +290,16 @@ void ConvolvePlan::choose() {
   }
   if (!best)
     throw Error("dist_convolve: oneDNN has no code for this convolution");
+  if (fusing &&
+      (quality != Quality::Fast || !clamp->isNoticedBy(*best, stream)))
+    return choose(/*fusing=*/false);
   primitive.emplace(*best);
+  for (std::optional<dnnl::reorder> *reorder :
+       {&takeImage, &takeKernel, &takeOut, &giveOut})
+    reorder->reset();
+  for (std::optional<memory> *copy : {&imageCopy, &kernelCopy, &outCopy})
+    copy->reset();
+  packed.clear();
 
   const dnnl::engine &engine = cpuEngine();
   image = memory(imageDesc, engine, nullptr);
@@ -347,7 +334,7 @@ const memory &ConvolvePlan::packKernel(const char *from) {
   }
   auto found = packed.find(from);
   if (found == packed.end()) {
-    memory copy(packedDesc, cpuEngine());
+    memory copy = pool.make(packedDesc);
     takeKernel->execute(stream, kernel, copy);
     found = packed.emplace(from, copy).first;
   }
@@ -395,17 +382,12 @@ void ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
   outStage.give(outData);
 }
 
-void ConvolvePlan::run(const ConvolveCall &call) {
+void ConvolvePlan::runGroups(const ConvolveCall &call) {
   auto *imageData = static_cast<const char *>(call.image);
   auto *kernelData = static_cast<const char *>(call.kernel);
   auto *biasData = static_cast<const char *>(call.bias);
   auto *outData = static_cast<char *>(call.out);
   constexpr int64_t bytes = sizeof(float);
-  if (addsBiasFirst || isAllPadding)
-    start(static_cast<const float *>(call.bias), static_cast<float *>(call.out),
-          0);
-  if (isAllPadding)
-    return;
   for (int64_t g = 0; g < shape.groups.extent; g += together) {
     const char *biasHere =
         hasBias ? biasData + g * shape.features.extent * bytes : nullptr;
@@ -415,18 +397,51 @@ void ConvolvePlan::run(const ConvolveCall &call) {
   }
 }
 
-Convolutions::Convolutions() = default;
+void ConvolvePlan::run(const ConvolveCall &call) {
+  auto *out = static_cast<float *>(call.out);
+  if (addsBiasFirst || isAllPadding)
+    start(static_cast<const float *>(call.bias), out, 0);
+  if (!isAllPadding) {
+    if (fusesClamp)
+      clearInvalid();
+    runGroups(call);
+    // Perhaps a NaN, perhaps something else: from here on the bounds are
+    // applied behind it.
+    if (fusesClamp && sawInvalid()) {
+      choose(/*fusing=*/false);
+      runGroups(call);
+    }
+  }
+  if (!clamp || fusesClamp)
+    return;
+  memory::dims extents{shape.batch.extent, shape.groups.extent,
+                       shape.features.extent},
+      strides{shape.batch.out, shape.groups.out, shape.features.out};
+  for (const Window &w : shape.windows) {
+    extents.push_back(w.out);
+    strides.push_back(w.outStride);
+  }
+  clamp->apply(out, extents, strides);
+}
+
+Convolutions::Convolutions() : pool(std::make_unique<OperandPool>()) {}
 Convolutions::~Convolutions() = default;
 
 ConvolvePlan &Convolutions::plan(const ConvolveCall &call) {
   key.assign({call.numWindows, call.flags, call.bias != nullptr});
+  if (call.flags & DIST_CONVOLVE_CLAMP)
+    for (float bound : {call.low, call.high}) {
+      int32_t bits;
+      std::memcpy(&bits, &bound, sizeof bits);
+      key.push_back(bits);
+    }
   key.insert(key.end(), call.table,
              call.table + DIST_CONVOLVE_FIELDS +
                  int64_t(call.numWindows) * DIST_WINDOW_FIELDS);
   std::unique_ptr<ConvolvePlan> &known = plans[key];
   if (!known) {
     try {
-      known = std::make_unique<ConvolvePlan>(call);
+      known = std::make_unique<ConvolvePlan>(call, *pool);
     } catch (...) {
       plans.erase(key);
       throw;

@@ -19,6 +19,7 @@
 namespace dist {
 
 class ConvolvePlan;
+class OperandPool;
 
 /// The convolutions of one rank, which is one thread, and their plans so far.
 class Convolutions {
@@ -32,6 +33,8 @@ public:
 private:
   ConvolvePlan &plan(const ConvolveCall &call);
 
+  /// Packed operands of all plans.
+  std::unique_ptr<OperandPool> pool;
   std::unordered_map<PlanKey, std::unique_ptr<ConvolvePlan>, PlanKeyHash> plans;
   PlanKey key;
 };

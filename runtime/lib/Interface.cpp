@@ -409,10 +409,10 @@ int32_t dist_contract(dist_rank *rank, int32_t in_dtype, int32_t out_dtype,
 int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
                       int32_t num_windows, const int64_t *table,
                       const void *image, const void *kernel, const void *bias,
-                      void *out) {
+                      void *out, float low, float high) {
   bool ok = guarded(rank, [&] {
-    return rank->backend.convolve(
-        {dtype, flags, num_windows, table, image, kernel, bias, out});
+    return rank->backend.convolve({dtype, flags, num_windows, table, image,
+                                   kernel, bias, out, low, high});
   });
   return finish(rank, ok);
 }

@@ -112,6 +112,7 @@ struct ConvolveCall {
   const void *kernel;
   const void *bias;
   void *out;
+  float low, high;
 };
 
 /// What a program asks of its data: that an index is in range, say.

@@ -77,14 +77,19 @@ std::string dist::toString(const Shape &shape) {
 
 std::shared_ptr<void> dist::allocate(int64_t bytes) {
   constexpr int64_t hugePage = 2 << 20;
-  if (bytes >= 4 * hugePage) {
+  if (bytes >= hugePage) {
     // Fresh pages are zero, and appear where the thread that touches them runs.
-    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+    // Only whole huge pages at multiples of their size are made one.
+    int64_t mapped = (bytes + 2 * hugePage - 1) / hugePage * hugePage;
+    void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
       throw Error("out of memory: " + std::to_string(bytes) + " bytes");
-    madvise(memory, bytes, MADV_HUGEPAGE);
-    return {memory, [bytes](void *p) { munmap(p, bytes); }};
+    madvise(memory, mapped, MADV_HUGEPAGE);
+    auto address = reinterpret_cast<uintptr_t>(memory);
+    uintptr_t first = (address + hugePage - 1) / hugePage * hugePage;
+    return {reinterpret_cast<void *>(first),
+            [memory, mapped](void *) { munmap(memory, mapped); }};
   }
   size_t size = (bytes + 63) / 64 * 64;
   void *memory = std::aligned_alloc(64, size ? size : 64);

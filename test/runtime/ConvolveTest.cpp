@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 
 using namespace dist;
@@ -189,11 +192,81 @@ void check(const Case &c) {
                     flags & DIST_CONVOLVE_ACCUMULATE, expected);
           if (dist_convolve(rank, DIST_F32, flags, c.windows.size(),
                             table.data(), image.data(), kernel.data(), added,
-                            out.data()))
+                            out.data(), 0, 0))
             return 1;
           EXPECT_EQ(out, expected)
               << toString(c) << "flags " << flags << " bias " << !!added;
         }
+    return 0;
+  });
+  EXPECT_EQ(message, "") << toString(c);
+}
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// IEEE's minimum of `high` and IEEE's maximum of `low` and the element.
+float bounded(float x, float low, float high) {
+  if (std::isnan(x))
+    return x;
+  x = x > low || (x == low && !std::signbit(x)) ? x : low;
+  return x < high ? x : high;
+}
+
+/// The same sign of zero, and a NaN for a NaN.
+bool areSame(const std::vector<float> &a, const std::vector<float> &b) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (std::isnan(a[i]) ? !std::isnan(b[i])
+                         : std::memcmp(&a[i], &b[i], sizeof(float)) != 0)
+      return false;
+  return true;
+}
+
+/// Runs it with bounds, first without, then with, then again without `odd`
+/// numbers in the image, and then with them in what is added to.
+void checkBounds(const Case &c, float low, float high,
+                 const std::vector<float> &odd) {
+  std::vector<int64_t> table = c.table();
+  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::mt19937 random(7);
+    std::vector<float> image = numbers(random, c.imageSize),
+                       bias = numbers(random, c.groups * c.features),
+                       kernel = numbers(random, c.kernelSize),
+                       start = numbers(random, c.outSize);
+    std::vector<float> oddImage = image, oddStart = start;
+    for (float number : odd) {
+      oddImage[random() % oddImage.size()] = number;
+      oddStart[random() % oddStart.size()] = number;
+    }
+    const struct {
+      const std::vector<float> &image, &start;
+      int32_t flags;
+    } calls[] = {{image, start, 0},
+                 {oddImage, start, 0},
+                 {image, start, 0},
+                 {image, oddStart, DIST_CONVOLVE_ACCUMULATE},
+                 {oddImage, start, DIST_CONVOLVE_ACCUMULATE}};
+    for (const float *added :
+         {(const float *)nullptr, (const float *)bias.data()})
+      for (const auto &call : calls) {
+        std::vector<float> expected = call.start, out = call.start,
+                           mark(c.outSize, 0), ones(c.kernelSize, 0);
+        reference(c, call.image.data(), kernel.data(), added,
+                  call.flags & DIST_CONVOLVE_ACCUMULATE, expected);
+        // What is not the result's stays without bounds, too.
+        std::vector<float> one(c.groups * c.features, 1);
+        reference(c, image.data(), ones.data(), one.data(), false, mark);
+        for (size_t i = 0; i < expected.size(); ++i)
+          if (mark[i] == 1)
+            expected[i] = bounded(expected[i], low, high);
+        if (dist_convolve(rank, DIST_F32, call.flags | DIST_CONVOLVE_CLAMP,
+                          c.windows.size(), table.data(), call.image.data(),
+                          kernel.data(), added, out.data(), low, high))
+          return 1;
+        EXPECT_TRUE(areSame(out, expected))
+            << toString(c) << "bounds " << low << " " << high << " call "
+            << &call - calls << " bias " << !!added;
+      }
     return 0;
   });
   EXPECT_EQ(message, "") << toString(c);
@@ -250,6 +323,33 @@ TEST(Convolve, AnyShape) {
   }
 }
 
+// oneDNN makes a bound of a NaN.
+TEST(Convolve, BoundsKeepNaN) {
+  const std::vector<float> odd[] = {{}, {nan}, {inf}, {-inf}, {inf, -inf, nan}};
+  const std::pair<float, float> bounds[] = {
+      {0.0f, inf}, {0.0f, 6.0f}, {-1.0f, 1.0f}, {-inf, 2.0f}, {-inf, inf}};
+  for (Kind kind : {Kind{1, 16, 32}, Kind{1, 64, 64}, Kind{1, 3, 5},
+                    Kind{2, 16, 16}, Kind{32, 1, 1}})
+    for (int64_t taps : {1, 3}) {
+      Case c{2, kind.groups, kind.channels, kind.features, {}};
+      c.windows = {{9, 9, taps, 1, 1, taps / 2}, {8, 4, taps, 2, 1, taps / 2}};
+      for (Order order :
+           {Order::ChannelsFirst, Order::ChannelsLast, Order::Apart}) {
+        layOut(c, order);
+        for (auto [low, high] : bounds)
+          for (const std::vector<float> &numbers : odd)
+            checkBounds(c, low, high, numbers);
+      }
+    }
+}
+
+// Where no tap reaches the image, a bias alone is bounded.
+TEST(Convolve, BoundsOfPadding) {
+  Case c{1, 1, 4, 6, {{3, 4, 1, 1, 1, 9}}};
+  layOut(c, Order::ChannelsLast);
+  checkBounds(c, 0, 1, {nan});
+}
+
 // Every second column of an odd number, in each operand: a row begins before
 // the one before it, with what is left out, has ended.
 TEST(Convolve, RowsThatInterleave) {
@@ -280,15 +380,25 @@ TEST(Convolve, RefusesWhatItCannotCompute) {
   Case c{1, 1, 2, 2, {{3, 3, 1, 1, 1, 0}}};
   layOut(c, Order::ChannelsFirst);
   std::vector<int64_t> table = c.table();
-  float x[16] = {}, y[16] = {};
+  float x[16] = {}, y[16] = {}, low = 0, high = 0;
+  int32_t flags = 0;
   auto call = [&](int32_t dtype, int32_t windows) {
     return runRanks(line(1), [&](dist_rank *rank) {
-      return dist_convolve(rank, dtype, 0, windows, table.data(), x, x, nullptr,
-                           y);
+      return dist_convolve(rank, dtype, flags, windows, table.data(), x, x,
+                           nullptr, y, low, high);
     });
   };
   EXPECT_TRUE(mentions(call(DIST_F64, 1), {"dist_convolve", "dtype"}));
   EXPECT_TRUE(mentions(call(DIST_F32, 4), {"4 windows", "1 to 3"}));
+  flags = DIST_CONVOLVE_CLAMP;
+  const std::pair<float, float> bad[] = {
+      {1.0f, 0.5f}, {nan, 1.0f}, {0.0f, nan}, {-0.0f, 1.0f}, {-1.0f, 0.0f}};
+  for (auto [from, to] : bad) {
+    low = from;
+    high = to;
+    EXPECT_TRUE(mentions(call(DIST_F32, 1), {"bounds"})) << from << " " << to;
+  }
+  flags = 0;
   table[7] = 0;
   EXPECT_TRUE(mentions(call(DIST_F32, 1), {"extents", "at least 1"}));
 }

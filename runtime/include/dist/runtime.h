@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define DIST_ABI_VERSION 4
+#define DIST_ABI_VERSION 5
 #define DIST_API __attribute__((visibility("default")))
 
 /// One rank of a running program: its place in the mesh, its streams, events
@@ -325,7 +325,9 @@ typedef enum dist_convolve_flags {
   DIST_CONVOLVE_ACCUMULATE = 1,
   /// At this address lies the same kernel in all calls of the run, so that it
   /// may be packed once.
-  DIST_CONVOLVE_CONSTANT_KERNEL = 2
+  DIST_CONVOLVE_CONSTANT_KERNEL = 2,
+  /// The result lies between `low` and `high`.
+  DIST_CONVOLVE_CLAMP = 4
 } dist_convolve_flags;
 
 /// Number of int64 in the table that dist_convolve takes: before those of the
@@ -345,6 +347,9 @@ typedef enum dist_convolve_flags {
 /// and num_windows (1 to 3) times
 ///   {extent of the image, extent of out, taps, stride, dilation, low, stride
 ///   in image, in kernel, in out}.
+/// With DIST_CONVOLVE_CLAMP the result is minimum(maximum(out, low), high) of
+/// it, where a NaN stays one; `low` is at most `high`, and may be -inf, but not
+/// -0; `high` may be inf, but not 0.
 /// Strides of memory count elements, and are those of operands that do not
 /// overlap themselves. All extents are at least 1. `bias` may be null; it is
 /// contiguous. All are of `dtype`, f32. Others fail (the compiler generates
@@ -353,7 +358,8 @@ typedef enum dist_convolve_flags {
 DIST_API int32_t dist_convolve(dist_rank *rank, int32_t dtype, int32_t flags,
                                int32_t num_windows, const int64_t *table,
                                const void *image, const void *kernel,
-                               const void *bias, void *out);
+                               const void *bias, void *out, float low,
+                               float high);
 
 //===----------------------------------------------------------------------===//
 // Traces

@@ -173,3 +173,96 @@ func.func @offsets(%x: tensor<1x32x16xf32>, %w: tensor<32x8x4xf32>) -> (tensor<1
   } -> tensor<1x8x6xf32>
   return %y, %z : tensor<1x8x16xf32>, tensor<1x8x6xf32>
 }
+
+// -----
+
+#map = affine_map<(n, c, x) -> (n, c, x)>
+
+// Bounds of the result, a NaN staying one, are the call's, and are applied behind the bias.
+// CHECK-LABEL: func.func @bounds
+// CHECK: rt.convolve {{.*}} bias(%arg2 : tensor<8xf32>) {{.*}} clamp [0.000000e+00, 6.000000e+00]
+// CHECK-NOT: linalg.generic
+// What is added to a result with bounds is added behind them.
+// CHECK: rt.convolve {{.*}} outs({{.*}} clamp [0.000000e+00, 0x7F800000]
+// CHECK: arith.addf
+// NaN becoming the bound is another operation; so are a bound of -0, and a sum that is bounded in place.
+// CHECK: rt.convolve
+// CHECK-NOT: clamp
+// CHECK: arith.maxnumf
+// CHECK: rt.convolve
+// CHECK-NOT: clamp
+// CHECK: arith.maximumf
+// CHECK: rt.convolve {{.*}} accumulate
+// CHECK-NOT: clamp
+// CHECK: arith.maximumf
+func.func @bounds(%x: tensor<1x8x40xf32>, %w: tensor<8x8x1xf32>, %b: tensor<8xf32>)
+    -> (tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %minus_zero = arith.constant -0.0 : f32
+  %six = arith.constant 6.0 : f32
+  %empty = tensor.empty() : tensor<1x8x40xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %shaped = tensor.expand_shape %b [[0, 1, 2]] output_shape [1, 8, 1] : tensor<8xf32> into tensor<1x8x1xf32>
+  %y1 = linalg.conv_1d_ncw_fcw {strides = dense<1> : tensor<1xi64>, dilations = dense<1> : tensor<1xi64>}
+      ins(%x, %w : tensor<1x8x40xf32>, tensor<8x8x1xf32>) outs(%zeros : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %biased = linalg.generic {indexing_maps = [#map, affine_map<(n, c, x) -> (0, c, 0)>, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y1, %shaped : tensor<1x8x40xf32>, tensor<1x8x1xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x40xf32>
+  %r1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%biased : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %zero, %a : f32
+    %n = arith.minimumf %m, %six : f32
+    linalg.yield %n : f32
+  } -> tensor<1x8x40xf32>
+  %r = linalg.exp ins(%r1 : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %y2 = linalg.conv_1d_ncw_fcw {strides = dense<1> : tensor<1xi64>, dilations = dense<1> : tensor<1xi64>}
+      ins(%x, %w : tensor<1x8x40xf32>, tensor<8x8x1xf32>) outs(%zeros : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %r2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y2 : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x8x40xf32>
+  %s2 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%r2, %r : tensor<1x8x40xf32>, tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x40xf32>
+  %y3 = linalg.conv_1d_ncw_fcw {strides = dense<1> : tensor<1xi64>, dilations = dense<1> : tensor<1xi64>}
+      ins(%x, %w : tensor<1x8x40xf32>, tensor<8x8x1xf32>) outs(%zeros : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %r3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y3 : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maxnumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x8x40xf32>
+  %y4 = linalg.conv_1d_ncw_fcw {strides = dense<1> : tensor<1xi64>, dilations = dense<1> : tensor<1xi64>}
+      ins(%x, %w : tensor<1x8x40xf32>, tensor<8x8x1xf32>) outs(%zeros : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %r4 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y4 : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %minus_zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x8x40xf32>
+  %e = linalg.exp ins(%x : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %y5 = linalg.conv_1d_ncw_fcw {strides = dense<1> : tensor<1xi64>, dilations = dense<1> : tensor<1xi64>}
+      ins(%x, %w : tensor<1x8x40xf32>, tensor<8x8x1xf32>) outs(%zeros : tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %s5 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y5, %e : tensor<1x8x40xf32>, tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %s = arith.addf %a, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<1x8x40xf32>
+  %r5 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s5 : tensor<1x8x40xf32>) outs(%empty : tensor<1x8x40xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.maximumf %a, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<1x8x40xf32>
+  return %r1, %s2, %r3, %r4, %r5 : tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>, tensor<1x8x40xf32>
+}

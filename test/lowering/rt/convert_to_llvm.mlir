@@ -39,10 +39,12 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   rt.stream_wait %e stream 0
   // CHECK: llvm.call @dist_contract({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   rt.contract ins(%c, %c : memref<2x4x64xbf16>, memref<2x4x64xbf16>) outs(%a : memref<2x4x64xf32>) loops [#rt.loop<m 2 a 1 b 0 c 1>]
-  // A table of the dimensions, and no bias.
-  // CHECK: llvm.call @dist_convolve({{.*}}) : (!llvm.ptr, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  // A table of the dimensions, no bias, and bounds: adding, constant and bounded are 1, 2 and 4.
+  // CHECK-DAG: %[[FLAGS:.*]] = llvm.mlir.constant(7 : i32) : i32
+  // CHECK-DAG: %[[HIGH:.*]] = llvm.mlir.constant(6.000000e+00 : f32) : f32
+  // CHECK: llvm.call @dist_convolve(%{{.*}}, %{{.*}}, %[[FLAGS]], {{.*}}, %[[HIGH]]) : (!llvm.ptr, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, f32, f32) -> i32
   rt.convolve ins(%a, %a : memref<2x4x64xf32>, memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>) batch [] group [0, 0, 0] channel [] feature []
-      windows [#rt.window<image 1 kernel 1 out 1 stride 1 dilation 1 low 3>, #rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 40>] accumulate constant
+      windows [#rt.window<image 1 kernel 1 out 1 stride 1 dilation 1 low 3>, #rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 40>] accumulate constant clamp [0.0, 6.0]
   // CHECK: llvm.call @dist_comm_index(%{{.*}}, %{{.*}}) : (!llvm.ptr, i32) -> i64
   %index = rt.comm_index 2
   %c5 = arith.constant 5 : index

@@ -69,10 +69,10 @@ func.func @compute(%a: memref<4x8xf32>, %b: memref<8x2xf32>, %c: memref<4x2xf32>
   %w = memref.alloc() : memref<4x3x3xf32>
   %bias = memref.alloc() : memref<4xf32>
   %y = memref.alloc() : memref<1x4x8xf32>
-  // CHECK: rt.convolve ins({{.*}} : memref<1x3x8xf32>, memref<4x3x3xf32>) bias({{.*}} : memref<4xf32>) outs({{.*}} : memref<1x4x8xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1] windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant
+  // CHECK: rt.convolve ins({{.*}} : memref<1x3x8xf32>, memref<4x3x3xf32>) bias({{.*}} : memref<4xf32>) outs({{.*}} : memref<1x4x8xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1] windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant clamp [0.000000e+00, 0x7F800000]
   rt.convolve ins(%x, %w : memref<1x3x8xf32>, memref<4x3x3xf32>) bias(%bias : memref<4xf32>) outs(%y : memref<1x4x8xf32>)
       batch [0, 0] group [] channel [1, 1] feature [0, 1]
-      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 1>] accumulate constant clamp [0.0, 0x7F800000]
   // CHECK: %[[STATUS:.*]] = rt.status : !llvm.ptr
   %status = rt.status : !llvm.ptr
   // CHECK: rt.fail %[[STATUS]], "the sky is up" : !llvm.ptr

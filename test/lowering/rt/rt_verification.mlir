@@ -312,6 +312,15 @@ func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %b: memref<3xf32>, %y
 
 // -----
 
+func.func @f(%x: memref<1x2x8xf32>, %w: memref<4x2x3xf32>, %y: memref<1x4x6xf32>) {
+  // expected-error@below {{clamp is no lower bound, other than -0, and an upper one that is not less, other than 0}}
+  rt.convolve ins(%x, %w : memref<1x2x8xf32>, memref<4x2x3xf32>) outs(%y : memref<1x4x6xf32>) batch [0, 0] group [] channel [1, 1] feature [0, 1]
+      windows [#rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 0>] clamp [-0.0, 1.0]
+  return
+}
+
+// -----
+
 func.func @f(%x: memref<2x8xf32>, %w: memref<4x2xf32>, %y: memref<4x8xf32>) {
   // expected-error@below {{has 0 windows; 1 to 3 are known}}
   rt.convolve ins(%x, %w : memref<2x8xf32>, memref<4x2xf32>) outs(%y : memref<4x8xf32>) batch [] group [] channel [0, 1] feature [0, 0] windows []
