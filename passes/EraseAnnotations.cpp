@@ -3,6 +3,7 @@
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 
@@ -40,6 +41,10 @@ struct EraseAnnotationsPass
             StringRef(kFuseAttr), StringRef(kBackwardAttr),
             StringRef(kRecomputedAttr)})
         op->removeDiscardableAttr(name);
+      if (auto words = dyn_cast<RandomWordsOp>(op)) {
+        words.removeAxesAttr();
+        words.removeByAttr();
+      }
       if (isAnnotation(op)) {
         ops.push_back(op);
         return WalkResult::skip();

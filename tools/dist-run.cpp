@@ -15,6 +15,7 @@
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/spmd/RandomStreams.h"
 #include "tools/driver/Checks.h"
 #include "tools/driver/CommandLine.h"
 #include "tools/driver/InputRanges.h"
@@ -200,7 +201,8 @@ static Reference compileReference(RunCompiler &compiler, int64_t ranks) {
   OwningOpRef<ModuleOp> module = compiler.load(file);
   if (!module || failed(eraseAnnotations(*module, compiler.stages)) ||
       failed(distribute(*module, {"", "", {}, findSizes(*module)},
-                        compiler.stages)))
+                        compiler.stages)) ||
+      (compiler.streams && failed(numberStreams(*module, *compiler.streams))))
     throw host::Error("no program to compare with");
   Reference result;
   result.mayNotEnd =
@@ -245,6 +247,7 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
     throw host::Error(input + (training.train
                                    ? " could not be made a step of training"
                                    : " could not be partitioned"));
+  compiler.noteStreams(*module);
   if (!common.machine.empty())
     predicted = predict(*module, common.machine, link, !trace.empty());
   return module;
@@ -255,6 +258,12 @@ static void sayPredicted(const std::optional<Simulation> &predicted) {
     llvm::outs() << "predicted for " << common.machine << ": "
                  << llvm::format("%.3f", 1e3 * predicted->time.getTotal())
                  << " ms a step\n";
+}
+
+/// What the program then draws is said: it is not what it draws on one device.
+static void sayStreams(RunCompiler &compiler) {
+  if (std::string text = compiler.describeStreams(); !text.empty())
+    llvm::outs() << text << "\n";
 }
 
 static std::string formatTimeline(const Simulation &simulation) {
@@ -384,6 +393,7 @@ verifyResults(RunCompiler &compiler, const host::Program &program,
               const host::RunOptions &options, Checks &checks) {
   compiler.stages.begin("reference", "running on one rank, to compare");
   CheckOptions checking = getCheckOptions();
+  checking.streams = static_cast<bool>(compiler.streams);
   host::Expected expected =
       runReference(single, values, result.seconds.front());
   std::vector<host::Difference> own =
@@ -410,6 +420,7 @@ static void train(const host::RunOptions &options) {
   std::optional<Simulation> predicted;
   OwningOpRef<ModuleOp> module = loadDistributed(compiler, unused, predicted);
   sayPredicted(predicted);
+  sayStreams(compiler);
   StepArguments arguments = findStepArguments(*module);
   host::Program program = compiler.compile(*module, input);
   host::Inputs given = host::readInputs(
@@ -482,6 +493,8 @@ static bool run() {
   std::optional<Simulation> predicted;
   host::Program program = prepareProgram(compiler, random, predicted);
   host::Inputs values = readValues(compiler, program, random);
+  if (!json)
+    sayStreams(compiler);
   // What results are compared with is read before any file is written, so that
   // it is no output.
   std::optional<Reference> single;

@@ -600,9 +600,9 @@ llvm::Expected<ImportedModel> Importer::run() {
     return std::move(failure);
   for (const ValueInfo &input : model.inputs)
     if (randomKey.front() && llvm::is_contained(kRandomNames, input.name))
-      return error("has an input '", input.name,
-                   "', which is what random numbers are keyed by here (Dropout "
-                   "in training mode); rename it");
+      return error(
+          "has an input '", input.name,
+          "', which is what random numbers are keyed by here; rename it");
   ImportedModel result = finish();
   if (failed(verify(*result.module)))
     return error("the imported program is malformed (see above); this is an "

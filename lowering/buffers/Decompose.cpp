@@ -9,6 +9,7 @@
 #include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Contraction.h"
 #include "lowering/buffers/DecomposeIndexed.h"
+#include "lowering/buffers/ExpandRandom.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
@@ -453,9 +454,12 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
           isChosenWhereDefined(op))
         op->setAttr(kGuardedAttr, UnitAttr::get(&getContext()));
     });
+    if (failed(checkRandomStreams(getOperation())))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);
+    populateExpandRandomPatterns(patterns);
     patterns.add<DecomposeAggregate, Generalize, SwitchToBranches, SplatToFill,
                  BitcastElements, FoldEmptyNest, WriteThroughSlices, LowerPack,
                  LowerUnPack, linalg::DecomposePadOpPattern>(context);

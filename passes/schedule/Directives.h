@@ -16,6 +16,7 @@ void attachFuseDirective(MLIRContext &context);
 void attachModuleDirectives(MLIRContext &context);
 void attachNotedDirectives(MLIRContext &context);
 void attachOverlapDirective(MLIRContext &context);
+void attachRandomDirective(MLIRContext &context);
 void attachReplaceDirective(MLIRContext &context);
 void attachShardDirective(MLIRContext &context);
 void attachSyncDirective(MLIRContext &context);

@@ -249,6 +249,7 @@ void mlir::dist::registerScheduleDirectives(DialectRegistry &registry) {
     attachFuseDirective(*context);
     attachModuleDirectives(*context);
     attachOverlapDirective(*context);
+    attachRandomDirective(*context);
     attachReplaceDirective(*context);
     attachNotedDirectives(*context);
     attachShardDirective(*context);

@@ -20,6 +20,7 @@
 #include "passes/Passes.h"
 #include "passes/spmd/HoistHalos.h"
 #include "passes/spmd/PlacementText.h"
+#include "passes/spmd/RandomStreams.h"
 #include "passes/spmd/ReshardLowering.h"
 #include "passes/spmd/WindowLowering.h"
 #include "passes/spmd/Windows.h"
@@ -33,12 +34,13 @@ public:
   explicit Partitioner(const MeshLayout &layout)
       : layout(layout), planner(layout), builder(layout.getContext()),
         shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)),
-        windows(layout, planner, builder, wholes, synced) {}
+        windows(layout, planner, builder, wholes, synced), streams(layout) {}
 
   LogicalResult visitFunction(FunctionOpInterface function);
   /// Moves exchanges to where they send least, and checks those that syncs
   /// asked for; once all ops of the function are local.
   LogicalResult finishHalos(FunctionOpInterface function);
+  const RandomStreams &getStreams() const { return streams; }
 
 private:
   LogicalResult visitBlock(Block &block);
@@ -60,6 +62,7 @@ private:
   WholeValues wholes;
   SyncedHalos synced;
   LocalWindows windows;
+  RandomStreams streams;
   /// Ways of which it was said that there may be cheaper ones.
   llvm::SmallPtrSet<const ReshardRoute *, 4> reported;
 };
@@ -288,8 +291,16 @@ LogicalResult Partitioner::visitOp(Operation *op) {
     op->erase();
     return success();
   }
-  if (isLocal)
+  LocalView view{layout, operands, results, operandTypes};
+  bool draws = RandomStreams::hasStreams(op);
+  if (draws && failed(streams.visit(cast<linalg::LinalgOp>(op),
+                                    windows.getWholeRule(op), view)))
+    return failure();
+  if (isLocal) {
+    if (draws)
+      streams.finish(builder);
     return success();
+  }
 
   if (op->hasTrait<OpTrait::ConstantLike>())
     return visitConstant(op, results[0]);
@@ -298,8 +309,9 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   for (Value result : op->getResults())
     if (!result.use_empty() && wholes.count(result))
       firstUses.push_back({&*result.use_begin(), wholes[result]});
-  LogicalResult done =
-      makeLocal(op, LocalView{layout, operands, results, operandTypes});
+  LogicalResult done = makeLocal(op, view);
+  if (draws && succeeded(done))
+    streams.finish(builder);
   for (auto &[use, whole] : firstUses)
     wholes.try_emplace(use->get(), whole);
   return done;
@@ -379,6 +391,7 @@ struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
       if (failed(partitioner.finishHalos(function)))
         return signalPassFailure();
     }
+    partitioner.getStreams().record(*mesh);
   }
 };
 } // namespace

@@ -1,73 +1,61 @@
 #!/usr/bin/python3
 """Dropout in training mode: what is dropped is what Philox4x32-10 says of the seed, the step, the operator and the
-element's place in the whole tensor.
+element's place in the whole tensor; or in a device's part, where dist.random_streams says so.
 
     dropout.py [REGEX]     only cases whose name matches
 
-- `one`: on one rank, for several seeds and steps, both results of two operators are those of the function below, which
-  gives the known answers of its authors (Salmon et al. 2011; Random123's kat_vectors);
+- `one`: on one rank, for several seeds and steps, both results of two operators are those of the function in philox.py,
+  which gives the known answers of its authors;
 - `meshes_DIM_RANKS`: the same, bit for bit, with a dimension shared out, unevenly too; and so the gradient, which
   computes the mask again;
+- `streams_DIM_RANKS`, `streams_AXES`: with streams of devices' own, over one axis and over some of two; and --verify
+  finds the same;
 - `training`: dropout in training has the curve of one rank on several, another mask in each step and microbatch.
-
-Programs come from tools/ below the current folder; protoc is the system's.
 """
 
-import array
 import functools
+import itertools
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
+sys.path.insert(0, HERE)
 import xunit  # noqa: E402
+from philox import KNOWN, encode, philox, read_npy, run, tensor, words_of, write_npy  # noqa: E402
 
-TOOLS = os.path.abspath(os.environ.get("DIST_TOOLS", "tools"))
-PROTO = os.path.join(HERE, "..", "frontends", "onnx", "Inputs")
 SHAPE = (3, 5, 7)
 RATIOS = (0.25, 0.5)
 
 
-def philox(counter, key):
-    """Four words, of four and two."""
-    a, b, c, d = counter
-    k, l = key
-    for _ in range(10):
-        p, q = a * 0xD2511F53, c * 0xCD9E8D57
-        a, b, c, d = q >> 32 ^ b ^ k, q & 0xFFFFFFFF, p >> 32 ^ d ^ l, p & 0xFFFFFFFF
-        k, l = (k + 0x9E3779B9) & 0xFFFFFFFF, (l + 0xBB67AE85) & 0xFFFFFFFF
-    return a, b, c, d
+def is_kept(seed, step, operator, element, ratio, stream=None):
+    return words_of(seed, step, operator, element, stream)[0] >= round(ratio * 2**32)
 
 
-ONES = 0xFFFFFFFF
-KNOWN = [
-    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
-    ((ONES,) * 4, (ONES,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
-    (
-        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
-        (0xA4093822, 0x299F31D0),
-        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
-    ),
-]
-
-
-def is_kept(seed, step, operator, element, ratio):
-    counter = element & ONES, element >> 32, operator, step & ONES
-    return philox(counter, (seed & ONES, seed >> 32 & ONES))[0] >= round(ratio * 2**32)
-
-
-def tensor(name, kind, shape):
-    dims = " ".join(f"dim {{ dim_value: {size} }}" for size in shape)
-    return f'{{ name: "{name}" type {{ tensor_type {{ elem_type: {kind} shape {{ {dims} }} }} }} }}'
-
-
-def encode(text):
-    command = ["protoc", "--encode=onnx.ModelProto", f"--proto_path={PROTO}", "onnx.proto"]
-    return subprocess.run(command, input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
+def place_in_stream(place, layout, streams):
+    """The number of an element, and which stream it is of, where each dimension is cut over the axes that `layout` has
+    for it, (name, size) from major to minor, and the devices along `streams` have streams of their own. A dimension that
+    is cut unevenly has blocks of its upper half size, level by level."""
+    number, coordinates = 0, {}
+    for index, size, axes in zip(place, SHAPE, layout):
+        block = size
+        own, ownSize = 0, 1
+        for name, count in axes:
+            block = -(-block // count)
+            if name in streams:
+                coordinates[name] = index // block
+            else:
+                own, ownSize = own * count + index // block, ownSize * count
+            index %= block
+        number = number * (ownSize * block) + own * block + index
+    sizes = {name: count for axes in layout for name, count in axes}
+    stream = 0
+    for name in streams:
+        stream = stream * sizes[name] + coordinates[name]
+    return number, stream
 
 
 MODEL = f"""
@@ -76,8 +64,8 @@ graph {{
   input {tensor("x", 1, SHAPE)}
   initializer {{ name: "quarter" data_type: 1 float_data: {RATIOS[0]} }}
   initializer {{ name: "training" data_type: 9 int32_data: 1 }}
-  node {{ name: "first" op_type: "Dropout" input: "x" input: "quarter" input: "training" output: "y" output: "mask" }}
-  node {{ name: "second" op_type: "Dropout" input: "y" input: "" input: "training" output: "z" }}
+  node {{ name: "/first/Dropout" op_type: "Dropout" input: "x" input: "quarter" input: "training" output: "y" output: "mask" }}
+  node {{ name: "/second/Dropout" op_type: "Dropout" input: "y" input: "" input: "training" output: "z" }}
   output {tensor("mask", 9, SHAPE)} output {tensor("z", 1, SHAPE)}
 }}
 """
@@ -94,30 +82,6 @@ graph {{
   output {tensor("y", 1, (4, 3))}
 }}
 """
-
-
-def run(program, *arguments):
-    done = subprocess.run(
-        [os.path.join(TOOLS, program), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    if done.returncode != 0:
-        raise AssertionError(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr[-3000:]}")
-    return done.stdout
-
-
-def read_npy(path, letter):
-    with open(path, "rb") as file:
-        data = file.read()
-    (length,) = struct.unpack_from("<H", data, 8)
-    return list(array.array(letter, data[10 + length :]))
-
-
-def write_npy(path, shape, kind, letter, numbers):
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)!r}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(array.array(letter, numbers).tobytes())
 
 
 class Subject:
@@ -142,8 +106,13 @@ class Subject:
         )  # fmt: skip
         return [read_npy(os.path.join(folder, name + ".npy"), "B" if name == "mask" else "f") for name in results]
 
-    def expect(self, seed, step):
+    def expect(self, seed, step, layout=None, streams=()):
+        """The mask, the result and the gradient; with `streams`, of the first operator alone."""
         first = [is_kept(seed, step, 0, i, RATIOS[0]) for i in range(len(self.x))]
+        if streams:
+            places = itertools.product(*map(range, SHAPE))
+            numbers = [place_in_stream(place, layout, streams) for place in places]
+            first = [is_kept(seed, step, 0, i, RATIOS[0], stream) for i, stream in numbers]
         second = [is_kept(seed, step, 1, i, RATIOS[1]) for i in range(len(self.x))]
         scale = struct.unpack("f", struct.pack("f", 1 / (1 - RATIOS[0])))[0]
         y = [struct.unpack("f", struct.pack("f", x * scale))[0] if kept else 0.0 for x, kept in zip(self.x, first)]
@@ -177,6 +146,33 @@ class Subject:
         part = re.search(r'tensor<([\dx]+)xf32> \{dist.global_type = tensor<3x5x7xf32>, dist.output = "z"', local)
         assert part and part[1] != "3x5x7" and "all_" not in local, local
         assert self.drop("sharded.mlir", 5, 3, "mask", "z", "x.grad") == [mask, z, gradient]
+
+    def check_streams(self, layout, streams):
+        axes = {name: size for dim in layout for name, size in dim}
+        mesh = ", ".join(f'"{name}" = {size}' for name, size in axes.items())
+        dims = ", ".join("{" + ", ".join(f'"{name}"' for name, _ in dim) + "}" for dim in layout)
+        over = ", ".join(f'"{name}"' for name in streams)
+        schedule = self.path("schedule.mlir")
+        with open(schedule, "w") as file:
+            file.write(
+                f"dist.mesh @m [{mesh}]\ndist.schedule @s on @m {{\n"
+                f'  dist.shard input "x" [{dims} ]\n  dist.random_streams "first" over {over} expect 1\n}}\n'
+            )
+        run(
+            "dist-opt", self.path("drop.mlir"), f"--dist-apply-schedule=file={schedule}",
+            "--dist-differentiate=of=z cotangent=dy wrt=x", "-o", self.path("streams.mlir"),
+        )  # fmt: skip
+        seed, step = 2**32 * 7 + 5, 3
+        expected = self.expect(seed, step, layout, streams)
+        assert expected[0] != self.expect(seed, step)[0]
+        assert self.drop("streams.mlir", seed, step, "mask", "z", "x.grad") == list(expected)
+        said = run(
+            "dist-run", self.path("drop.mlir"), f"--schedule={schedule}", "--verify", f"--input=x={self.path('x.npy')}",
+            f"--input=seed={seed}", f"--input=step={step}",
+        )  # fmt: skip
+        assert f"random numbers of 1 operator come from streams of each device along {over}: on another" in said, said
+        for name in "mask", "z":
+            assert f"{name}: equal to the program on one rank that draws from the same streams" in said, said
 
     def check_training(self):
         rows = 24
@@ -212,6 +208,16 @@ def main():
         for dim in range(len(SHAPE)):
             for ranks in 2, 3, 4:
                 cases[f"meshes_{dim}_{ranks}"] = functools.partial(subject.check_mesh, dim, ranks)
+        for dim in range(len(SHAPE)):
+            for ranks in 2, 3, 4:
+                layout = [[("d", ranks)] if i == dim else [] for i in range(len(SHAPE))]
+                cases[f"streams_{dim}_{ranks}"] = functools.partial(subject.check_streams, layout, ["d"])
+        both = [("dp", 2), ("tp", 2)]
+        for streams in ["tp"], ["dp"], ["dp", "tp"], ["tp", "dp"]:
+            name = "_".join(streams)
+            cases[f"streams_{name}"] = functools.partial(subject.check_streams, [[], both, []], streams)
+            apart = [both[:1], [], both[1:]]
+            cases[f"streams_{name}_apart"] = functools.partial(subject.check_streams, apart, streams)
         return xunit.run("e2e.dropout", cases, wanted)
 
 

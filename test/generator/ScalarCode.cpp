@@ -1,11 +1,14 @@
 //===- ScalarCode.cpp - Bodies of ops, made ready to run ------------------===//
 
 #include "test/generator/ScalarCode.h"
+#include "dialects/dist/IR/Random.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <array>
 
 using namespace mlir;
+using namespace mlir::dist;
 using namespace mlir::dist::test;
 
 /// Walks a block and, for scf.if, the blocks in it; all share the registers.
@@ -67,6 +70,44 @@ static void runExtract(const ScalarStep &step, Scalar *registers,
                      " of a tensor of shape " + printIndex(tensor.getShape());
 }
 
+/// Philox4x32-10, as its authors' paper has it.
+static std::array<uint32_t, 4> philox(std::array<uint32_t, 4> x,
+                                      std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p = 0xD2511F53ull * x[0], q = 0xCD9E8D57ull * x[2];
+    x = {static_cast<uint32_t>(q >> 32) ^ x[1] ^ key[0],
+         static_cast<uint32_t>(q),
+         static_cast<uint32_t>(p >> 32) ^ x[3] ^ key[1],
+         static_cast<uint32_t>(p)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return x;
+}
+
+/// The registers are the results', and then the operands'.
+static void runRandomWords(const ScalarStep &step, Scalar *registers,
+                           ScalarContext &) {
+  auto words = cast<RandomWordsOp>(step.op);
+  auto get = [&](unsigned operand) {
+    return static_cast<uint64_t>(registers[step.indices[4 + operand]].i);
+  };
+  unsigned rank = words.getIndices().size(), next = 2 + rank;
+  uint64_t element = 0;
+  for (auto [dim, size] : llvm::enumerate(words.getSizes()))
+    element = element * (ShapedType::isDynamic(size) ? get(next++) : size) +
+              get(2 + dim);
+  uint64_t seed = get(0), upper = seed >> 32;
+  if (words.getStream())
+    upper += 1 + get(next);
+  std::array<uint32_t, 4> drawn = philox(
+      {static_cast<uint32_t>(element), static_cast<uint32_t>(element >> 32),
+       static_cast<uint32_t>(words.getNumber()), static_cast<uint32_t>(get(1))},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(upper)});
+  for (auto [number, word] : llvm::enumerate(drawn))
+    registers[step.indices[number]].i = word;
+}
+
 bool ScalarCode::Compiler::op(Operation &op, std::vector<ScalarStep> &steps) {
   ScalarStep step;
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
@@ -83,6 +124,21 @@ bool ScalarCode::Compiler::op(Operation &op, std::vector<ScalarStep> &steps) {
       step.indices.push_back(use(index));
     step.out[0] = define(extract);
     step.run = runExtract;
+  } else if (auto words = dyn_cast<RandomWordsOp>(op)) {
+    if (words.getAxes()) {
+      error =
+          "the interpreter knows no streams of devices that are still to be "
+          "told apart";
+      return false;
+    }
+    step.op = words;
+    SmallVector<unsigned> operands;
+    for (Value operand : words->getOperands())
+      operands.push_back(use(operand));
+    for (Value result : words->getResults())
+      step.indices.push_back(define(result));
+    llvm::append_range(step.indices, operands);
+    step.run = runRandomWords;
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     step.in[0] = use(branch.getCondition());
     step.thenCode = std::make_shared<ScalarCode>();

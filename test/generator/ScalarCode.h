@@ -41,6 +41,8 @@ struct ScalarStep {
   /// tensor.
   Scalar value{0};
   SmallVector<unsigned, 4> indices;
+  /// One that says more than fits here.
+  Operation *op = nullptr;
   std::shared_ptr<ScalarCode> thenCode, elseCode;
 };
 

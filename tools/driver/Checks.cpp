@@ -119,7 +119,10 @@ void mlir::dist::addReference(ArrayRef<host::Difference> own,
                               ArrayRef<host::Difference> wide,
                               const host::RunResult &result,
                               const CheckOptions &options, Checks &checks) {
-  const std::string against = "the program on one rank";
+  const std::string against =
+      options.streams
+          ? "the program on one rank that draws from the same streams"
+          : "the program on one rank";
   for (auto [i, each] : llvm::enumerate(own)) {
     host::Difference found = each;
     const std::string &name = result.outputs[i].name;

@@ -35,6 +35,8 @@ struct CheckOptions {
   std::optional<double> relative, absolute;
   bool allowNonfinite = false;
   bool json = false;
+  /// Whether devices draw random numbers from streams of their own.
+  bool streams = false;
   /// Which comparison --verify asks for.
   Precision precision = Precision::Own;
 

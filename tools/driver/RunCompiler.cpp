@@ -1,9 +1,10 @@
 //===- RunCompiler.cpp - Programs that are compiled and run ---------------===//
 
 #include "tools/driver/RunCompiler.h"
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Random.h"
 #include "dist/OutputFile.h"
 #include "lowering/targets/Targets.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <filesystem>
@@ -45,6 +46,31 @@ OwningOpRef<ModuleOp> RunCompiler::load(StringRef path) {
       failed(convertToF64(*module, stages)))
     return nullptr;
   return module;
+}
+
+void RunCompiler::noteStreams(ModuleOp module) {
+  for (auto mesh : module.getOps<MeshOp>())
+    if (mesh->hasAttr(kRandomStreamsAttr))
+      streams = mesh.clone();
+}
+
+std::string RunCompiler::describeStreams() {
+  std::string text;
+  if (!streams)
+    return text;
+  auto operators = (*streams)->getAttrOfType<ArrayAttr>(kRandomStreamsAttr);
+  llvm::SmallSetVector<Attribute, 2> axes;
+  for (auto each : operators.getAsRange<DictionaryAttr>())
+    for (AxisRefAttr axis : getAxisRefs(each.getAs<ArrayAttr>("axes")))
+      axes.insert(axis);
+  llvm::raw_string_ostream stream(text);
+  stream << "random numbers of " << operators.size()
+         << (operators.size() == 1 ? " operator" : " operators")
+         << " come from streams of each device along ";
+  llvm::interleaveComma(
+      axes, stream, [&](Attribute axis) { stream << cast<AxisRefAttr>(axis); });
+  stream << ": on another mesh they are others";
+  return text;
 }
 
 host::Program mlir::dist::compileAndLoad(ModuleOp module,

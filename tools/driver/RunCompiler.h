@@ -3,6 +3,7 @@
 #ifndef DIST_TOOLS_DRIVER_RUNCOMPILER_H
 #define DIST_TOOLS_DRIVER_RUNCOMPILER_H
 
+#include "dialects/dist/IR/Dist.h"
 #include "dist/Launcher.h"
 #include "tools/driver/Checks.h"
 #include "tools/driver/Options.h"
@@ -24,6 +25,11 @@ struct RunCompiler {
               const CompileOptions &options, StringRef backend);
 
   OwningOpRef<ModuleOp> load(StringRef path);
+  /// Notes the streams of `module`, of which each device has its part.
+  void noteStreams(ModuleOp module);
+  /// Says along which axes devices draw from streams of their own; empty where
+  /// none do.
+  std::string describeStreams();
 
   /// Compiles into a temporary bundle and loads it; weights are found beside
   /// `file`. `ranks` has the program that this one is compared with, if it is.
@@ -39,6 +45,9 @@ struct RunCompiler {
   /// rounding decides so much that mistakes may hide in it.
   bool hasShortFloats = false;
   MLIRContext context;
+  /// The mesh of the program that is run, where its devices draw random numbers
+  /// from streams of their own.
+  OwningOpRef<MeshOp> streams;
   std::unique_ptr<DiagnosticPrinter> printer;
 };
 

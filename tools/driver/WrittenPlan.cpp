@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/driver/WrittenPlan.h"
+#include "dialects/dist/IR/Random.h"
 #include "passes/report/Report.h"
 #include "passes/schedule/Include.h"
 #include "passes/schedule/LocatedJson.h"
@@ -237,7 +238,12 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
     return failure();
   // What changes ops, which no placement says.
   std::string heads, others;
+  SmallVector<std::string> unsaid;
   if (*schedule) {
+    for (auto streams : schedule->getOps<RandomStreamsOp>())
+      unsaid.push_back(describeDirective(streams) +
+                       " has no words in a plan, by which random numbers are "
+                       "those of one device");
     ScopeIndex scopes(model);
     heads = describeShared(*schedule, scopes, ShardTarget::Heads);
     others = describeShared(*schedule, scopes, ShardTarget::Experts) +
@@ -266,6 +272,7 @@ mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
   // Where placements say all of the heads, nothing else need.
   if (plan.notes.empty())
     heads.clear();
+  llvm::append_range(plan.notes, unsaid);
   plan.text.insert(plan.text.rfind("\n}"), heads + others);
   OwningOpRef<ModuleOp> tried;
   while (true) {

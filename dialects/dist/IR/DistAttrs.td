@@ -119,6 +119,9 @@ def Dist_AxisRefAttr : Dist_Attr<"AxisRef", "axis"> {
   }];
 }
 
+def Dist_AxisRefArrayAttr
+    : TypedArrayAttrBase<Dist_AxisRefAttr, "mesh axes, major to minor">;
+
 //===----------------------------------------------------------------------===//
 // Shardings
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/IR/Random.h"
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -45,9 +46,14 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/IR/DistGradients.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/dist/IR/DistRandom.cpp.inc"
+      >();
   declarePromisedInterfaces<ScheduleDirectiveOpInterface, AnnotateOp,
                             CheckpointOp, DecomposeOp, FuseOp, GraphHaloOp,
-                            OverlapOp, ReplaceOp, RingOp, ShardOp, SyncOp>();
+                            OverlapOp, RandomStreamsOp, ReplaceOp, RingOp,
+                            ShardOp, SyncOp>();
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
@@ -269,6 +275,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   }
   if (name == kOverlapAttr)
     return verifyOverlapAttr(op, attr.getValue());
+  if (name == kRandomStreamsAttr)
+    return verifyRandomStreamsAttr(op, attr.getValue());
   if (name == kRingsAttr || name == kGraphHalosAttr)
     return verifyModuleAxesAttr(op, name, attr.getValue());
   if (name == kRingAttr) {

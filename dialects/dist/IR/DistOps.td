@@ -15,8 +15,6 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Dist_AxisRefArrayAttr
-    : TypedArrayAttrBase<Dist_AxisRefAttr, "mesh axes, major to minor">;
 def Dist_DimShardingArrayAttr
     : TypedArrayAttrBase<Dist_DimShardingAttr, "one entry a dimension">;
 

@@ -1,12 +1,13 @@
 //===- ModuleDirectives.cpp - Directives about modules, not placements ----===//
 //
 // Assembly and verifiers of annotate, checkpoint, decompose, fuse, graph_halo,
-// replace, ring and include.
+// random_streams, replace, ring and include.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/DirectiveAssembly.h"
+#include "dialects/dist/IR/Random.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -166,6 +167,17 @@ void GraphHaloOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult GraphHaloOp::verify() { return verifyTargetOver(*this); }
+
+ParseResult RandomStreamsOp::parse(OpAsmParser &parser,
+                                   OperationState &result) {
+  return parseTargetOver(parser, result);
+}
+
+void RandomStreamsOp::print(OpAsmPrinter &printer) {
+  printTargetOver(printer, *this);
+}
+
+LogicalResult RandomStreamsOp::verify() { return verifyTargetOver(*this); }
 
 ParseResult ReplaceOp::parse(OpAsmParser &parser, OperationState &result) {
   std::string target;

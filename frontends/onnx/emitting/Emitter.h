@@ -76,6 +76,9 @@ public:
   std::function<std::array<Value, 2>()> randomKey;
   /// A number for each operator that draws random numbers.
   int64_t nextRandom() { return randomCount++; }
+  /// Four random words of an element of a tensor of `shape`.
+  std::array<Value, 4> randomWords(LoopScalar &scalar, Value seed, Value step,
+                                   int64_t number, ArrayRef<int64_t> shape);
   Value scalar(const HostTensor &tensor, int64_t index = 0);
   Value scalar(Type type, double value);
   Value scalarInt(Type type, int64_t value);

@@ -144,6 +144,15 @@ SmallVector<Value> Emitter::openSizes(ArrayRef<int64_t> shape) {
   return values;
 }
 
+std::array<Value, 4> Emitter::randomWords(LoopScalar &scalar, Value seed,
+                                          Value step, int64_t number,
+                                          ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes;
+  for (int64_t size : shape)
+    sizes.push_back(isOpen(size) ? ShapedType::kDynamic : size);
+  return scalar.randomWords(seed, step, number, sizes, openSizes(shape));
+}
+
 SmallVector<OpFoldResult> Emitter::mixed(ArrayRef<int64_t> list) {
   SmallVector<OpFoldResult> result;
   for (int64_t size : list) {

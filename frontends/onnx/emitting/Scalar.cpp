@@ -2,6 +2,7 @@
 
 #include "Scalar.h"
 
+#include "dialects/dist/IR/Random.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -331,4 +332,18 @@ Value LoopScalar::position(int64_t dim) {
 
 Value LoopScalar::positionInt(int64_t dim) {
   return fromIndex(position(dim), builder.getI64Type());
+}
+
+std::array<Value, 4> LoopScalar::randomWords(Value seed, Value step,
+                                             int64_t number,
+                                             ArrayRef<int64_t> sizes,
+                                             ValueRange openSizes) {
+  SmallVector<Value> place;
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    place.push_back(position(dim));
+  auto words = RandomWordsOp::create(
+      builder, loc, seed, step, number, place, openSizes, sizes,
+      /*stream=*/Value(), /*axes=*/ArrayAttr(), /*by=*/Attribute());
+  return {words.getFirst(), words.getSecond(), words.getThird(),
+          words.getFourth()};
 }

@@ -278,6 +278,26 @@ func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
   return %r : tensor<NxMxf64>
 }
 
+// ----- dropout any
+func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
+  %seed = arith.constant 4294967301 : i64
+  %step = arith.constant 7 : i64
+  %e = tensor.empty() : tensor<NxMxf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<NxMxf64>) outs(%e : tensor<NxMxf64>) {
+  ^bb0(%x: f64, %o: f64):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %w:4 = dist.random_words %seed, %step operator 3 at (%i, %j) of [N, M]
+    %h = arith.constant 2147483648 : i64
+    %z = arith.constant 0.0 : f64
+    %p = arith.cmpi uge, %w#0, %h : i64
+    %s = arith.select %p, %x, %z : f64
+    linalg.yield %s : f64
+  } -> tensor<NxMxf64>
+  return %r : tensor<NxMxf64>
+}
+
 // ----- linalg.fill of an element some
 func.func @main(%a: tensor<NxMxf64>) -> tensor<NxMxf64> {
   %c = arith.constant 0 : index

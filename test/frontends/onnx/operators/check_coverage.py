@@ -12,6 +12,8 @@ import sys
 ELSEWHERE = {
     "Constant": "every case with constants",
     "If": "branches.test",
+    **{name: "test/e2e/random_numbers.py" for name in [
+        "Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"]},
     **{name: "sequences.test" for name in [
         "ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceInsert", "SequenceLength",
         "SplitToSequence"]},

@@ -1,0 +1,60 @@
+//===- Random.cpp - Assembly and verifiers of random numbers --------------===//
+
+#include "dialects/dist/IR/Random.h"
+#include "dialects/dist/IR/Axes.h"
+#include "dialects/dist/IR/DirectiveAssembly.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistRandom.cpp.inc"
+
+LogicalResult RandomWordsOp::verify() {
+  if (getSizes().size() != getIndices().size() ||
+      static_cast<size_t>(llvm::count_if(getSizes(), ShapedType::isDynamic)) !=
+          getDynamicSizes().size())
+    return emitOpError("has ")
+           << getIndices().size() << " indices, " << getSizes().size()
+           << " sizes, and " << getDynamicSizes().size()
+           << " of these that are not known; each index is "
+              "to have a size";
+  if (getBy() && !isa<LocationAttr>(*getBy()))
+    return emitOpError("has 'by' ") << *getBy() << ", which is no location";
+  if (!getAxes()) {
+    if (getBy())
+      return emitOpError("has 'by' and no streams");
+    return success();
+  }
+  if (getStream())
+    return emitOpError("has streams over axes and the number of a stream");
+  if (getAxes()->empty())
+    return emitOpError("has streams over no axis");
+  return verifyAxes(getAxisRefs(*getAxes()), lookupMesh(*this, {}),
+                    [&] { return emitOpError(); });
+}
+
+LogicalResult mlir::dist::verifyRandomStreamsAttr(Operation *op,
+                                                  Attribute attr) {
+  auto streams = dyn_cast<ArrayAttr>(attr);
+  auto isStream = [](Attribute entry) {
+    auto stream = dyn_cast<DictionaryAttr>(entry);
+    auto axes = stream ? stream.getAs<ArrayAttr>("axes") : ArrayAttr();
+    auto sharding =
+        stream ? stream.getAs<ShardingAttr>("sharding") : ShardingAttr();
+    auto sizes =
+        stream ? stream.getAs<DenseI64ArrayAttr>("sizes") : DenseI64ArrayAttr();
+    return axes && llvm::all_of(axes, llvm::IsaPred<AxisRefAttr>) &&
+           stream.getAs<IntegerAttr>("number") && sharding && sizes &&
+           sizes.size() == static_cast<int64_t>(sharding.getDims().size());
+  };
+  if (!streams || !isa<MeshOp>(op) || !llvm::all_of(streams, isStream))
+    return op->emitOpError()
+           << "'" << kRandomStreamsAttr
+           << "' has {axes = [...], number = ..., sharding = ..., sizes = "
+              "array<...>} for operators, on a mesh, but is "
+           << attr;
+  return success();
+}

@@ -1,0 +1,27 @@
+//===- Random.h - Random numbers and their streams --------------*- C++ -*-===//
+
+#ifndef DIST_DIALECTS_DIST_IR_RANDOM_H
+#define DIST_DIALECTS_DIST_IR_RANDOM_H
+
+#include "dialects/dist/IR/Dist.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "dialects/dist/IR/DistRandom.h.inc"
+
+    namespace mlir::dist {
+
+  /// On a mesh, once devices have their parts: an array with an entry for each
+  /// operator that draws from streams, {axes = […], number = 3, sharding =
+  /// #dist.sharding<…>, sizes = array<…>}. Streams are numbered by what
+  /// placement made of the tensor that the operator draws, along the axes.
+  inline constexpr llvm::StringLiteral kRandomStreamsAttr =
+      "dist.random_streams";
+
+  /// Checks kRandomStreamsAttr.
+  LogicalResult verifyRandomStreamsAttr(Operation * op, Attribute attr);
+
+} // namespace mlir::dist
+
+#endif // DIST_DIALECTS_DIST_IR_RANDOM_H
