@@ -26,7 +26,7 @@ func.func @collectives(%x: tensor<2x16x64xf32>, %i: tensor<8xi32>) {
   // CHECK-NEXT: dist.collective_permute %[[X]] from "tp"(1)2 to "dp" : tensor<2x16x64xf32>
   %8 = dist.collective_permute %x from "tp"(1)2 to "dp" : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.collective_permute %[[X]] from "dp", "tp" to "dp", "tp" reversed on @m : tensor<2x16x64xf32>
-  %8r = dist.collective_permute %x from "dp", "tp" to "dp", "tp" reversed on @m : tensor<2x16x64xf32>
+  %reversed = dist.collective_permute %x from "dp", "tp" to "dp", "tp" reversed on @m : tensor<2x16x64xf32>
   // CHECK-NEXT: dist.broadcast %[[I]] root 7 over "dp", "tp" : tensor<8xi32>
   %9 = dist.broadcast %i root 7 over "dp", "tp" : tensor<8xi32>
   // CHECK-NEXT: dist.halo_exchange %[[I]] dim 0 low 1 high 2 over "tp" : tensor<8xi32> -> tensor<11xi32>

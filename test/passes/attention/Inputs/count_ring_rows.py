@@ -12,6 +12,7 @@ import sys
 
 def evaluate(made, values, rank):
     """A table, its entry for the rank, or whether a condition holds; None for all else."""
+    made = re.sub(r" \{dist[^}]*\}", "", made)
     if match := re.match(r"arith\.constant dense<(.*)> : tensor<(\d+)xi64>", made):
         entries = [int(entry) for entry in match[1].strip("[]").split(",")]
         return entries * (int(match[2]) // len(entries))
