@@ -150,7 +150,7 @@ std::string ChainChoice::describe() {
 static void moveBeforeReshapes(HaloExchangeOp op) {
   auto expand = op.getOperand().getDefiningOp<tensor::ExpandShapeOp>();
   if (!expand || expand->getBlock() != op->getBlock() ||
-      op->hasAttr(kCauseAttr) || !op.getType().hasStaticShape())
+      op->hasAttr(kCauseAttr) || !op.getResult().getType().hasStaticShape())
     return;
   auto isRows = [&](const ReassociationIndices &group) {
     return llvm::is_contained(group, static_cast<int64_t>(op.getDim()));
@@ -171,10 +171,10 @@ static void moveBeforeReshapes(HaloExchangeOp op) {
       op.getHighAttr(), op.getBoundaryAttr(), op.getAxesAttr(),
       op.getMeshAttr(), op.getCauseAttr());
   before->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  auto after = tensor::ExpandShapeOp::create(b, expand.getLoc(), op.getType(),
-                                             before.getResult(), groups);
+  auto after = tensor::ExpandShapeOp::create(
+      b, expand.getLoc(), op.getResult().getType(), before.getResult(), groups);
   after->setDiscardableAttrs(expand->getDiscardableAttrDictionary());
-  op.replaceAllUsesWith(after.getResult());
+  op.getResult().replaceAllUsesWith(after.getResult());
   op.erase();
   if (expand->use_empty())
     expand->erase();
