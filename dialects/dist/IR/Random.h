@@ -5,22 +5,21 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
-include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define GET_OP_CLASSES
 #include "dialects/dist/IR/DistRandom.h.inc"
 
-    namespace mlir::dist {
+namespace mlir::dist {
 
-  /// On a mesh, once devices have their parts: an array with an entry for each
-  /// operator that draws from streams, {axes = […], number = 3, sharding =
-  /// #dist.sharding<…>, sizes = array<…>}. Streams are numbered by what
-  /// placement made of the tensor that the operator draws, along the axes.
-  inline constexpr llvm::StringLiteral kRandomStreamsAttr =
-      "dist.random_streams";
+/// On a mesh, once devices have their parts: an array with an entry for each
+/// operator that draws from streams, {axes = […], number = 3, sharding =
+/// #dist.sharding<…>, sizes = array<…>}. Streams are numbered by what
+/// placement made of the tensor that the operator draws, along the axes.
+inline constexpr llvm::StringLiteral kRandomStreamsAttr = "dist.random_streams";
 
-  /// Checks kRandomStreamsAttr.
-  LogicalResult verifyRandomStreamsAttr(Operation * op, Attribute attr);
+/// Checks kRandomStreamsAttr.
+LogicalResult verifyRandomStreamsAttr(Operation *op, Attribute attr);
 
 } // namespace mlir::dist
 
