@@ -170,7 +170,8 @@ static rt::ConvolveOp select(linalg::LinalgOp op, const KernelTarget &target) {
   auto call = rt::ConvolveOp::create(
       builder, op.getLoc(), type, image, kernel, /*bias=*/Value(), init,
       found->batch, found->group, found->channel, found->feature,
-      builder.getArrayAttr(windows), accumulate, /*constant=*/false);
+      builder.getArrayAttr(windows), accumulate, /*constant=*/false,
+      /*clamp=*/DenseF32ArrayAttr());
   if (Attribute scope = op->getAttr(kScopeAttr))
     call->setAttr(kScopeAttr, scope);
   op->replaceAllUsesWith(call->getResults());

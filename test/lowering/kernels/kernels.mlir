@@ -39,3 +39,59 @@ func.func @dependence(%x: tensor<512x16xf32>) -> tensor<512x16xf32> {
   %y = linalg.mul ins(%x, %wide : tensor<512x16xf32>, tensor<512x16xf32>) outs(%e2 : tensor<512x16xf32>) -> tensor<512x16xf32>
   return %y : tensor<512x16xf32>
 }
+
+// -----
+
+#in = affine_map<(h, w, s, t) -> (h + s, w + t)>
+#window = affine_map<(h, w, s, t) -> (s, t)>
+#out = affine_map<(h, w, s, t) -> (h, w)>
+
+// A few turns of a sum go inside of the loop over a row, where they are unrolled: what they sum up stays in a register.
+// CHECK-LABEL: func.func @few_turns
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK: scf.for {{.*}} to %c5{{.*}} step
+// CHECK: scf.for {{.*}} to %c16{{.*}} step
+// CHECK: scf.for {{.*}} to %c16{{.*}} step
+// CHECK: scf.for {{.*}} to %c3{{.*}} step {{.*}} iter_args
+// CHECK: scf.for {{.*}} to %c3{{.*}} step {{.*}} iter_args
+func.func @few_turns(%x: tensor<7x18xf32>) -> tensor<5x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %taps = tensor.empty() : tensor<3x3xf32>
+  %e = tensor.empty() : tensor<5x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<5x16xf32>) -> tensor<5x16xf32>
+  %y = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %taps : tensor<7x18xf32>, tensor<3x3xf32>) outs(%init : tensor<5x16xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<5x16xf32>
+  return %y : tensor<5x16xf32>
+}
+
+// -----
+
+#in = affine_map<(h, w, s, t) -> (h + s, w + t)>
+#window = affine_map<(h, w, s, t) -> (s, t)>
+#out = affine_map<(h, w, s, t) -> (h, w)>
+
+// Many turns stay around it.
+// CHECK-LABEL: func.func @many_turns
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK: scf.for {{.*}} to %c7{{.*}} step
+// CHECK: scf.for {{.*}} to %c16{{.*}} step
+// CHECK: scf.for {{.*}} to %c5{{.*}} step
+// CHECK: scf.for {{.*}} to %c5{{.*}} step
+// CHECK: scf.for {{.*}} to %c16{{.*}} step
+func.func @many_turns(%x: tensor<11x20xf32>) -> tensor<7x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %taps = tensor.empty() : tensor<5x5xf32>
+  %e = tensor.empty() : tensor<7x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<7x16xf32>) -> tensor<7x16xf32>
+  %y = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %taps : tensor<11x20xf32>, tensor<5x5xf32>) outs(%init : tensor<7x16xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<7x16xf32>
+  return %y : tensor<7x16xf32>
+}
