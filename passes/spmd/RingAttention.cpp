@@ -220,11 +220,10 @@ RingAttention::Seen RingAttention::advance(const Queries &queries,
   bool isHereForAll = llvm::all_of(llvm::seq<int64_t>(0, ring.devices), isHere);
   if (isHereForAll && isAlwaysSeen(queries.kind, step.number))
     return withMore();
-  Value condition = lookUp(isHere);
-  if (!condition)
+  Value condition = isHereForAll ? Value() : lookUp(isHere);
+  if (!isHereForAll && !condition)
     return before;
-  Value needed = needs(queries, before, step);
-  condition = isHereForAll ? needed : both(condition, needed);
+  condition = both(condition, needs(queries, before, step));
   RankedTensorType means = getMeansType(queries), rows = getRowType(queries);
   SmallVector<Value> seen = choose(
       condition, {means, rows, rows},

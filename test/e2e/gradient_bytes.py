@@ -296,8 +296,10 @@ class Example:
 
     def ring_zigzag(self, p):
         """As ring, and of half a block of queries a layer, forward: queries, means, two numbers a row and one in all;
-        backward: results and their cotangents, two numbers a row, cotangents of queries. Forward's queries are kept."""
+        backward: results and their cotangents, two numbers a row, cotangents of queries. Forward's queries are kept, and
+        what came for them of the mask, a byte for each of their scores."""
         _, expected = self.ring(p)
+        expected.add("collective_permute", "cp", self.sequence // p // 2 * self.sequence, self.layers)
         for name, size in self.parameters.items():
             if re.search(r"self_attn\.q_proj", name):
                 half = self.tokens * size // HIDDEN // p // 2

@@ -110,11 +110,12 @@ class Model:
         if schedule == "ring":  # a rank passes on a block of k and v to the next, all but its own last one
             held = sum(int(self.activation_bytes(ranks) * part) for part in self.heads[1:3]) // ranks
             return {"send_recv": [2 * layer.attentions * (ranks - 1), layer.attentions * held * (ranks - 1)]}
-        if schedule == "ring_zigzag":  # and half a block of queries and means, two numbers a row of these, and one more
-            batch, sequence, features = self.activation
+        if schedule == "ring_zigzag":  # and half a block of queries and means, two numbers a row of these, and one more;
+            batch, sequence, features = self.activation  # and of the mask a byte for each score
             half = -(-sequence // ranks) // 2
             sent = 4 * (batch * half * (features * int(self.heads[0] + self.heads[3]) + 2 * self.query_heads) + 1)
-            more = {"collective_permute": [4 * layer.attentions, layer.attentions * sent]}
+            sent += half * sequence
+            more = {"collective_permute": [5 * layer.attentions, layer.attentions * sent]}
             return {**self.closed_form("ring", mesh, name, parameters), **more}
         found = {}
         if "cp" in mesh:  # each rank sends all that it holds of k and v to all others along the axis
