@@ -211,7 +211,7 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
       return signalPassFailure();
     }
     if (layers < 1) {
-      emitError(loc) << "--dist-join-halos: layers=" << layers
+      emitError(loc) << "--dist-join-halos: layers=" << layers.getValue()
                      << ": expected 1 or more";
       return signalPassFailure();
     }
