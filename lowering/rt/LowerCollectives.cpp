@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "dialects/dist/IR/Streams.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -402,7 +403,7 @@ LogicalResult Lowering::lower(Operation *op) {
   }
   // Of one device.
   if (isa<AttentionOp, AttentionAdjointOp, AttentionYieldOp, FenceOp,
-          OptimizationBarrierOp, ScatterAddOp>(op))
+          OptimizationBarrierOp, RandomWordsOp, ScatterAddOp>(op))
     return success();
   return op->emitOpError("is not of level 3; run --dist-spmd first");
 }

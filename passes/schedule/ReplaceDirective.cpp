@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -210,7 +211,8 @@ void Replacement::replace(FunctionOpInterface function) {
 static LogicalResult checkLevel(ReplaceOp directive,
                                 FunctionOpInterface function) {
   WalkResult result = function.getFunctionBody().walk([&](Operation *op) {
-    bool isOfDist = op->getDialect() && isa<DistDialect>(op->getDialect());
+    bool isOfDist = op->getDialect() && isa<DistDialect>(op->getDialect()) &&
+                    !isa<RandomWordsOp>(op);
     if (!isOfDist && !op->hasAttr(kShardingsAttr))
       return WalkResult::advance();
     InFlightDiagnostic error =

@@ -79,9 +79,9 @@ OPERATORS = [
 
 def attribute(name, value):
     if isinstance(value, tuple):
-        return f'attribute {{ name: "{name}" type: INTS {" ".join(f"ints: {v}" for v in value)} }}'
+        return f'attribute {{ name: "{name}" type: 7 {" ".join(f"ints: {v}" for v in value)} }}'
     return f'attribute {{ name: "{name}" ' + (
-        f"type: FLOAT f: {value} }}" if isinstance(value, float) else f"type: INT i: {value} }}"
+        f"type: 1 f: {value} }}" if isinstance(value, float) else f"type: 2 i: {value} }}"
     )
 
 
@@ -162,7 +162,7 @@ class Subject:
 
     def check_mesh(self, dim, ranks):
         dims = ", ".join('{"d"}' if i == dim else "{}" for i in range(len(SHAPE)))
-        places = "".join(f'  dist.shard output "{one[0]}" [{dims} ]\n' for one in OPERATORS)
+        places = "".join(f'  dist.shard value "{one[0]}" [{dims} ]\n' for one in OPERATORS)
         schedule = self.path("schedule.mlir")
         with open(schedule, "w") as file:
             file.write(f'dist.mesh @m ["d" = {ranks}]\ndist.schedule @s on @m {{\n{places}}}\n')

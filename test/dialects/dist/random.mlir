@@ -10,7 +10,7 @@ dist.schedule @s on @m {
   dist.random_streams "other" over "dp" optional
 }
 // CHECK-LABEL: @roundtrip
-// CHECK: %{{.*}}:4 = dist.random_words %{{.*}}, %{{.*}} operator 3 at(%{{.*}}, %{{.*}}) of [4, 6]
+// CHECK: %first, %second, %third, %fourth = dist.random_words %{{.*}}, %{{.*}} operator 3 at(%{{.*}}, %{{.*}}) of [4, 6]
 // CHECK: dist.random_words %{{.*}}, %{{.*}} operator 0 at(%{{.*}}) of [%{{.*}}] stream %{{.*}}
 // CHECK: dist.random_words %{{.*}}, %{{.*}} operator 0 at(%{{.*}}) of [4] streams over "dp", "tp"(1)2
 // CHECK: dist.random_words %{{.*}}, %{{.*}} operator 0 at() of []

@@ -12,7 +12,7 @@
 // CHECK: dist.random_words %{{.*}}, %{{.*}} operator 5 at(%[[I]], %{{.*}}) of [4, 3] stream %[[TP]]
 #id = affine_map<(i, j) -> (i, j)>
 dist.mesh @m ["dp" = 2, "tp" = 3]
-func.func @main(%s: i64) -> (tensor<4x7xi64> {dist.sharding = #dist.sharding<@m, [{"dp"}, {"tp"}]>}) {
+func.func @main(%s: i64) -> tensor<4x7xi64> {
   %e = tensor.empty() : tensor<4x7xi64>
   %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x7xi64>) {
   ^bb0(%o: i64):
@@ -21,7 +21,8 @@ func.func @main(%s: i64) -> (tensor<4x7xi64> {dist.sharding = #dist.sharding<@m,
     %w:4 = dist.random_words %s, %s operator 5 at (%i, %j) of [4, 7] streams over "tp"
     linalg.yield %w#0 : i64
   } -> tensor<4x7xi64>
-  return %0 : tensor<4x7xi64>
+  %1 = dist.sharding_constraint %0 <@m, [{"dp"}, {"tp"}]> : tensor<4x7xi64>
+  return %1 : tensor<4x7xi64>
 }
 
 // -----
@@ -38,8 +39,7 @@ func.func @main(%s: i64) -> (tensor<4x7xi64> {dist.sharding = #dist.sharding<@m,
 // CHECK: dist.random_words %{{.*}}, %{{.*}} operator 5 at(%[[PLACE]], %{{.*}}) of [2, 6] stream %[[STREAM]]
 #id = affine_map<(i, j) -> (i, j)>
 dist.mesh @m ["tp" = 2]
-func.func @main(%s: i64) -> (tensor<4x6xi64> {dist.sharding = #dist.sharding<@m, [{"tp"}, {}]>},
-                             tensor<4x6xi64> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>}) {
+func.func @main(%s: i64) -> (tensor<4x6xi64>, tensor<4x6xi64>) {
   %e = tensor.empty() : tensor<4x6xi64>
   %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x6xi64>) {
   ^bb0(%o: i64):
@@ -55,7 +55,9 @@ func.func @main(%s: i64) -> (tensor<4x6xi64> {dist.sharding = #dist.sharding<@m,
     %w:4 = dist.random_words %s, %s operator 5 at (%i, %j) of [4, 6] streams over "tp"
     linalg.yield %w#1 : i64
   } -> tensor<4x6xi64>
-  return %0, %1 : tensor<4x6xi64>, tensor<4x6xi64>
+  %2 = dist.sharding_constraint %0 <@m, [{"tp"}, {}]> : tensor<4x6xi64>
+  %3 = dist.sharding_constraint %1 <@m, [{}, {"tp"}]> : tensor<4x6xi64>
+  return %2, %3 : tensor<4x6xi64>, tensor<4x6xi64>
 }
 
 // -----
@@ -63,7 +65,7 @@ func.func @main(%s: i64) -> (tensor<4x6xi64> {dist.sharding = #dist.sharding<@m,
 // Devices that have the same elements would draw different numbers for them.
 #id = affine_map<(i, j) -> (i, j)>
 dist.mesh @m ["dp" = 2, "tp" = 2]
-func.func @main(%s: i64) -> (tensor<4x6xi64> {dist.sharding = #dist.sharding<@m, [{"dp"}, {}]>}) {
+func.func @main(%s: i64) -> tensor<4x6xi64> {
   %e = tensor.empty() : tensor<4x6xi64>
   // expected-note@below {{drawn here, placed as #dist.sharding<@m, [{"dp"}, {}]>}}
   %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x6xi64>) {
@@ -74,7 +76,8 @@ func.func @main(%s: i64) -> (tensor<4x6xi64> {dist.sharding = #dist.sharding<@m,
     %w:4 = dist.random_words %s, %s operator 5 at (%i, %j) of [4, 6] streams over "dp", "tp"
     linalg.yield %w#0 : i64
   } -> tensor<4x6xi64>
-  return %0 : tensor<4x6xi64>
+  %1 = dist.sharding_constraint %0 <@m, [{"dp"}, {}]> : tensor<4x6xi64>
+  return %1 : tensor<4x6xi64>
 }
 
 // -----
@@ -99,7 +102,7 @@ func.func @main(%s: i64, %n: index) -> (tensor<?xi64> {dist.sharding = #dist.sha
 // Of a place that is computed otherwise than of the loops nobody knows whose it is.
 #id = affine_map<(i) -> (i)>
 dist.mesh @m ["tp" = 2]
-func.func @main(%s: i64) -> (tensor<4xi64> {dist.sharding = #dist.sharding<@m, [{"tp"}]>}) {
+func.func @main(%s: i64) -> tensor<4xi64> {
   %e = tensor.empty() : tensor<4xi64>
   // expected-note@below {{drawn here}}
   %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<4xi64>) {
@@ -111,5 +114,6 @@ func.func @main(%s: i64) -> (tensor<4xi64> {dist.sharding = #dist.sharding<@m, [
     %w:4 = dist.random_words %s, %s operator 5 at (%k) of [4] streams over "tp"
     linalg.yield %w#0 : i64
   } -> tensor<4xi64>
-  return %0 : tensor<4xi64>
+  %1 = dist.sharding_constraint %0 <@m, [{"tp"}]> : tensor<4xi64>
+  return %1 : tensor<4xi64>
 }
