@@ -18,6 +18,31 @@ using namespace mlir::rt;
 #include "lowering/rt/RtAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "lowering/rt/RtTypes.cpp.inc"
+
+/// Numbers as an array of them is printed cannot be read again where one is
+/// infinite.
+static ParseResult parseBounds(OpAsmParser &parser, DenseF32ArrayAttr &bounds) {
+  FloatAttr low, high;
+  Type type = parser.getBuilder().getF32Type();
+  if (parser.parseLSquare() || parser.parseAttribute(low, type) ||
+      parser.parseComma() || parser.parseAttribute(high, type) ||
+      parser.parseRSquare())
+    return failure();
+  bounds = parser.getBuilder().getDenseF32ArrayAttr(
+      {low.getValue().convertToFloat(), high.getValue().convertToFloat()});
+  return success();
+}
+
+static void printBounds(OpAsmPrinter &printer, Operation *,
+                        DenseF32ArrayAttr bounds) {
+  Builder builder(bounds.getContext());
+  printer << "[";
+  llvm::interleaveComma(bounds.asArrayRef(), printer, [&](float bound) {
+    printer.printAttributeWithoutType(builder.getF32FloatAttr(bound));
+  });
+  printer << "]";
+}
+
 #define GET_OP_CLASSES
 #include "lowering/rt/RtOps.cpp.inc"
 

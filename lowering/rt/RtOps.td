@@ -468,7 +468,7 @@ def Rt_ConvolveOp : Rt_Op<"convolve",
     (`bias` `(` $bias^ `:` type($bias) `)`)?
     `outs` `(` $init `:` type($init) `)` `batch` $batch `group` $group
     `channel` $channel `feature` $feature `windows` $windows
-    (`accumulate` $accumulate^)? (`constant` $constant^)? (`clamp` $clamp^)?
+    (`accumulate` $accumulate^)? (`constant` $constant^)? (`clamp` custom<Bounds>($clamp)^)?
     attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{

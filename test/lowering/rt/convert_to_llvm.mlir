@@ -5,6 +5,8 @@
 // CHECK-SAME: rt.checks = [{message = "the sky is up", value = false}, {message = "the index is in [0, 5)", value = true}]
 // CHECK-LABEL: llvm.func @dist_main
 func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf16>, %c: memref<2x4x64xbf16>, %i: memref<3xindex>, %r: memref<3x2x64xf32>, %arena: memref<0xi8>, %status: !llvm.ptr) {
+  // CHECK-DAG: %[[FLAGS:.*]] = llvm.mlir.constant(7 : i32) : i32
+  // CHECK-DAG: %[[HIGH:.*]] = llvm.mlir.constant(6.000000e+00 : f32) : f32
   // Rank, communicator, stream, site, dtype, reduction, count, pointers.
   // CHECK: llvm.call @dist_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, i32, i32, i32, i32, i64, !llvm.ptr, !llvm.ptr) -> i32
   rt.all_reduce comm 2 site 7 stream 1 <min> ins(%a : memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>)
@@ -40,8 +42,6 @@ func.func @main(%rank: !llvm.ptr, %a: memref<2x4x64xf32>, %b: memref<2x16x64xbf1
   // CHECK: llvm.call @dist_contract({{.*}}) : (!llvm.ptr, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   rt.contract ins(%c, %c : memref<2x4x64xbf16>, memref<2x4x64xbf16>) outs(%a : memref<2x4x64xf32>) loops [#rt.loop<m 2 a 1 b 0 c 1>]
   // A table of the dimensions, no bias, and bounds: adding, constant and bounded are 1, 2 and 4.
-  // CHECK-DAG: %[[FLAGS:.*]] = llvm.mlir.constant(7 : i32) : i32
-  // CHECK-DAG: %[[HIGH:.*]] = llvm.mlir.constant(6.000000e+00 : f32) : f32
   // CHECK: llvm.call @dist_convolve(%{{.*}}, %{{.*}}, %[[FLAGS]], {{.*}}, %[[HIGH]]) : (!llvm.ptr, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, f32, f32) -> i32
   rt.convolve ins(%a, %a : memref<2x4x64xf32>, memref<2x4x64xf32>) outs(%a : memref<2x4x64xf32>) batch [] group [0, 0, 0] channel [] feature []
       windows [#rt.window<image 1 kernel 1 out 1 stride 1 dilation 1 low 3>, #rt.window<image 2 kernel 2 out 2 stride 1 dilation 1 low 40>] accumulate constant clamp [0.0, 6.0]
