@@ -5,7 +5,8 @@ element's place, by the formulas of docs/training.md.
     random_numbers.py [REGEX]     only cases whose name matches
 
 - `one`: on one rank, each operator and type, for several seeds and steps; a node's own seed is in place of the program's;
-- `meshes_DIM_RANKS`: the same bits with a dimension shared out, unevenly too;
+- `meshes_DIM_RANKS`: the same bits with a dimension shared out, unevenly too; of what rounds (`off` below), the same
+  within that;
 - `paths_RANKS`: stochastic depth as PyTorch exports it, and its gradient, which draws the mask again;
 - `moments`: of many numbers mean and deviation are those that were asked for.
 """
@@ -171,7 +172,10 @@ class Subject:
         )
         assert "all_" not in local, local
         many = self.draw_all("all.mlir", 5, 3, f"--schedule={schedule}")
-        assert many == self.draw_all("all.mlir", 5, 3)
+        one = self.draw_all("all.mlir", 5, 3)
+        for name, _, _, _, _, _, off in OPERATORS:
+            for i, (value, wanted) in enumerate(zip(many[name], one[name], strict=True)):
+                assert abs(value - wanted) <= off, f"{name}[{i}] is {value} on {ranks} ranks, {wanted} on one"
 
     def check_paths(self, ranks):
         schedule = self.path("rows.mlir")
