@@ -7,9 +7,9 @@ dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
   dist.random_streams "h.*.drop" over "tp" expect 1
 }
-// CHECK: #[[BY:.*]] = loc("{{.*}}random_streams.mlir":8:3)
+// CHECK: #[[$BY:.*]] = loc("{{.*}}random_streams.mlir":8:3)
 // CHECK-LABEL: @main
-// CHECK: dist.random_words %{{.*}} operator 0 at({{.*}}) of [4, 6] streams over "tp" by #[[BY]]{{$}}
+// CHECK: dist.random_words %{{.*}} operator 0 at({{.*}}) of [4, 6] streams over "tp" by #[[$BY]]{{$}}
 // CHECK: dist.random_words %{{.*}} operator 1 at({{.*}}) of [4, 6]{{$}}
 func.func @main(%x: tensor<4x6xf32>, %seed: tensor<i64>) -> tensor<4x6xf32> {
   %e = tensor.empty() : tensor<4x6xf32>
