@@ -21,9 +21,11 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
   using Base::Base;
 
   void runOnOperation() override {
-    int64_t formed = formAttentions(
-        getOperation(), minScores, /*withAdjoints=*/true,
-        [](AttentionOp op) { return success(op.getScoreType().isF32()); });
+    int64_t formed =
+        formAttentions(getOperation(), minScores, /*withAdjoints=*/true,
+                       [](AttentionOp op, AttentionMatch &) {
+                         return success(op.getScoreType().isF32());
+                       });
     getOperation()->setAttr(kAttentionsAttr,
                             Builder(&getContext()).getI64IntegerAttr(formed));
   }

@@ -15,9 +15,11 @@
 #include "lowering/rt/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dist {
@@ -97,10 +99,29 @@ private:
 
 } // namespace
 
-/// A collective on a stream is waited for before its first user; or before a
-/// call of its communicator that is done where it stands, which may come from
-/// an inlined function.
+/// Of ops that follow a fence, with nothing in between that is in no kernel:
+/// the first one behind it.
+static DenseMap<Operation *, Operation *> findUnits(Block &block) {
+  DenseMap<Operation *, Operation *> units;
+  Operation *first = nullptr;
+  for (Operation &op : block) {
+    bool hasBlocks = op.getNumRegions() > 0 && !isa<linalg::LinalgOp>(op);
+    if (isa<FenceOp>(op))
+      first = op.getNextNode();
+    else if (hasBlocks || getCommAxes(&op) || !isMemoryEffectFree(&op))
+      first = nullptr;
+    else if (first)
+      units[&op] = first;
+  }
+  return units;
+}
+
+/// A collective on a stream is waited for before its first user, or before the
+/// ops that may be one kernel with that, behind a fence: else a kernel would be
+/// two. Or before a call of its communicator that is done where it stands,
+/// which may come from an inlined function.
 void Lowering::findEnds(Block &block) {
+  DenseMap<Operation *, Operation *> units = findUnits(block);
   DenseMap<ArrayAttr, Operation *> nextCall;
   for (Operation &op : llvm::reverse(block))
     op.walk([&](Operation *inner) {
@@ -112,6 +133,8 @@ void Lowering::findEnds(Block &block) {
       if (!end) {
         nextCall[axes] = &op;
       } else if (inner == &op) {
+        if (Operation *unit = units.lookup(end))
+          end = unit;
         Operation *next = nextCall.lookup(axes);
         ends[inner] = next && next->isBeforeInBlock(end) ? next : end;
       }

@@ -110,6 +110,11 @@ LogicalResult AttentionMatch::matchWeights() {
   return success();
 }
 
+void AttentionMatch::keepQueryLoop() {
+  Builder builder(product.op.getContext());
+  product.op->setAttr(kQueryLoopAttr, builder.getI64IntegerAttr(queryLoop));
+}
+
 /// The contraction that has made the leaf, if it is of queries and keys.
 LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
   auto op = leaf.tensor.getDefiningOp<linalg::LinalgOp>();
@@ -132,7 +137,9 @@ LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
       (found->kinds[key] != LoopKind::M && found->kinds[key] != LoopKind::N))
     return failure();
   keyOperand = found->kinds[key] == LoopKind::M ? 0 : 1;
-  // Queries: what the values do not have, and the keys do not; the longest.
+  // Queries: what the values do not have, and the keys do not; what is written
+  // down, or the longest.
+  auto kept = product.op->getAttrOfType<IntegerAttr>(kQueryLoopAttr);
   LoopKind queries = weightsOperand == 0 ? LoopKind::M : LoopKind::N;
   LoopKind inScores = keyOperand == 0 ? LoopKind::N : LoopKind::M;
   SmallVector<int64_t> sizes = product.op.getStaticLoopRanges();
@@ -143,7 +150,8 @@ LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
         product.kinds[dim.getPosition()] != queries)
       continue;
     int candidate = dim.getPosition();
-    if (queryLoop < 0 || sizes[candidate] > sizes[queryLoop])
+    if (kept ? candidate == kept.getInt()
+             : queryLoop < 0 || sizes[candidate] > sizes[queryLoop])
       queryLoop = candidate;
   }
   if (queryLoop < 0)

@@ -30,6 +30,9 @@ public:
   /// The op takes the place of the contraction.
   void replaceWith(AttentionOp op);
 
+  /// Writes down which loop is that of queries, while sizes tell.
+  void keepQueryLoop();
+
   // For the adjoint.
 
   /// The product of queries and keys.

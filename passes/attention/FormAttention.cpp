@@ -37,10 +37,8 @@ static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
   eraseDead(makers, erased);
 }
 
-int64_t
-mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
-                           bool withAdjoints,
-                           function_ref<LogicalResult(AttentionOp)> accept) {
+int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
+                                   bool withAdjoints, AcceptAttention accept) {
   SmallVector<Operation *> products;
   module.walk([&](linalg::LinalgOp op) {
     if (succeeded(matchProduct(op)))
@@ -64,7 +62,7 @@ mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
           continue;
       }
       AttentionOp made = attention.write(/*forAdjoint=*/hasAdjoint);
-      if (failed(accept(made))) {
+      if (failed(accept(made, attention))) {
         eraseWith(made, erased);
         break;
       }

@@ -13,13 +13,17 @@
 
 namespace mlir::dist {
 
+class AttentionMatch;
+using AcceptAttention =
+    function_ref<LogicalResult(AttentionOp, AttentionMatch &)>;
+
 /// Makes dist.attention of every attention with at least `minScores` scores
 /// that `accept` agrees to, and returns how many there were. `accept` may give
-/// the op attributes. `withAdjoints`: also of those whose weights are read to
-/// compute gradients, if all that does so is their adjoint, which becomes
-/// dist.attention_adjoint.
+/// the op attributes, and is told what it was made of. `withAdjoints`: also of
+/// those whose weights are read to compute gradients, if all that does so is
+/// their adjoint, which becomes dist.attention_adjoint.
 int64_t formAttentions(ModuleOp module, int64_t minScores, bool withAdjoints,
-                       function_ref<LogicalResult(AttentionOp)> accept);
+                       AcceptAttention accept);
 
 } // namespace mlir::dist
 

@@ -20,11 +20,14 @@ static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
   Operation *terminator =
       problem.tasks.front().ops.front()->getBlock()->getTerminator();
   OpBuilder builder(terminator);
-  bool followsKernels = false;
+  bool followsKernels = false, isAnyStarted = false;
   for (unsigned number : order.order) {
     const OverlapTask &task = problem.tasks[number];
-    if (task.kind == OverlapTask::Compute && followsKernels)
+    // What is in flight is waited for at the fence, not within the unit.
+    if (task.kind == OverlapTask::Compute &&
+        (followsKernels || (isAnyStarted && task.ops.size() > 1)))
       FenceOp::create(builder, task.ops.front()->getLoc());
+    isAnyStarted |= order.started[number];
     if (task.kind != OverlapTask::Free)
       followsKernels = task.kind == OverlapTask::Compute;
     for (Operation *op : task.ops)

@@ -44,18 +44,20 @@ bool ModuleBorder::isOutside(Value value) {
 
 /// What directives put in between does not change which input is which: it
 /// reads where those do that read what it makes.
-unsigned ModuleBorder::getReadPosition(Operation *reader) {
+ModuleBorder::ReadPlace ModuleBorder::getReadPlace(OpOperand &use) {
+  Operation *reader = use.getOwner();
   if (unsigned position = scopes.getPosition(reader))
-    return position;
-  unsigned first = ~0u;
-  for (Operation *user : reader->getUsers())
-    if (contains(user))
-      first = std::min(first, getReadPosition(user));
+    return {position, use.getOperandNumber()};
+  ReadPlace first(~0u, ~0u);
+  for (OpOperand &next : reader->getUses())
+    if (contains(next.getOwner()))
+      first = std::min(first, getReadPlace(next));
   return first;
 }
 
+template <typename Place>
 static void
-sortByPlace(SmallVectorImpl<std::tuple<unsigned, unsigned, Value>> &values) {
+sortByPlace(SmallVectorImpl<std::tuple<Place, unsigned, Value>> &values) {
   llvm::sort(values, [](const auto &a, const auto &b) {
     return std::make_pair(std::get<0>(a), std::get<1>(a)) <
            std::make_pair(std::get<0>(b), std::get<1>(b));
@@ -100,11 +102,11 @@ ModuleBorder::Reads ModuleBorder::findInputs() {
           origins.get(operand->get()).kind == Origin::Computed)
         all.insert(operand->get());
   }
-  SmallVector<std::tuple<unsigned, unsigned, Value>> ordered;
+  SmallVector<std::tuple<ReadPlace, unsigned, Value>> ordered;
   for (Value input : features.empty() ? all : features) {
-    unsigned first = ~0u;
+    ReadPlace first(~0u, ~0u);
     for (OpOperand *use : reads[input])
-      first = std::min(first, getReadPosition(use->getOwner()));
+      first = std::min(first, getReadPlace(*use));
     ordered.emplace_back(first, ordered.size(), input);
   }
   sortByPlace(ordered);

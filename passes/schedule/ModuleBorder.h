@@ -46,7 +46,10 @@ public:
 private:
   bool isWithin(StringAttr scope);
   bool isOutside(Value value);
-  unsigned getReadPosition(Operation *reader);
+  /// The position of an op that reads something, and which operand of it that
+  /// is.
+  using ReadPlace = std::pair<unsigned, unsigned>;
+  ReadPlace getReadPlace(OpOperand &use);
 
   const ScopeIndex &scopes;
   Origins &origins;

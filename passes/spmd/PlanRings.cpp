@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
 #include "passes/spmd/ModuleNotes.h"
@@ -94,10 +95,11 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
     // By all its attentions.
     llvm::MapVector<StringRef, Module> found;
     bool isUnusable = false;
-    auto look = [&](AttentionOp op) {
+    auto look = [&](AttentionOp op, AttentionMatch &match) {
       const NamedAttribute *ring = findModuleNote(op, rings);
       if (!ring)
         return failure();
+      match.keepQueryLoop();
       auto said = cast<DictionaryAttr>(ring->getValue());
       auto axes = said.getAs<ArrayAttr>("axes");
       int64_t devices = layout.size(getAxisRefs(axes));

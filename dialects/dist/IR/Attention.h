@@ -20,6 +20,10 @@ FloatType getAttentionScoreType(Operation *op);
 /// rows for each device's block of queries, one for each half of it: which
 /// blocks of keys it may look at.
 inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
+/// On the product of weights and values, until rings are made: which of its
+/// loops is that of queries. Sizes of devices' parts do not tell it from that of
+/// heads that share a key.
+inline constexpr llvm::StringLiteral kQueryLoopAttr = "dist.query_loop";
 /// On the attention to a device's own block of keys where they go round, for
 /// reports: the note above, as it was done.
 inline constexpr llvm::StringLiteral kRingAttr = "dist.ring";

@@ -279,6 +279,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyRandomStreamsAttr(op, attr.getValue());
   if (name == kRingsAttr || name == kGraphHalosAttr)
     return verifyModuleAxesAttr(op, name, attr.getValue());
+  if (name == kQueryLoopAttr) {
+    if (!isa<IntegerAttr>(attr.getValue()))
+      return op->emitOpError() << "'" << name << "' must be a number, but is "
+                               << attr.getValue();
+    return success();
+  }
   if (name == kRingAttr) {
     auto ring = dyn_cast<DictionaryAttr>(attr.getValue());
     auto axes = ring ? ring.getAs<ArrayAttr>("axes") : ArrayAttr();

@@ -81,3 +81,20 @@ func.func @inlined(%x: tensor<4xf32>, %c: i1) -> (tensor<4xf32>, tensor<4xf32>, 
   }
   return %g, %h, %r : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// Behind a fence all that may be one kernel stays together: the wait comes before it.
+// CHECK-LABEL: func.func @unit
+// CHECK: rt.all_reduce {{.*}} stream 1
+// CHECK: dist.fence
+// CHECK-NOT: linalg
+// CHECK: rt.wait
+// CHECK: linalg.exp
+// CHECK: linalg.add
+func.func @unit(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %r = dist.all_reduce %x sum over "tp" {dist.stream = 1 : i32} : tensor<8x16xf32>
+  dist.fence
+  %b = linalg.exp ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %c = linalg.add ins(%b, %r : tensor<8x16xf32>, tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %c : tensor<8x16xf32>
+}
