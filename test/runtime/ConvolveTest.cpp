@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -328,6 +329,7 @@ TEST(Convolve, BoundsKeepNaN) {
   const std::vector<float> odd[] = {{}, {nan}, {inf}, {-inf}, {inf, -inf, nan}};
   const std::pair<float, float> bounds[] = {
       {0.0f, inf}, {0.0f, 6.0f}, {-1.0f, 1.0f}, {-inf, 2.0f}, {-inf, inf}};
+  size_t shift = 0;
   for (Kind kind : {Kind{1, 16, 32}, Kind{1, 64, 64}, Kind{1, 3, 5},
                     Kind{2, 16, 16}, Kind{32, 1, 1}})
     for (int64_t taps : {1, 3}) {
@@ -336,9 +338,11 @@ TEST(Convolve, BoundsKeepNaN) {
       for (Order order :
            {Order::ChannelsFirst, Order::ChannelsLast, Order::Apart}) {
         layOut(c, order);
-        for (auto [low, high] : bounds)
-          for (const std::vector<float> &numbers : odd)
-            checkBounds(c, low, high, numbers);
+        // All pairs in turn: the sanitizers' runs take ten times as long.
+        for (size_t i = 0; i < std::size(bounds); ++i)
+          checkBounds(c, bounds[i].first, bounds[i].second,
+                      odd[(i + shift) % std::size(odd)]);
+        ++shift;
       }
     }
 }
