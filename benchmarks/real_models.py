@@ -5,8 +5,8 @@
   python benchmarks/real_models.py OUT [--only resnet50,vit]   # needs torch, transformers, onnx, onnxscript, onnxruntime
 
 Models (random weights, torch.onnx.export with dynamo=True) and bundles are made in OUT once. Each turn asks everyone for a few
-steps. Processor time counts (user and system of one thread), because what else runs on the machine adds less to that than to
-the clock; the best turn and, in brackets, the median are printed, in ms a step, then the ratio of the best to onnxruntime's.
+steps, each of which is timed by the clock; all run on the same core, one at a time. The best step of all turns and, in brackets,
+the median are printed, in ms, then the ratio of the best to onnxruntime's: what else runs on the machine can only add.
 The results are compared with onnxruntime's: the last column is the largest difference over the largest element.
 
 Exit status 1 if a model takes longer than onnxruntime does, or gives another result.
@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -94,7 +93,7 @@ def export(name, folder):
 
 
 def worker(a):
-    """Runs as many steps as each line of standard input says, and prints the processor time of each."""
+    """Runs as many steps as each line of standard input says, and prints the time of each."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # libraries print
     import numpy
@@ -130,9 +129,9 @@ def worker(a):
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):
-            start = time.process_time()
+            start = time.perf_counter()
             step()
-            times.append(time.process_time() - start)
+            times.append(time.perf_counter() - start)
         print(json.dumps(times), file=out)
 
 
@@ -145,7 +144,7 @@ class Peer:
 
     def run(self, steps):
         print(steps, file=self.process.stdin, flush=True)
-        return min(json.loads(self.process.stdout.readline()))
+        return json.loads(self.process.stdout.readline())
 
     def close(self):
         self.process.stdin.close()
@@ -154,22 +153,17 @@ class Peer:
 
 class Dist:
     def __init__(self, a, folder):
-        self.folder, self.tool = folder, a.tools / "dist-exec"
+        self.folder, self.tool = folder, a.tools / "dist-run"
         program, self.bundle = folder / "model.mlir", folder / "model.dist"
         imported = [a.tools / "dist-import", folder / "model.onnx", "-o", program, "--weights", folder / "model.safetensors"]
         for command in imported, [a.tools / "dist-compile", program, "-o", self.bundle]:
             subprocess.run(command, check=True, capture_output=True)
 
     def run(self, steps, *options):
-        """What so many steps take more than two do, which are also to warm up."""
-        spent = []
-        for repeat in 2, 2 + steps:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = [self.tool, self.bundle, "--repeat", str(repeat), "--input", f"x={self.folder / 'x.npy'}", *options]
-            subprocess.run(command, check=True, capture_output=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-        return (spent[1] - spent[0]) / steps
+        """Times of so many steps, after two to warm up."""
+        command = [self.tool, self.bundle, "--json", "--repeat", str(2 + steps), "--input", f"x={self.folder / 'x.npy'}", *options]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout.splitlines()[-1])["seconds"][2:]
 
     def difference(self):
         import numpy
@@ -193,7 +187,7 @@ def measure(a, name):
     times = {who: [] for who in everyone}
     for _ in range(a.turns):
         for who, one in everyone.items():
-            times[who].append(one.run(a.steps))
+            times[who] += one.run(a.steps)
     for peer in peers.values():
         peer.close()
     difference = dist.difference()

@@ -1,11 +1,18 @@
 //===- FormAttention.cpp - Attention that is worth tiles ------------------===//
 //
 // --dist-form-attention: attentions with many scores become dist.attention.
+// Tiles are copied in the order that products read fastest, so transposes of
+// queries, keys and values that came before are left out, and numbers that
+// queries and keys are both multiplied by are one, of the queries.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/attention/FormAttention.h"
 #include "lowering/buffers/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/attention/AttentionMatch.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTFORMATTENTION
@@ -14,6 +21,88 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// An operand as a constant times a tensor in another order.
+namespace {
+struct Multiple {
+  ElementsOf::Leaf leaf;
+  APFloat factor;
+};
+} // namespace
+
+static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
+                                           ElementsOf &elements) {
+  Value scalar = elements.get(op->getOperand(number), op.getMap(number));
+  APFloat factor(op.getScoreType().getFloatSemantics(), 1);
+  while (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
+    APFloat constant(factor.getSemantics());
+    bool isFirst = matchPattern(product.getLhs(), m_ConstantFloat(&constant));
+    if (!isFirst && !matchPattern(product.getRhs(), m_ConstantFloat(&constant)))
+      break;
+    factor.multiply(constant, APFloat::rmNearestTiesToEven);
+    scalar = isFirst ? product.getRhs() : product.getLhs();
+  }
+  const ElementsOf::Leaf *leaf = elements.getLeaf(scalar);
+  if (!leaf || !factor.isFiniteNonZero() ||
+      getElementTypeOrSelf(leaf->tensor.getType()) != op.getScoreType())
+    return std::nullopt;
+  return Multiple{*leaf, factor};
+}
+
+/// tensor * factor, beside what has made the tensor, so that they share a loop.
+static Value multiply(AttentionOp op, Value tensor, const APFloat &factor) {
+  OpBuilder b(op);
+  b.setInsertionPointAfterValue(tensor);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto scaled = linalg::GenericOp::create(
+      b, op.getLoc(), type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        Value number = arith::ConstantOp::create(
+            b, loc, b.getFloatAttr(type.getElementType(), factor));
+        linalg::YieldOp::create(
+            b, loc, arith::MulFOp::create(b, loc, args[0], number).getResult());
+      });
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    scaled->setAttr(kScopeAttr, scope);
+  return scaled.getResult(0);
+}
+
+/// Reads queries, keys and values before they were transposed.
+static void takeInOperands(AttentionOp op) {
+  auto maps =
+      llvm::to_vector(op.getIndexingMaps().getAsValueRange<AffineMapAttr>());
+  ElementsOf elements(op.getContext(), maps.front().getNumDims());
+  SmallVector<Operation *> left;
+  auto take = [&](unsigned number, Value tensor, AffineMap map) {
+    if (Operation *maker = op->getOperand(number).getDefiningOp())
+      left.push_back(maker);
+    op->setOperand(number, tensor);
+    maps[number] = map;
+  };
+  std::optional<Multiple> query = getMultiple(op, 0, elements),
+                          key = getMultiple(op, 1, elements),
+                          value = getMultiple(op, 2, elements);
+  if (query && key) {
+    APFloat factor = query->factor;
+    factor.multiply(key->factor, APFloat::rmNearestTiesToEven);
+    if (factor.isFiniteNonZero() && !factor.isDenormal()) {
+      Value scaled = factor.isExactlyValue(1)
+                         ? query->leaf.tensor
+                         : multiply(op, query->leaf.tensor, factor);
+      take(0, scaled, query->leaf.map);
+      take(1, key->leaf.tensor, key->leaf.map);
+    }
+  }
+  if (value && value->factor.isExactlyValue(1))
+    take(2, value->leaf.tensor, value->leaf.map);
+  op.setIndexingMapsAttr(Builder(op.getContext()).getAffineMapArrayAttr(maps));
+  eraseDead(left);
+}
 
 namespace {
 struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
@@ -26,6 +115,11 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
                        [](AttentionOp op, AttentionMatch &) {
                          return success(op.getScoreType().isF32());
                        });
+    // What an adjoint computes again is of the operands as they were.
+    getOperation()->walk([](AttentionOp op) {
+      if (op.getInits().size() < 3)
+        takeInOperands(op);
+    });
     getOperation()->setAttr(kAttentionsAttr,
                             Builder(&getContext()).getI64IntegerAttr(formed));
   }

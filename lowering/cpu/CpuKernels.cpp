@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTCPUCHOOSELAYOUTS
@@ -98,10 +99,11 @@ struct ExpandAttention
   void runOnOperation() override {
     // The scores of a tile, beside what its products read and write.
     Machine machine;
-    int64_t scores = machine.l2Bytes / 4 / sizeof(float);
+    int64_t scores = machine.l2Bytes / 2 / sizeof(float);
     AttentionTiles tiles;
-    tiles.keys = 256;
+    tiles.keys = 512;
     tiles.queries = scores / tiles.keys;
+    tiles.step = tiles.queries;
     if (failed(expandAttentions(getOperation(), tiles)))
       return signalPassFailure();
   }

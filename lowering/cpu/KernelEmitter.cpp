@@ -2,6 +2,7 @@
 
 #include "lowering/cpu/KernelEmitter.h"
 #include "lowering/cpu/LoopOrder.h"
+#include "lowering/cpu/TransposeLoops.h"
 #include "lowering/kernels/BodyEmitter.h"
 #include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,6 +27,10 @@ public:
   void emitRun(const Run &run);
 
 private:
+  /// From `start` on, before the end of the loop.
+  void emitPart(const Run &run, size_t loop, int64_t start, int64_t end,
+                int64_t step, llvm::function_ref<void()> inside);
+  void emitTransposition(const Run &run, const Transposition &copy);
   void emitCarried(const Run &run, ArrayRef<Loop> loops,
                    MutableArrayRef<Value> carried);
 
@@ -75,7 +80,45 @@ void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
   llvm::copy(loop.getResults(), carried.begin());
 }
 
+void LoopEmitter::emitPart(const Run &run, size_t loop, int64_t start,
+                           int64_t end, int64_t step,
+                           llvm::function_ref<void()> inside) {
+  if (start == end)
+    return;
+  auto part = scf::ForOp::create(builder, loc, body.constant(start),
+                                 body.constant(end), body.constant(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(part.getBody());
+  body.bindLoop(run.members, run.loops[loop], part.getInductionVar());
+  inside();
+}
+
+/// Squares, and what is left beside and below them.
+void LoopEmitter::emitTransposition(const Run &run, const Transposition &copy) {
+  SmallVector<Loop> around;
+  for (auto [position, loop] : llvm::enumerate(run.loops))
+    if (position != copy.readLoop && position != copy.writtenLoop)
+      around.push_back(loop);
+  int64_t rows = run.loops[copy.writtenLoop].size,
+          columns = run.loops[copy.readLoop].size;
+  int64_t wholeRows = rows / copy.lanes * copy.lanes,
+          wholeColumns = columns / copy.lanes * copy.lanes;
+  auto single = [&] { body.emitBody(run.members.front(), {}, {}); };
+  emitLoops(around, run.members, [&] {
+    emitPart(run, copy.writtenLoop, 0, wholeRows, copy.lanes, [&] {
+      emitPart(run, copy.readLoop, 0, wholeColumns, copy.lanes,
+               [&] { emitSquare(builder, loc, body, run, copy); });
+    });
+    emitPart(run, copy.readLoop, wholeColumns, columns, 1,
+             [&] { emitPart(run, copy.writtenLoop, 0, wholeRows, 1, single); });
+    emitPart(run, copy.writtenLoop, wholeRows, rows, 1,
+             [&] { emitPart(run, copy.readLoop, 0, columns, 1, single); });
+  });
+}
+
 void LoopEmitter::emitRun(const Run &run) {
+  if (std::optional<Transposition> copy = findTransposition(group, run))
+    return emitTransposition(run, *copy);
   // Outputs that do not move in the innermost loops; all that start standing
   // still at the same loop are carried.
   size_t depth = run.loops.size();

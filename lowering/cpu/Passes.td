@@ -105,7 +105,7 @@ def DistCpuFormKernels : Pass<"dist-cpu-form-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
 }
 
 def DistCpuWidenContractions : Pass<"dist-cpu-widen-contractions", "::mlir::ModuleOp"> {

@@ -57,8 +57,85 @@ AttentionExpansion::operand(unsigned number, Range queries, Range keys) {
   return view;
 }
 
-void AttentionExpansion::generic(ArrayRef<View> inputs, ArrayRef<View> to,
-                                 ArrayRef<unsigned> loops, Bodies body) {
+/// Strides of an operand along two of the op's dimensions.
+static std::pair<int64_t, int64_t> getStrides(AttentionLikeOpInterface op,
+                                              unsigned number, unsigned first,
+                                              unsigned second) {
+  auto type = cast<MemRefType>(op->getOperand(number).getType());
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  std::pair<int64_t, int64_t> result = {0, 0};
+  for (auto [expr, stride] :
+       llvm::zip_equal(op.getMap(number).getResults(), strides)) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (dim && dim.getPosition() == first)
+      result.first = stride;
+    if (dim && dim.getPosition() == second)
+      result.second = stride;
+  }
+  return result;
+}
+
+void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
+  auto type = cast<MemRefType>(op->getOperand(number).getType());
+  auto [row, column] = getStrides(op, number, dims[0], dims[1]);
+  bool isOfQueries = llvm::is_contained(dims, op.getQueryDim());
+  int64_t timesRead =
+      isOfQueries ? getNumColumns()
+                  : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
+  bool liesSo =
+      column == 1 && (op.getKeyDim() == dims[1] || row == sizes[dims[1]]);
+  if (type.getElementType() != element || timesRead == 1 || liesSo)
+    return;
+  int64_t rows = sizes[dims[0]];
+  if (isOfQueries)
+    rows = std::min(tiles.queries, rows);
+  copies.push_back(
+      {number, llvm::to_vector(dims), allocateRows(rows, sizes[dims[1]])});
+}
+
+void AttentionExpansion::fillCopies(unsigned numBatches, Range queries) {
+  Range keys = {b.getIndexAttr(0), sizes[op.getKeyDim()]};
+  for (const Copy &copy : copies) {
+    unsigned last = 0;
+    bool isOfQueries = llvm::is_contained(copy.dims, op.getQueryDim());
+    for (AffineExpr expr : op.getMap(copy.number).getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        if (dim.getPosition() < op.getNumBatches())
+          last = std::max(last, dim.getPosition() + 1);
+    if (isOfQueries ? queries.size == 0
+                    : queries.size > 0 || last != numBatches)
+      continue;
+    Range some = isOfQueries ? queries : Range();
+    generic({operand(copy.number, some, keys)},
+            copyOrOperand(copy.number, some, keys), copy.dims,
+            [&](ValueRange v) { return v[0]; });
+  }
+}
+
+AttentionExpansion::View
+AttentionExpansion::copyOrOperand(unsigned number, Range queries, Range keys) {
+  const Copy *copy = llvm::find_if(
+      copies, [&](const Copy &copy) { return copy.number == number; });
+  if (copy == copies.end())
+    return operand(number, queries, keys);
+  SmallVector<OpFoldResult> offsets, extents, strides(2, b.getIndexAttr(1));
+  for (unsigned dim : copy->dims) {
+    Range range = {b.getIndexAttr(0), sizes[dim]};
+    if (dim == op.getKeyDim())
+      range = keys;
+    else if (dim == op.getQueryDim())
+      range.size = queries.size;
+    offsets.push_back(range.start);
+    extents.push_back(b.getIndexAttr(range.size));
+  }
+  return {memref::SubViewOp::create(b, copy->buffer, offsets, extents, strides),
+          copy->dims};
+}
+
+linalg::GenericOp AttentionExpansion::generic(ArrayRef<View> inputs,
+                                              ArrayRef<View> to,
+                                              ArrayRef<unsigned> loops,
+                                              Bodies body) {
   auto mapOf = [&](const View &view) {
     SmallVector<AffineExpr> places;
     for (unsigned dim : view.dims)
@@ -91,6 +168,7 @@ void AttentionExpansion::generic(ArrayRef<View> inputs, ArrayRef<View> to,
       });
   if (Attribute scope = op->getAttr(kScopeAttr))
     part->setAttr(kScopeAttr, scope);
+  return part;
 }
 
 void AttentionExpansion::fill(View to, const APFloat &value) {
@@ -113,8 +191,8 @@ void AttentionExpansion::multiplyAdd(View a, View c, View to,
 
 void AttentionExpansion::writeScores(Range queries, Range keys, View to) {
   fill(to, APFloat::getZero(element.getFloatSemantics()));
-  multiplyAdd(operand(0, queries, keys), operand(1, queries, keys), to,
-              {op.getQueryDim(), op.getKeyDim(), op.getFeatureDim()});
+  multiplyAdd(copyOrOperand(0, queries, keys), copyOrOperand(1, queries, keys),
+              to, {op.getQueryDim(), op.getKeyDim(), op.getFeatureDim()});
 }
 
 SmallVector<AttentionExpansion::View> AttentionExpansion::extras(Range queries,
@@ -152,9 +230,16 @@ Value AttentionExpansion::applyRegion(Region &region, ValueRange values,
     for (auto [condition, value] :
          llvm::zip_equal(getConditions(op), blocks.plainConditions))
       mapping.map(condition, arith::ConstantIntOp::create(b, value, 1));
-  for (Operation &inner : body.without_terminator())
-    if (inner.getNumResults() != 1 || !mapping.contains(inner.getResult(0)))
-      b.clone(inner, mapping);
+  for (Operation &inner : body.without_terminator()) {
+    if (inner.getNumResults() == 1 && mapping.contains(inner.getResult(0)))
+      continue;
+    Operation *clone = b.clone(inner, mapping);
+    SmallVector<Value> folded;
+    if (failed(b.tryFold(clone, folded)) || folded.empty())
+      continue;
+    mapping.map(inner.getResults(), folded);
+    clone->erase();
+  }
   return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
@@ -219,29 +304,64 @@ AttentionExpansion::NeededRow AttentionExpansion::readNeededRow(Range queries) {
   return {read(0), read(1), read(2), read(3)};
 }
 
+AttentionExpansion::ManySteps
+AttentionExpansion::findManySteps(Value start, Value end,
+                                  const NeededRow &row) {
+  if (!hasManySteps())
+    return {start, index(0)};
+  int64_t whole = sizes[op.getKeyDim()] / tiles.step;
+  Value first = arith::MinSIOp::create(
+      b, arith::MaxSIOp::create(b, start, row.plainStart), end);
+  Value last = arith::MinSIOp::create(
+      b, arith::MinSIOp::create(b, end, row.plainEnd), index(whole));
+  Value steps = arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first),
+                                       index(0));
+  return {first,
+          arith::DivUIOp::create(b, steps, index(tiles.keys / tiles.step))};
+}
+
+void AttentionExpansion::writeEither(Range queries, Value column, int64_t size,
+                                     const NeededRow &row) {
+  Range keys = {arith::MulIOp::create(b, column, index(tiles.step)).getResult(),
+                size};
+  if (blocks.plainConditions.empty())
+    return writeKeys(queries, keys, /*isPlain=*/false);
+  Value isPlain =
+      arith::AndIOp::create(b,
+                            arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                                  column, row.plainStart),
+                            arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                                  column, row.plainEnd));
+  auto branch = scf::IfOp::create(b, isPlain, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  writeKeys(queries, keys, /*isPlain=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  writeKeys(queries, keys, /*isPlain=*/false);
+}
+
 void AttentionExpansion::writeTiles(Range queries, Value start, Value end,
                                     const NeededRow &row) {
-  int64_t whole = sizes[op.getKeyDim()] / tiles.keys;
-  int64_t rest = sizes[op.getKeyDim()] % tiles.keys;
-  auto writeEither = [&](Value column, Range keys) {
-    if (blocks.plainConditions.empty())
-      return writeKeys(queries, keys, /*isPlain=*/false);
-    Value isPlain = arith::AndIOp::create(
-        b,
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, column,
-                              row.plainStart),
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
-                              row.plainEnd));
-    auto branch = scf::IfOp::create(b, isPlain, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    writeKeys(queries, keys, /*isPlain=*/true);
-    b.setInsertionPointToStart(branch.elseBlock());
-    writeKeys(queries, keys, /*isPlain=*/false);
-  };
   OpBuilder::InsertionGuard guard(b);
+  int64_t whole = sizes[op.getKeyDim()] / tiles.step;
+  int64_t rest = sizes[op.getKeyDim()] % tiles.step;
+  ManySteps many = findManySteps(start, end, row);
+  Value inMany =
+      arith::MulIOp::create(b, many.tiles, index(tiles.keys / tiles.step));
+  if (hasManySteps()) {
+    auto loop = scf::ForOp::create(b, index(0), many.tiles, index(1));
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value first = arith::MulIOp::create(b, many.first, index(tiles.step));
+    Value keys = arith::AddIOp::create(
+        b, first,
+        arith::MulIOp::create(b, loop.getInductionVar(), index(tiles.keys)));
+    writeKeys(queries, {keys, tiles.keys}, /*isPlain=*/true);
+  }
+  // The steps before and after those.
   Value last = arith::MinSIOp::create(b, end, index(whole));
-  auto loop = scf::ForOp::create(b, start, last, index(1));
+  auto loop = scf::ForOp::create(
+      b, start, arith::SubIOp::create(b, last, inMany), index(1));
   if (rest > 0) {
     Value isWanted = arith::AndIOp::create(
         b, equals(end, whole + 1),
@@ -249,18 +369,24 @@ void AttentionExpansion::writeTiles(Range queries, Value start, Value end,
     auto branch = scf::IfOp::create(b, isWanted, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    writeEither(index(whole), {b.getIndexAttr(whole * tiles.keys), rest});
+    writeEither(queries, index(whole), rest, row);
   }
   b.setInsertionPointToStart(loop.getBody());
   Value column = loop.getInductionVar();
-  Value first = arith::MulIOp::create(b, column, index(tiles.keys));
-  writeEither(column, {first, tiles.keys});
+  Value isBefore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column, many.first);
+  column = select(isBefore, column, arith::AddIOp::create(b, column, inMany));
+  writeEither(queries, column, tiles.step, row);
 }
 
 void AttentionExpansion::overBatches(unsigned batch) {
+  fillCopies(batch, /*queries=*/{b.getIndexAttr(0), 0});
   if (batch == op.getNumBatches())
     return overTiles(sizes[op.getQueryDim()], tiles.queries,
-                     [&](Range queries) { writeQueries(queries); });
+                     [&](Range queries) {
+                       fillCopies(batch, queries);
+                       writeQueries(queries);
+                     });
   overTiles(sizes[batch], 1, [&](Range one) {
     batches.push_back(one.start);
     overBatches(batch + 1);

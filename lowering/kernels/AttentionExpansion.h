@@ -19,6 +19,7 @@
 #include "lowering/kernels/TileTables.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::dist {
@@ -29,7 +30,7 @@ public:
                      TileTables &tables)
       : op(op), tiles(tiles), tables(tables), b(op.getLoc(), op),
         sizes(op.getDimSizes()), element(op.getScoreType()),
-        blocks(op, tiles.queries, tiles.keys) {}
+        blocks(op, tiles.queries, tiles.step) {}
   virtual ~AttentionExpansion() = default;
 
 protected:
@@ -47,6 +48,13 @@ protected:
   struct NeededRow {
     Value start, end, plainStart, plainEnd;
   };
+  /// A copy of an operand, in the order that a product reads fastest.
+  struct Copy {
+    unsigned number;
+    /// The order of its dimensions in memory.
+    SmallVector<unsigned> dims;
+    Value buffer;
+  };
   using Body = function_ref<Value(ValueRange)>;
   using Bodies = function_ref<SmallVector<Value>(ValueRange)>;
 
@@ -57,11 +65,23 @@ protected:
 
   void overBatches(unsigned batch = 0);
   void overTiles(int64_t size, int64_t tile, function_ref<void(Range)> body);
-  /// Tiles of keys from `start` on, before `end`.
+  /// Steps of keys from `start` on, before `end`.
   void writeTiles(Range queries, Value start, Value end, const NeededRow &row);
   NeededRow readNeededRow(Range queries);
+  /// The steps that are taken as whole tiles: the first, and how many tiles.
+  struct ManySteps {
+    Value first, tiles;
+  };
+  bool hasManySteps() {
+    return !blocks.plainConditions.empty() &&
+           sizes[op.getKeyDim()] >= tiles.keys;
+  }
+  ManySteps findManySteps(Value start, Value end, const NeededRow &row);
+  /// A step, in which conditions may be known.
+  void writeEither(Range queries, Value column, int64_t size,
+                   const NeededRow &row);
   int64_t getNumColumns() {
-    return llvm::divideCeil(sizes[op.getKeyDim()], tiles.keys);
+    return llvm::divideCeil(sizes[op.getKeyDim()], tiles.step);
   }
 
   /// The scores of a tile.
@@ -78,21 +98,34 @@ protected:
   Value allocate(ArrayRef<int64_t> shape) {
     return memref::AllocOp::create(b, MemRefType::get(shape, element));
   }
+  /// Scores of a tile or the like. Rows that are a power of two apart would get
+  /// into each other's way in the cache.
+  Value allocateRows(int64_t rows, int64_t columns) {
+    return allocate(
+        {rows, columns % (8 * kRowGap) ? columns : columns + kRowGap});
+  }
   /// The first rows of a scratch buffer, whole columns where there are any.
   View scratch(Value buffer, ArrayRef<unsigned> dims, ArrayRef<int64_t> shape);
   /// What belongs to the current batches, some queries and keys.
   View operand(unsigned number, Range queries, Range keys);
+  /// From now on products read the operand from a copy, whose last dimension is
+  /// that of `dims` and contiguous, unless it lies so or is read once. Copied
+  /// once for all that read it: for the batches and queries that it depends on.
+  void keepCopy(unsigned number, ArrayRef<unsigned> dims);
+  void fillCopies(unsigned numBatches, Range queries);
+  /// The same as `operand`, from the copy if there is one.
+  View copyOrOperand(unsigned number, Range queries, Range keys);
   void fill(View to, const APFloat &value);
   /// Over the dimensions of `loops`; the body also takes what was there. Other
   /// dimensions than the output's are summed up.
-  void generic(ArrayRef<View> inputs, View to, ArrayRef<unsigned> loops,
-               Body body) {
-    generic(inputs, ArrayRef<View>(to), loops,
-            [&](ValueRange v) { return SmallVector<Value>{body(v)}; });
+  linalg::GenericOp generic(ArrayRef<View> inputs, View to,
+                            ArrayRef<unsigned> loops, Body body) {
+    return generic(inputs, ArrayRef<View>(to), loops,
+                   [&](ValueRange v) { return SmallVector<Value>{body(v)}; });
   }
   /// Outputs of the same dimensions.
-  void generic(ArrayRef<View> inputs, ArrayRef<View> to,
-               ArrayRef<unsigned> loops, Bodies body);
+  linalg::GenericOp generic(ArrayRef<View> inputs, ArrayRef<View> to,
+                            ArrayRef<unsigned> loops, Bodies body);
   void multiplyAdd(View a, View c, View to, ArrayRef<unsigned> loops);
 
   Value constant(double value) {
@@ -129,6 +162,9 @@ protected:
   AttentionBlocks blocks;
   /// Where the loops over batches stand.
   SmallVector<OpFoldResult> batches;
+  SmallVector<Copy> copies;
+  /// Elements between rows of what tiles are computed in: a line of the cache.
+  static constexpr int64_t kRowGap = 16;
 };
 
 } // namespace mlir::dist

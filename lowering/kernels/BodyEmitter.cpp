@@ -187,13 +187,11 @@ Value BodyEmitter::emitGatherAddress(const FlatBuffer &buffer,
 }
 
 Value BodyEmitter::emitLoad(const Access &access, Value address) {
-  return memref::LoadOp::create(builder, loc,
-                                buffers.lookup(access.buffer.root), address);
+  return memref::LoadOp::create(builder, loc, getBuffer(access), address);
 }
 
 void BodyEmitter::emitStore(Value value, const Access &access, Value address) {
-  memref::StoreOp::create(builder, loc, value,
-                          buffers.lookup(access.buffer.root), address);
+  memref::StoreOp::create(builder, loc, value, getBuffer(access), address);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,7 +200,8 @@ void BodyEmitter::emitStore(Value value, const Access &access, Value address) {
 
 /// Contraction to fused multiply-add is the one liberty taken everywhere;
 /// reassociation is taken in reductions, whose order is the compiler's choice.
-/// On a conversion the flag would say that rounding may be left out.
+/// That the sign of zero does not matter is for the op to say. On a conversion
+/// the flag would say that rounding may be left out.
 static void setFastMath(Operation *op, bool reassociate) {
   auto arith = dyn_cast<arith::ArithFastMathInterface>(op);
   if (!arith || isa<arith::ExtFOp, arith::TruncFOp>(op))
@@ -210,6 +209,8 @@ static void setFastMath(Operation *op, bool reassociate) {
   auto flags = arith::FastMathFlags::contract;
   if (reassociate)
     flags = flags | arith::FastMathFlags::reassoc;
+  if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
+    flags = flags | (known.getValue() & arith::FastMathFlags::nsz);
   op->setAttr(arith.getFastMathAttrName(),
               arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }

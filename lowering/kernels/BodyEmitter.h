@@ -56,6 +56,10 @@ public:
   Value constant(int64_t value);
 
   Value emitAddress(unsigned member, const Access &access);
+  /// The memory, flat, that is walked over.
+  Value getBuffer(const Access &access) {
+    return buffers.lookup(access.buffer.root);
+  }
   Value emitLoad(const Access &access, Value address);
   void emitStore(Value value, const Access &access, Value address);
 

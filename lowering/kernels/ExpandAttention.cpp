@@ -8,10 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/kernels/ExpandAttention.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "lowering/kernels/AttentionExpansion.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -54,6 +56,17 @@ private:
 
 } // namespace
 
+/// x without a zero that is added to it: where conditions are known, all that
+/// is left of many a mask. The sign of zero does not matter to exp(x - m).
+static Value withoutZero(Value x) {
+  auto sum = x.getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return x;
+  if (matchPattern(sum.getRhs(), m_AnyZeroFloat()))
+    return sum.getLhs();
+  return matchPattern(sum.getLhs(), m_AnyZeroFloat()) ? sum.getRhs() : x;
+}
+
 /// x of a tile, in place of its scores.
 void Expansion::writeX(Range queries, Range keys, bool isPlain, View x) {
   writeScores(queries, keys, x);
@@ -61,12 +74,16 @@ void Expansion::writeX(Range queries, Range keys, bool isPlain, View x) {
   if (body.getTerminator()->getOperand(0) == body.getArgument(0))
     return;
   SmallVector<Value> places = writePlaces(queries, keys);
-  generic(extras(queries, keys), x, {op.getQueryDim(), op.getKeyDim()},
-          [&](ValueRange v) -> Value {
-            SmallVector<Value> values = {v.back()};
-            llvm::append_range(values, v.drop_back());
-            return applyRegion(op.getBody(), values, places, isPlain);
-          });
+  linalg::GenericOp part = generic(
+      extras(queries, keys), x, {op.getQueryDim(), op.getKeyDim()},
+      [&](ValueRange v) -> Value {
+        SmallVector<Value> values = {v.back()};
+        llvm::append_range(values, v.drop_back());
+        return withoutZero(applyRegion(op.getBody(), values, places, isPlain));
+      });
+  Block &result = part.getRegion().front();
+  if (result.getTerminator()->getOperand(0) == result.getArguments().back())
+    part.erase();
 }
 
 void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
@@ -78,15 +95,20 @@ void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
        scale = {allocate(queries.size), {i}};
   writeX(queries, keys, isPlain, x);
   generic({m}, scale, {i}, [&](ValueRange v) { return v[0]; });
+  // The sign of zero does not matter to exp(x - m).
   generic({x}, m, {i, j}, [&](ValueRange v) -> Value {
-    return arith::MaximumFOp::create(b, v[0], v[1]);
+    return arith::MaximumFOp::create(b, v[0], v[1], arith::FastMathFlags::nsz);
   });
+  // Of all rows before any is read again: in one loop each row would wait for
+  // its own largest x.
+  FenceOp::create(b);
   generic({m}, scale, {i}, [&](ValueRange v) -> Value {
     return math::ExpOp::create(b, arith::SubFOp::create(b, v[1], pivot(v[0])));
   });
   generic({scale}, l, {i}, [&](ValueRange v) -> Value {
     return arith::MulFOp::create(b, v[1], v[0]);
   });
+  FenceOp::create(b);
   generic({m}, x, {i, j}, [&](ValueRange v) -> Value {
     return math::ExpOp::create(b, arith::SubFOp::create(b, v[1], pivot(v[0])));
   });
@@ -96,7 +118,7 @@ void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
   generic({scale}, a, {i, e}, [&](ValueRange v) -> Value {
     return arith::MulFOp::create(b, v[1], v[0]);
   });
-  multiplyAdd(x, operand(2, queries, keys), a, {i, e, j});
+  multiplyAdd(x, copyOrOperand(2, queries, keys), a, {i, e, j});
 }
 
 void Expansion::writeResults(Range queries) {
@@ -175,7 +197,7 @@ void Expansion::writeNeeded(Range queries) {
 
 void Expansion::run() {
   int64_t queries = std::min(tiles.queries, sizes[op.getQueryDim()]);
-  scores = allocate({queries, std::min(tiles.keys, sizes[op.getKeyDim()])});
+  scores = allocateRows(queries, std::min(tiles.keys, sizes[op.getKeyDim()]));
   largest = allocate(queries);
   sums = allocate(queries);
   means = allocate({queries, sizes[op.getValueDim()]});
@@ -187,6 +209,11 @@ void Expansion::run() {
                 constant(kLargestScore));
     isSmall = arith::AndIOp::create(b, areScores, areValues);
   }
+  unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
+           e = op.getValueDim();
+  keepCopy(0, {i, d});
+  keepCopy(1, {d, j});
+  keepCopy(2, {j, e});
   overBatches();
   op.erase();
 }

@@ -8,9 +8,10 @@
 
 namespace mlir::dist {
 
-/// Queries and keys whose scores are there at a time.
+/// Queries and keys whose scores are there at a time. Which keys a mask leaves
+/// is asked of `step` of them: where it leaves all, many are taken together.
 struct AttentionTiles {
-  int64_t queries, keys;
+  int64_t queries, keys, step;
 };
 
 class TileTables;

@@ -8,9 +8,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Erases what nobody needs any more of what these ops are made of.
-static void eraseDead(ArrayRef<Operation *> ops,
-                      DenseSet<Operation *> &erased) {
+DenseSet<Operation *> mlir::dist::eraseDead(ArrayRef<Operation *> ops) {
+  DenseSet<Operation *> erased;
   llvm::SmallSetVector<Operation *, 16> chain(ops.begin(), ops.end());
   while (!chain.empty()) {
     Operation *done = chain.pop_back_val();
@@ -22,6 +21,7 @@ static void eraseDead(ArrayRef<Operation *> ops,
     erased.insert(done);
     done->erase();
   }
+  return erased;
 }
 
 /// Erases an op, and what was made for it alone.
@@ -34,7 +34,7 @@ static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
     if (Operation *maker = value.getDefiningOp())
       makers.push_back(maker);
   op.erase();
-  eraseDead(makers, erased);
+  erased.insert_range(eraseDead(makers));
 }
 
 int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
@@ -70,7 +70,7 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
       if (hasAdjoint)
         adjoint.replace(made, replaced);
       attention.replaceWith(made);
-      eraseDead(replaced, erased);
+      erased.insert_range(eraseDead(replaced));
       ++formed;
       break;
     }

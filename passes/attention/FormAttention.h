@@ -25,6 +25,10 @@ using AcceptAttention =
 int64_t formAttentions(ModuleOp module, int64_t minScores, bool withAdjoints,
                        AcceptAttention accept);
 
+/// Erases what nobody needs any more of what these ops are made of; what that
+/// was.
+DenseSet<Operation *> eraseDead(ArrayRef<Operation *> ops);
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_ATTENTION_FORMATTENTION_H
