@@ -226,7 +226,9 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
        orUnit(directive.getHighAttr()), orUnit(directive.getBoundaryAttr()),
        orUnit(directive.getGroupsAttr()), orUnit(directive.getFunctionAttr()),
        orUnit(directive.getBackwardAttr())});
-  ModuleBorder::Reads inputs = module.findInputs();
+  ModuleBorder::Reads inputs = directive.getKind() == SyncKind::Halo
+                                   ? module.findHaloInputs(*directive.getDim())
+                                   : module.findInputs();
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
     if (!made) {
