@@ -119,6 +119,8 @@ void HaloChains::trace(unsigned number, const DeviceLine &line) {
     std::string why;
     std::optional<RowOperands> operands =
         getRowOperands(op, rows.second, step, line, why);
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op); expand && !operands)
+      merged.insert(expand);
     if (!operands)
       return refuse(op->getName().getStringRef() + " " + why);
     for (const RowOperand &operand : *operands) {

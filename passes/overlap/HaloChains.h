@@ -11,8 +11,10 @@
 #ifndef DIST_PASSES_OVERLAP_HALOCHAINS_H
 #define DIST_PASSES_OVERLAP_HALOCHAINS_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/StepTime.h"
 #include "passes/overlap/WideRows.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {
 
@@ -45,6 +47,12 @@ public:
   HaloChains(Block &block, const DeviceLine &line, StepTimes *times);
 
   SmallVector<ChainedHalo> halos;
+
+  /// What takes rows apart that had been merged with other dimensions, where
+  /// chains end.
+  ArrayRef<tensor::ExpandShapeOp> getMerged() const {
+    return merged.getArrayRef();
+  }
 
   unsigned countChains() const { return chains.size(); }
   /// By number, in the order of the block.
@@ -105,6 +113,7 @@ private:
   llvm::DenseMap<Rows, SmallVector<unsigned, 1>> bySource;
   llvm::DenseMap<Value, unsigned> byResult;
   llvm::DenseMap<Rows, RowOperands> rules;
+  llvm::SmallSetVector<tensor::ExpandShapeOp, 4> merged;
   /// By how much the first row moves from device to device.
   llvm::DenseMap<Rows, int64_t> steps;
   /// By number; and what of a chain is in each level.

@@ -16,6 +16,7 @@
 #include "passes/overlap/JoinedWriter.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
+#include "passes/overlap/SeparateRows.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
@@ -198,6 +199,9 @@ static void moveBeforeReshapes(HaloExchangeOp op) {
     expand->erase();
 }
 
+/// How often rows are merged and taken apart between two exchanges.
+static constexpr unsigned kMostMerges = 8;
+
 namespace {
 struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
   using DistJoinHalosBase::DistJoinHalosBase;
@@ -218,6 +222,19 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
           emitRemark(halo.op.getLoc())
               << "halo not joined with one before it: " << halo.why;
     writeJoined(chains, line, groups);
+  }
+
+  /// Whether rows were merged with others where chains would go on.
+  bool separate(const MeshLayout &layout, ArrayAttr axes,
+                ArrayRef<Block *> blocks) {
+    DeviceLine line(getOperation(), layout, axes);
+    if (line.getDevices() == 1)
+      return false;
+    llvm::SetVector<tensor::ExpandShapeOp> merged;
+    for (Block *block : blocks)
+      merged.insert_range(
+          HaloChains(*block, line, /*times=*/nullptr).getMerged());
+    return separateRows(merged.getArrayRef());
   }
 
   void runOnOperation() override {
@@ -254,6 +271,10 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
     MeshLayout layout(*mesh);
     StepTimes times(module, *machine, *mesh);
     for (auto &[axes, blocks] : lines) {
+      // What is apart then may be merged further up.
+      for (unsigned round = 0; round < kMostMerges; ++round)
+        if (!separate(layout, cast<ArrayAttr>(axes), blocks.getArrayRef()))
+          break;
       DeviceLine line(module, layout, cast<ArrayAttr>(axes));
       if (line.getDevices() > 1)
         for (Block *block : blocks)

@@ -137,16 +137,22 @@ static bool keepsRows(Operation *op) {
   return isa<SyncOp, ShardingConstraintOp, tensor::PadOp>(op);
 }
 
+/// Also by others, of what the module only adds rows to.
+static bool isReadInWindows(OpOperand &use, int64_t dim) {
+  Operation *reader = use.getOwner();
+  if (keepsRows(reader))
+    return llvm::any_of(reader->getResult(0).getUses(), [&](OpOperand &next) {
+      return isReadInWindows(next, dim);
+    });
+  return reader->getNumResults() > 0 &&
+         llvm::is_contained(getDataOperands(reader), &use) &&
+         getShardingRule(reader).operands[use.getOperandNumber()].getWindow(
+             dim) != nullptr;
+}
+
 bool ModuleBorder::isReadInWindows(Value value, int64_t dim) {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
-    Operation *reader = use.getOwner();
-    if (!contains(reader) || reader->getNumResults() == 0)
-      return false;
-    if (keepsRows(reader))
-      return isReadInWindows(reader->getResult(0), dim);
-    return llvm::is_contained(getDataOperands(reader), &use) &&
-           getShardingRule(reader).operands[use.getOperandNumber()].getWindow(
-               dim) != nullptr;
+    return contains(use.getOwner()) && ::isReadInWindows(use, dim);
   });
 }
 
@@ -179,8 +185,6 @@ bool ModuleBorder::isAddedUpAlong(Value value, int64_t dim) {
 
 ModuleBorder::Reads ModuleBorder::findHaloInputs(int64_t dim) {
   auto [features, all] = findActivations();
-  if (features.empty())
-    features = all;
   auto choose = [&](const Inputs &inputs,
                     bool (ModuleBorder::*isChosen)(Value, int64_t)) {
     Inputs chosen;
@@ -192,7 +196,8 @@ ModuleBorder::Reads ModuleBorder::findHaloInputs(int64_t dim) {
   };
   Inputs chosen = choose(all, &ModuleBorder::isReadInWindows);
   if (chosen.empty())
-    chosen = choose(features, &ModuleBorder::isAddedUpAlong);
+    chosen = choose(features.empty() ? all : features,
+                    &ModuleBorder::isAddedUpAlong);
   return sortInputs(chosen.empty() ? features : chosen, findReads());
 }
 

@@ -37,9 +37,10 @@ public:
   /// its readers: where weights are applied to some of it, that; else all of
   /// it.
   Reads findInputs();
-  /// Of these, and of all else that it reads, those whose dimension `dim` the
-  /// module reads in windows; where none is, those that it adds up along it, as
-  /// attention does with its keys; where none is either, findInputs().
+  /// Those of all activations that the module reads whose dimension `dim` it
+  /// reads in windows; where none is, those that it adds up along it, as
+  /// attention does with its keys; where none is either, what weights are
+  /// applied to, of which others may do so.
   Reads findHaloInputs(int64_t dim);
   /// Values that the module's ops make and that are read elsewhere, in program
   /// order.

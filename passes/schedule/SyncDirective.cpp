@@ -337,11 +337,16 @@ struct SyncDirective
           isInput ? syncs.syncInputs(scope) : syncs.syncOutputs(scope);
       if (failed(more))
         return failure();
-      if (*more == 0)
-        return emitError(op->getLoc())
-               << "module \"" << application.getScopes().getPath(scope)
-               << "\" has no " << (isInput ? "input" : "output")
-               << " tensor to sync";
+      if (*more == 0) {
+        InFlightDiagnostic error = emitError(op->getLoc());
+        error << "module \"" << application.getScopes().getPath(scope)
+              << "\" has no " << (isInput ? "input" : "output")
+              << " tensor to sync";
+        if (isInput && directive.getKind() == SyncKind::Halo)
+          error << ": none that it reads in windows along dimension "
+                << *directive.getDim() << "; name the module that does";
+        return error;
+      }
       places += *more;
     }
     return places;
