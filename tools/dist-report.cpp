@@ -84,7 +84,15 @@ static cl::opt<std::string>
                        "dist-run (default: cheap)"),
               cl::init("cheap"), cl::value_desc("asked|cheap|gathers"),
               cl::cat(category));
-static cl::opt<bool> verbose("v", cl::desc("Say how long each stage took"),
+static cl::opt<std::string>
+    joinHalos("join-halos",
+              cl::desc("Whether layers that follow each other exchange rows "
+                       "once, as of dist-run: auto, where --machine foresees "
+                       "that it pays; never; or always (default: never)"),
+              cl::value_desc("auto|never|always"), cl::cat(category));
+static cl::opt<bool> verbose("v",
+                             cl::desc("Say how long each stage took, and with "
+                                      "--join-halos what was foreseen"),
                              cl::cat(category));
 
 /// What the options ask for: to partition a model, or to make sizes known.
@@ -92,10 +100,15 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
   if (failed(sizes))
     return failure();
-  if (!schedule.empty() || !mesh.empty() || fuseTransposes) {
+  if (!schedule.empty() || !mesh.empty() || fuseTransposes ||
+      !joinHalos.empty()) {
     ScheduleOptions options{schedule, "", mesh, *sizes};
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
+    options.overlap.joinHalos = joinHalos;
+    options.overlap.machine = machineName;
+    options.overlap.link = link;
+    options.overlap.report = verbose;
     return distribute(module, options, stages);
   }
   // What is sent depends on all sizes.
@@ -138,17 +151,11 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
 
 /// Whether anything is said of a program.
 static bool hasOthers() {
-  const cl::Option *all[] = {&input,
-                             &schedule,
-                             std::addressof(mesh),
-                             &json,
-                             &::all,
-                             &plan,
-                             &link,
-                             &simulateStep,
-                             &timeline,
-                             &fuseTransposes,
-                             std::addressof(bind)};
+  const cl::Option *all[] = {
+      &input,          &schedule,     std::addressof(mesh),
+      &json,           &::all,        &plan,
+      &link,           &simulateStep, &timeline,
+      &fuseTransposes, &joinHalos,    std::addressof(bind)};
   return llvm::any_of(all, [](const cl::Option *option) {
     return option->getNumOccurrences() > 0;
   });
@@ -157,13 +164,15 @@ static bool hasOthers() {
 /// Refuses options that would be without effect.
 static LogicalResult checkSimulation() {
   bool wantsMachine = simulateStep || !timeline.empty() || printMachine;
+  bool joinsByTime = joinHalos == "auto";
   StringRef message;
   if (wantsMachine && machineName.empty())
     message = "--simulate, --timeline and --print-machine need --machine, "
               "which says on what";
-  else if (!wantsMachine && !machineName.empty())
+  else if (!wantsMachine && !joinsByTime && !machineName.empty())
     message = "--machine: what for? --simulate estimates the time of a step on "
-              "it, --timeline draws it";
+              "it, --timeline draws it, and --join-halos=auto joins exchanges "
+              "where that pays on it";
   else if (plan && wantsMachine)
     message = "--plan: it is written in place of the report; leave out "
               "--simulate, --timeline and --machine";
@@ -195,10 +204,11 @@ static LogicalResult run() {
                     "anyway; leave it out\n";
     return failure();
   }
-  if (plan && (json || all || fuseTransposes || !link.empty())) {
+  if (plan &&
+      (json || all || fuseTransposes || !link.empty() || !joinHalos.empty())) {
     llvm::errs() << "dist-report: error: --plan: it is written in place of the "
-                    "report; leave out --json, --all, --fuse-transposes and "
-                    "--link\n";
+                    "report; leave out --json, --all, --fuse-transposes, "
+                    "--join-halos and --link\n";
     return failure();
   }
   if (failed(checkSimulation()))
@@ -247,7 +257,7 @@ static LogicalResult run() {
   if (failed(report))
     return failure();
   std::unique_ptr<OutputStream> drawing;
-  if (!machineName.empty()) {
+  if (simulateStep || !timeline.empty()) {
     FailureOr<Simulation> simulation =
         simulate(*module, machine, !timeline.empty());
     if (failed(simulation))

@@ -31,13 +31,7 @@ bool DeviceLine::isCrossedBy(ArrayRef<AxisRefAttr> others) const {
 }
 
 bool DeviceLine::isEquallySpaced(int64_t size) const {
-  int64_t block = size;
-  for (auto [level, count] : llvm::enumerate(sizes)) {
-    if (level > 0 && block % count != 0)
-      return false;
-    block = llvm::divideCeil(block, count);
-  }
-  return true;
+  return dist::isEquallySpaced(layout, axes, size);
 }
 
 std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,

@@ -6,8 +6,7 @@
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/EquivalenceClasses.h"
-
-#include <queue>
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -120,6 +119,8 @@ void HaloChains::trace(unsigned number, const DeviceLine &line) {
     std::string why;
     std::optional<RowOperands> operands =
         getRowOperands(op, rows.second, step, line, why);
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op); expand && !operands)
+      merged.insert(expand);
     if (!operands)
       return refuse(op->getName().getStringRef() + " " + why);
     for (const RowOperand &operand : *operands) {
@@ -147,131 +148,51 @@ void HaloChains::sortIntoChains() {
   for (auto [number, halo] : llvm::enumerate(halos))
     if (together.findLeader(number) != together.member_end())
       byLeader[together.getLeaderValue(number)].push_back(number);
-  for (auto &[leader, chain] : byLeader)
+  for (auto &[leader, chain] : byLeader) {
+    levels.emplace_back();
+    for (unsigned number : chain) {
+      ChainedHalo &halo = halos[number];
+      halo.chain = chains.size();
+      if (levels.back().size() < halo.level)
+        levels.back().resize(halo.level);
+      levels.back()[halo.level - 1].push_back(number);
+    }
     chains.push_back(std::move(chain));
+  }
 }
 
-unsigned HaloChains::countLevels(ArrayRef<unsigned> chain) const {
-  unsigned most = 0;
-  for (unsigned number : chain)
-    most = std::max(most, halos[number].level);
-  return most;
+std::optional<unsigned> HaloChains::findExchange(Rows rows) const {
+  auto found = byResult.find(rows.first);
+  if (found == byResult.end())
+    return std::nullopt;
+  HaloExchangeOp op = halos[found->second].op;
+  return static_cast<int64_t>(op.getDim()) == rows.second
+             ? std::optional<unsigned>(found->second)
+             : std::nullopt;
 }
 
-std::optional<JoinedHalos> HaloChains::join(ArrayRef<unsigned> chain,
-                                            unsigned first, unsigned last) {
-  JoinedHalos out;
-  for (unsigned number : chain)
-    if (halos[number].level == first) {
-      out.heads.push_back(number);
-    } else if (halos[number].level > first && halos[number].level <= last) {
-      out.joined.push_back(number);
-    }
+ArrayRef<unsigned> HaloChains::getExchangesOf(Rows rows) const {
+  auto found = bySource.find(rows);
+  return found == bySource.end() ? ArrayRef<unsigned>()
+                                 : ArrayRef<unsigned>(found->second);
+}
 
-  // From the last ops to the first, so that all that reads rows has said how
-  // many when it is asked what these are made of.
-  struct Wanted {
-    Widths widths;
-    int64_t firstRead;
-  };
-  llvm::DenseMap<Rows, Wanted> wanted;
-  using Item = std::pair<int64_t, Rows>;
-  auto isBefore = [](const Item &a, const Item &b) {
-    return a.first < b.first;
-  };
-  std::priority_queue<Item, std::vector<Item>, decltype(isBefore)> todo(
-      isBefore);
-  auto want = [&](Rows rows, Widths widths, int64_t reader) {
-    auto [entry, isNew] = wanted.try_emplace(rows, Wanted{widths, reader});
-    entry->second.widths.cover(widths);
-    entry->second.firstRead = std::min(entry->second.firstRead, reader);
-    Operation *op = rows.first.getDefiningOp();
-    if (isNew)
-      todo.push({op && op->getBlock() == &block ? positions[op] : -1, rows});
-  };
-  for (unsigned number : out.joined)
-    want(halos[number].getResult(), {}, halos[number].position);
-  auto bring = [&](unsigned head, Widths widths) {
-    out.brought.try_emplace(head, halos[head].getWidths())
-        .first->second.cover(widths);
-  };
-  auto isHead = [&](unsigned number) {
-    return llvm::is_contained(out.heads, number);
-  };
-  while (!todo.empty()) {
-    auto [position, rows] = todo.top();
-    todo.pop();
-    Wanted need = wanted[rows];
-    auto brought = byResult.find(rows.first);
-    if (brought != byResult.end() &&
-        static_cast<int64_t>(halos[brought->second].op.getDim()) ==
-            rows.second) {
-      unsigned number = brought->second;
-      Widths own = halos[number].getWidths();
-      Widths all{own.low + need.widths.low, own.high + need.widths.high};
-      if (isHead(number)) {
-        bring(number, all);
-      } else if (llvm::is_contained(out.joined, number)) {
-        out.wider[number] = need.widths;
-        out.rowsTwice += all.getSum();
-        want(halos[number].getSource(), all, halos[number].position);
-      } else {
-        return std::nullopt;
-      }
-      continue;
-    }
-    if (need.widths.getSum() == 0)
-      continue;
-    if (auto same = bySource.find(rows); same != bySource.end()) {
-      auto head = llvm::find_if(same->second, isHead);
-      if (head != same->second.end()) {
-        bring(*head, need.widths);
-        auto [read, isNew] = out.firstReads.try_emplace(*head, need.firstRead);
-        read->second = std::min(read->second, need.firstRead);
-        continue;
-      }
-      auto other = llvm::find_if(same->second, [&](unsigned number) {
-        return !llvm::is_contained(out.joined, number) &&
-               halos[number].position < need.firstRead &&
-               need.widths.isWithin(halos[number].getWidths());
-      });
-      if (other != same->second.end()) {
-        out.taken[rows] = *other;
-        continue;
-      }
-    }
-    auto rule = rules.find(rows);
-    if (rule == rules.end())
-      return std::nullopt;
-    // What is made of no rows is written where it is read.
-    if (rule->second.empty())
-      continue;
-    out.computed[rows] = need.widths;
-    for (const RowOperand &operand : rule->second)
-      want({ops[position]->getOperand(operand.number), operand.dim},
-           operand.getWidths(ops[position], rows.second, need.widths),
-           position);
-  }
-  // Neighbours' neighbours are asked for nothing.
-  for (auto &[number, widths] : out.brought) {
-    int64_t block = getRowCount(halos[number].getSource());
-    if (!(widths == halos[number].getWidths()) &&
-        std::max(widths.low, widths.high) > block)
-      return std::nullopt;
-  }
-  estimate(out);
-  return out;
+const RowOperands *HaloChains::findRule(Rows rows) const {
+  auto found = rules.find(rows);
+  return found == rules.end() ? nullptr : &found->second;
 }
 
 //===----------------------------------------------------------------------===//
 // What it costs
 //===----------------------------------------------------------------------===//
 
-static int64_t getBytesSent(HaloExchangeOp op, int64_t devices, Widths widths) {
-  Rows rows{op.getOperand(), op.getDim()};
-  int64_t count = getRowCount(rows);
-  return getTensorBytes(cast<RankedTensorType>(rows.first.getType())) / count *
-         getHaloRowsSent(count, devices, widths.low, widths.high);
+int64_t HaloChains::getBytesSent(unsigned number,
+                                 std::optional<Widths> widths) {
+  ChainedHalo &halo = halos[number];
+  Widths asked = widths.value_or(halo.getWidths());
+  int64_t count = getRowCount(halo.getSource());
+  return getTensorBytes(halo.op.getOperand().getType()) / count *
+         getHaloRowsSent(count, devices, asked.low, asked.high);
 }
 
 /// Of the exchange if it were as wide.
@@ -306,36 +227,41 @@ double HaloChains::getMaskSeconds(ChainedHalo &halo, int64_t rows) {
   return model.getComputeSeconds(work) + model.getOpSeconds();
 }
 
-void HaloChains::estimate(JoinedHalos &joined) {
-  for (auto &[number, widths] : joined.brought) {
-    HaloExchangeOp op = halos[number].op;
-    Widths own = halos[number].getWidths();
-    joined.bytes +=
-        getBytesSent(op, devices, widths) - getBytesSent(op, devices, own);
-    if (times && !(widths == own))
-      joined.seconds += getHaloSeconds(op, widths) - getHaloSeconds(op, own);
-  }
-  for (unsigned number : joined.joined) {
-    ChainedHalo &halo = halos[number];
-    Widths own = halo.getWidths();
-    joined.bytes -= getBytesSent(halo.op, devices, own);
-    if (!times)
-      continue;
-    joined.seconds -= getHaloSeconds(halo.op, own);
-    joined.seconds +=
-        getMaskSeconds(halo, getRowCount(halo.getResult()) +
-                                 joined.wider.lookup(number).getSum());
-  }
+double HaloChains::getSeconds(unsigned number, std::optional<Widths> widths) {
+  ChainedHalo &halo = halos[number];
+  if (widths && !(*widths == halo.getWidths()))
+    return getHaloSeconds(halo.op, *widths);
+  auto [known, isNew] = secondsApart.try_emplace(number);
+  if (isNew)
+    known->second = getHaloSeconds(halo.op, halo.getWidths());
+  return known->second;
+}
+
+double HaloChains::getSecondsMore(unsigned number, Widths widths) {
+  return times ? getSeconds(number, widths) - getSeconds(number) : 0;
+}
+
+double HaloChains::getJoinedSeconds(unsigned number, Widths wider) {
   if (!times)
-    return;
-  for (auto &[rows, widths] : joined.computed) {
-    Operation *op = rows.first.getDefiningOp();
-    double share = static_cast<double>(widths.getSum()) /
-                   std::max<int64_t>(getRowCount(rows), 1);
-    if (auto exchange = dyn_cast<HaloExchangeOp>(op))
-      joined.seconds += share * (times->getCost(op).time.getTotal() -
-                                 getHaloSeconds(exchange, Widths()));
-    else if (SimulatedTime time = times->getCost(op).time; true)
-      joined.seconds += share * (time.products + time.memory);
-  }
+    return 0;
+  ChainedHalo &halo = halos[number];
+  return getMaskSeconds(halo, getRowCount(halo.getResult()) + wider.getSum()) -
+         getSeconds(number);
+}
+
+double HaloChains::getSecondsOfRow(Rows rows) {
+  auto [known, isNew] = secondsOfRow.try_emplace(rows);
+  if (!isNew)
+    return known->second;
+  Operation *op = rows.first.getDefiningOp();
+  SimulatedTime time = times->getCost(op).time;
+  auto exchange = dyn_cast<HaloExchangeOp>(op);
+  double seconds = exchange
+                       ? time.getTotal() - getHaloSeconds(exchange, Widths())
+                       : time.products + time.memory;
+  return known->second = seconds / std::max<int64_t>(getRowCount(rows), 1);
+}
+
+double HaloChains::getComputeSeconds(Rows rows, Widths widths) {
+  return times ? widths.getSum() * getSecondsOfRow(rows) : 0;
 }

@@ -4,16 +4,17 @@
 // of row by row or in windows: these bring more rows, and what is in between is
 // computed of more. A chain is a set of exchanges that hang together so, in
 // levels: those of a level are made of rows of the one before, and perhaps of
-// others. What may be joined are levels that follow each other.
+// others. What may be joined are levels that follow each other (HaloGroup.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DIST_PASSES_OVERLAP_HALOCHAINS_H
 #define DIST_PASSES_OVERLAP_HALOCHAINS_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/StepTime.h"
 #include "passes/overlap/WideRows.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {
 
@@ -24,6 +25,8 @@ struct ChainedHalo {
   int64_t position;
   /// From 1 on; 0 for what cannot even bring more rows.
   unsigned level = 1;
+  /// Which one it is in; none where it stands alone.
+  std::optional<unsigned> chain = {};
   /// Those that bring the rows that its own are made of.
   SmallVector<unsigned, 2> parents = {};
   /// Why it is not joined with any before it, or "".
@@ -37,26 +40,6 @@ struct ChainedHalo {
   }
 };
 
-/// Levels of a chain that are joined: the exchanges of the first bring the rows
-/// of all.
-struct JoinedHalos {
-  SmallVector<unsigned> heads, joined;
-  /// Rows that heads bring, in all; of those whose rows are read.
-  llvm::MapVector<unsigned, Widths> brought;
-  /// By how much wider the results of joined exchanges are.
-  llvm::MapVector<unsigned, Widths> wider;
-  /// What is computed of more rows, last things first.
-  llvm::MapVector<Rows, Widths> computed;
-  /// Rows that an exchange which is no part of this has brought.
-  llvm::MapVector<Rows, unsigned> taken;
-  /// For rows of a head's operand that are read beside it: where first.
-  llvm::SmallDenseMap<unsigned, int64_t> firstReads;
-  /// Seconds more, and bytes, than apart; rows of joined exchanges that two
-  /// devices compute.
-  double seconds = 0;
-  int64_t bytes = 0, rowsTwice = 0;
-};
-
 /// The exchanges of a block along one line of devices.
 class HaloChains {
 public:
@@ -64,18 +47,29 @@ public:
   HaloChains(Block &block, const DeviceLine &line, StepTimes *times);
 
   SmallVector<ChainedHalo> halos;
-  /// By number; those of a chain in the order of the block.
-  SmallVector<SmallVector<unsigned>> chains;
 
-  unsigned countLevels(ArrayRef<unsigned> chain) const;
-  /// Levels `first` to `last` of a chain as one; none where that is not
-  /// possible.
-  std::optional<JoinedHalos> join(ArrayRef<unsigned> chain, unsigned first,
-                                  unsigned last);
-  /// Of an exchange as it is.
-  double getSeconds(unsigned number) {
-    return getHaloSeconds(halos[number].op, halos[number].getWidths());
+  /// What takes rows apart that had been merged with other dimensions, where
+  /// chains end.
+  ArrayRef<tensor::ExpandShapeOp> getMerged() const {
+    return merged.getArrayRef();
   }
+
+  unsigned countChains() const { return chains.size(); }
+  /// By number, in the order of the block.
+  ArrayRef<unsigned> getChain(unsigned chain) const { return chains[chain]; }
+  unsigned countLevels(unsigned chain) const { return levels[chain].size(); }
+  /// Of one level, from 1 on.
+  ArrayRef<unsigned> getLevel(unsigned chain, unsigned level) const {
+    return levels[chain][level - 1];
+  }
+
+  /// The exchange whose result's rows these are, if they are one's.
+  std::optional<unsigned> findExchange(Rows rows) const;
+  /// Those that exchange the rows, and could bring more of them.
+  ArrayRef<unsigned> getExchangesOf(Rows rows) const;
+  /// Null where a chain does not go on.
+  const RowOperands *findRule(Rows rows) const;
+
   /// How an op's rows are made, that a chain goes through.
   const RowOperands &getRule(Rows rows) const {
     return rules.find(rows)->second;
@@ -87,13 +81,28 @@ public:
   }
   Operation *getOp(int64_t position) const { return ops[position]; }
   int64_t getPosition(Operation *op) const { return positions.lookup(op); }
+  /// Before the block, -1.
+  int64_t findPosition(Operation *op) const {
+    auto found = positions.find(op);
+    return found == positions.end() ? -1 : found->second;
+  }
+
+  /// Of an exchange as it is, or as wide as that.
+  int64_t getBytesSent(unsigned number, std::optional<Widths> widths = {});
+  double getSeconds(unsigned number, std::optional<Widths> widths = {});
+  /// Seconds more, 0 where nothing was asked about time: of an exchange that
+  /// brings more rows; of one that is gone and whose result is `wider`, with
+  /// what fills in its ends; and of so many more rows of what an op makes.
+  double getSecondsMore(unsigned number, Widths widths);
+  double getJoinedSeconds(unsigned number, Widths wider);
+  double getComputeSeconds(Rows rows, Widths widths);
 
 private:
   void find(const DeviceLine &line);
   void trace(unsigned number, const DeviceLine &line);
   void sortIntoChains();
-  void estimate(JoinedHalos &joined);
   double getMaskSeconds(ChainedHalo &halo, int64_t rows);
+  double getSecondsOfRow(Rows rows);
   double getHaloSeconds(HaloExchangeOp op, Widths widths);
 
   Block &block;
@@ -104,8 +113,15 @@ private:
   llvm::DenseMap<Rows, SmallVector<unsigned, 1>> bySource;
   llvm::DenseMap<Value, unsigned> byResult;
   llvm::DenseMap<Rows, RowOperands> rules;
+  llvm::SmallSetVector<tensor::ExpandShapeOp, 4> merged;
   /// By how much the first row moves from device to device.
   llvm::DenseMap<Rows, int64_t> steps;
+  /// By number; and what of a chain is in each level.
+  SmallVector<SmallVector<unsigned>> chains;
+  SmallVector<SmallVector<SmallVector<unsigned, 1>>> levels;
+  /// What was asked before: of exchanges as they are, of a row.
+  llvm::DenseMap<unsigned, double> secondsApart;
+  llvm::DenseMap<Rows, double> secondsOfRow;
   int64_t devices;
 };
 

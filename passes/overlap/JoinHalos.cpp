@@ -16,8 +16,10 @@
 #include "passes/overlap/JoinedWriter.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
+#include "passes/overlap/SeparateRows.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTJOINHALOS
@@ -31,102 +33,119 @@ namespace {
 /// The groups that a chain falls into.
 class ChainChoice {
 public:
-  ChainChoice(HaloChains &chains, ArrayRef<unsigned> chain, unsigned layers,
-              bool byTime);
+  ChainChoice(HaloChains &chains, unsigned chain, unsigned layers, bool byTime);
 
   /// Those of several levels.
   std::vector<JoinedHalos> takeGroups();
   std::string describe();
 
 private:
-  /// Levels i + 1 to j + 1 as one; none where that is not possible.
-  std::optional<JoinedHalos> &at(unsigned i, unsigned j) {
-    return groups[j * layers + j - i];
+  void findGroupsTo(unsigned end);
+  std::optional<JoinedHalos> join(unsigned first, unsigned end) const {
+    return HaloGroup::join(chains, chain, first + 1, end);
   }
   double getCost(const JoinedHalos &joined) const;
   /// Seconds more than apart with so many levels in each group but the last.
-  std::optional<double> getEqualGroups(unsigned size);
+  std::optional<double> getEqualGroups(unsigned size) const;
 
   HaloChains &chains;
-  ArrayRef<unsigned> chain;
-  unsigned layers, levels;
+  unsigned chain, layers, levels;
   bool byTime;
-  std::vector<std::optional<JoinedHalos>> groups;
-  /// Of each group, its first and last level.
-  SmallVector<std::pair<unsigned, unsigned>> chosen;
+  /// Of the first so many levels: what they cost at best, and where the last of
+  /// their groups begins.
+  std::vector<double> best;
+  std::vector<unsigned> from;
+  std::vector<JoinedHalos> chosen;
 };
 } // namespace
 
-ChainChoice::ChainChoice(HaloChains &chains, ArrayRef<unsigned> chain,
-                         unsigned layers, bool byTime)
+ChainChoice::ChainChoice(HaloChains &chains, unsigned chain, unsigned layers,
+                         bool byTime)
     : chains(chains), chain(chain), levels(chains.countLevels(chain)),
-      byTime(byTime) {
+      byTime(byTime), best(levels + 1, 0), from(levels + 1, 0) {
   this->layers = std::min(layers, levels);
-  groups.resize(this->layers * levels);
-  std::vector<double> best(levels + 1, 0);
-  std::vector<unsigned> from(levels + 1, 0);
-  for (unsigned end = 1; end <= levels; ++end) {
-    for (unsigned size = 1; size <= std::min(this->layers, end); ++size) {
-      unsigned first = end - size;
-      std::optional<JoinedHalos> &joined = at(first, end - 1);
-      joined = chains.join(chain, first + 1, end);
-      if (!joined)
-        continue;
-      double cost = best[first] + getCost(*joined);
-      if (size == 1 || cost < best[end]) {
-        best[end] = cost;
-        from[end] = first;
-      }
-    }
-  }
+  for (unsigned end = 1; end <= levels; ++end)
+    findGroupsTo(end);
   for (unsigned end = levels; end > 0; end = from[end])
-    chosen.push_back({from[end], end - 1});
+    chosen.push_back(*join(from[end], end));
   std::reverse(chosen.begin(), chosen.end());
+}
+
+/// Of all groups that end with a level, the one that is best with what is
+/// before it. What two levels cost more than with an exchange between them, all
+/// groups that reach over both cost more as well, or more than that: what is in
+/// between is computed of as many rows more. So where that is not less than
+/// nothing, larger groups are not looked at.
+void ChainChoice::findGroupsTo(unsigned end) {
+  HaloGroup group(chains, chain, end);
+  double before = std::numeric_limits<double>::infinity();
+  for (unsigned size = 1; size <= std::min(layers, end); ++size) {
+    unsigned first = end - size;
+    if (size > 1)
+      group.extend();
+    bool isUncertain = group.isUncertain(), isPossible = group.isPossible();
+    double cost = getCost(group.get()), head = group.get().headSeconds;
+    if (isUncertain && !group.isAtEnd()) {
+      std::optional<JoinedHalos> joined = join(first, end);
+      isPossible = joined.has_value();
+      if (isPossible)
+        cost = getCost(*joined);
+    }
+    if (isPossible && (size == 1 || best[first] + cost < best[end])) {
+      best[end] = best[first] + cost;
+      from[end] = first;
+    }
+    bool isCertain = isPossible && !isUncertain;
+    if (group.isAtEnd() || (byTime && isCertain && cost - head >= before))
+      return;
+    before = isCertain ? cost : std::numeric_limits<double>::infinity();
+  }
 }
 
 double ChainChoice::getCost(const JoinedHalos &joined) const {
   if (byTime)
-    return joined.seconds;
+    return joined.getSeconds();
   // As few exchanges as there can be, then as few rows twice.
-  return joined.rowsTwice - 1e9 * joined.joined.size();
+  return joined.rowsTwice - 1e9 * joined.wider.size();
 }
 
-std::optional<double> ChainChoice::getEqualGroups(unsigned size) {
+std::optional<double> ChainChoice::getEqualGroups(unsigned size) const {
   double seconds = 0;
   for (unsigned first = 0; first < levels; first += size) {
-    auto &joined = at(first, std::min(first + size, levels) - 1);
+    std::optional<JoinedHalos> joined =
+        join(first, std::min(first + size, levels));
     if (!joined)
       return std::nullopt;
-    seconds += joined->seconds;
+    seconds += joined->getSeconds();
   }
   return seconds;
 }
 
 std::vector<JoinedHalos> ChainChoice::takeGroups() {
-  std::vector<JoinedHalos> out;
-  for (auto [first, last] : chosen)
-    if (first != last)
-      out.push_back(*at(first, last));
-  return out;
+  llvm::erase_if(chosen,
+                 [](const JoinedHalos &group) { return group.joined.empty(); });
+  return std::move(chosen);
 }
 
 std::string ChainChoice::describe() {
   std::string text, sizes;
   int64_t rows = 0, bytes = 0;
   double seconds = 0;
-  for (auto [first, last] : chosen) {
-    const JoinedHalos &joined = *at(first, last);
-    sizes += (sizes.empty() ? "" : " + ") + std::to_string(last - first + 1);
+  unsigned end = levels;
+  for (const JoinedHalos &joined : llvm::reverse(chosen)) {
+    unsigned size = end - from[end];
+    end -= size;
+    sizes = std::to_string(size) + (sizes.empty() ? "" : " + ") + sizes;
     rows += joined.rowsTwice;
     bytes += joined.bytes;
-    seconds += joined.seconds;
+    seconds += joined.getSeconds();
   }
   llvm::raw_string_ostream os(text);
   os << "halos of " << levels << " layers that follow each other, one exchange "
      << "for " << sizes << ": ";
   if (byTime) {
     double apart = 0;
-    for (unsigned number : chain)
+    for (unsigned number : chains.getChain(chain))
       apart += chains.getSeconds(number);
     os << llvm::formatv("apart {0:F3} ms", apart * 1e3);
     for (unsigned size = 2; size <= layers; ++size) {
@@ -180,6 +199,9 @@ static void moveBeforeReshapes(HaloExchangeOp op) {
     expand->erase();
 }
 
+/// How often rows are merged and taken apart between two exchanges.
+static constexpr unsigned kMostMerges = 8;
+
 namespace {
 struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
   using DistJoinHalosBase::DistJoinHalosBase;
@@ -187,10 +209,10 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
   void joinAlong(Block &block, const DeviceLine &line, StepTimes *times) {
     HaloChains chains(block, line, times);
     std::vector<JoinedHalos> groups;
-    for (ArrayRef<unsigned> chain : chains.chains) {
+    for (unsigned chain = 0; chain < chains.countChains(); ++chain) {
       ChainChoice choice(chains, chain, layers, times != nullptr);
       if (report)
-        emitRemark(chains.halos[chain.front()].op.getLoc())
+        emitRemark(chains.halos[chains.getChain(chain).front()].op.getLoc())
             << choice.describe();
       llvm::append_range(groups, choice.takeGroups());
     }
@@ -200,6 +222,19 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
           emitRemark(halo.op.getLoc())
               << "halo not joined with one before it: " << halo.why;
     writeJoined(chains, line, groups);
+  }
+
+  /// Whether rows were merged with others where chains would go on.
+  bool separate(const MeshLayout &layout, ArrayAttr axes,
+                ArrayRef<Block *> blocks) {
+    DeviceLine line(getOperation(), layout, axes);
+    if (line.getDevices() == 1)
+      return false;
+    llvm::SetVector<tensor::ExpandShapeOp> merged;
+    for (Block *block : blocks)
+      merged.insert_range(
+          HaloChains(*block, line, /*times=*/nullptr).getMerged());
+    return separateRows(merged.getArrayRef());
   }
 
   void runOnOperation() override {
@@ -236,6 +271,10 @@ struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {
     MeshLayout layout(*mesh);
     StepTimes times(module, *machine, *mesh);
     for (auto &[axes, blocks] : lines) {
+      // What is apart then may be merged further up.
+      for (unsigned round = 0; round < kMostMerges; ++round)
+        if (!separate(layout, cast<ArrayAttr>(axes), blocks.getArrayRef()))
+          break;
       DeviceLine line(module, layout, cast<ArrayAttr>(axes));
       if (line.getDevices() > 1)
         for (Block *block : blocks)

@@ -3,7 +3,7 @@
 #ifndef DIST_PASSES_OVERLAP_JOINEDWRITER_H
 #define DIST_PASSES_OVERLAP_JOINEDWRITER_H
 
-#include "passes/overlap/HaloChains.h"
+#include "passes/overlap/HaloGroup.h"
 
 namespace mlir::dist {
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/ModuleBorder.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -64,7 +65,7 @@ sortByPlace(SmallVectorImpl<std::tuple<Place, unsigned, Value>> &values) {
   });
 }
 
-ModuleBorder::Reads ModuleBorder::findInputs() {
+ModuleBorder::Reads ModuleBorder::findReads() {
   // Ops within an op that say nothing else belong to its module.
   Reads reads;
   if (ops.empty())
@@ -80,9 +81,12 @@ ModuleBorder::Reads ModuleBorder::findInputs() {
           reads[operand.get()].push_back(&operand);
       return WalkResult::advance();
     });
-  // What a weight is applied to is the module's input; masks and the like are
-  // read as well.
-  llvm::SmallSetVector<Value, 4> features, all;
+  return reads;
+}
+
+std::pair<ModuleBorder::Inputs, ModuleBorder::Inputs>
+ModuleBorder::findActivations() {
+  Inputs features, all;
   for (Operation *op : ops) {
     if (auto contraction = origins.findFeatureContraction(op)) {
       Value value = contraction->activation->get();
@@ -102,18 +106,99 @@ ModuleBorder::Reads ModuleBorder::findInputs() {
           origins.get(operand->get()).kind == Origin::Computed)
         all.insert(operand->get());
   }
+  return {features, all};
+}
+
+ModuleBorder::Reads ModuleBorder::sortInputs(const Inputs &inputs,
+                                             Reads reads) {
   SmallVector<std::tuple<ReadPlace, unsigned, Value>> ordered;
-  for (Value input : features.empty() ? all : features) {
+  for (Value input : inputs) {
     ReadPlace first(~0u, ~0u);
     for (OpOperand *use : reads[input])
       first = std::min(first, getReadPlace(*use));
     ordered.emplace_back(first, ordered.size(), input);
   }
   sortByPlace(ordered);
-  Reads inputs;
+  Reads sorted;
   for (auto &[place, number, input] : ordered)
-    inputs[input] = std::move(reads[input]);
-  return inputs;
+    sorted[input] = std::move(reads[input]);
+  return sorted;
+}
+
+ModuleBorder::Reads ModuleBorder::findInputs() {
+  // What a weight is applied to is the module's input; masks and the like are
+  // read as well.
+  auto [features, all] = findActivations();
+  return sortInputs(features.empty() ? all : features, findReads());
+}
+
+/// What only says where a value is, or adds rows to it.
+static bool keepsRows(Operation *op) {
+  return isa<SyncOp, ShardingConstraintOp, tensor::PadOp>(op);
+}
+
+/// Also by others, of what the module only adds rows to.
+static bool isReadInWindows(OpOperand &use, int64_t dim) {
+  Operation *reader = use.getOwner();
+  if (keepsRows(reader))
+    return llvm::any_of(reader->getResult(0).getUses(), [&](OpOperand &next) {
+      return isReadInWindows(next, dim);
+    });
+  return reader->getNumResults() > 0 &&
+         llvm::is_contained(getDataOperands(reader), &use) &&
+         getShardingRule(reader).operands[use.getOperandNumber()].getWindow(
+             dim) != nullptr;
+}
+
+bool ModuleBorder::isReadInWindows(Value value, int64_t dim) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    return contains(use.getOwner()) && ::isReadInWindows(use, dim);
+  });
+}
+
+bool ModuleBorder::isAddedUpAlong(Value value, int64_t dim) {
+  SmallVector<std::pair<Value, int64_t>> todo = {{value, dim}};
+  llvm::SmallDenseSet<std::pair<Value, int64_t>> seen(todo.begin(), todo.end());
+  while (!todo.empty()) {
+    auto [at, along] = todo.pop_back_val();
+    for (OpOperand &use : at.getUses()) {
+      Operation *reader = use.getOwner();
+      if (!contains(reader) ||
+          !llvm::is_contained(getDataOperands(reader), &use))
+        continue;
+      ShardingRule rule = getShardingRule(reader);
+      for (unsigned factor :
+           rule.operands[use.getOperandNumber()].dims[along]) {
+        if (rule.factors[factor].kind != FactorKind::Parallel)
+          return true;
+        for (auto [number, result] : llvm::enumerate(rule.results))
+          for (auto [place, factors] : llvm::enumerate(result.dims))
+            if (std::pair<Value, int64_t> next(reader->getResult(number),
+                                               place);
+                llvm::is_contained(factors, factor) && seen.insert(next).second)
+              todo.push_back(next);
+      }
+    }
+  }
+  return false;
+}
+
+ModuleBorder::Reads ModuleBorder::findHaloInputs(int64_t dim) {
+  auto [features, all] = findActivations();
+  auto choose = [&](const Inputs &inputs,
+                    bool (ModuleBorder::*isChosen)(Value, int64_t)) {
+    Inputs chosen;
+    for (Value input : inputs)
+      if (dim < cast<RankedTensorType>(input.getType()).getRank() &&
+          (this->*isChosen)(input, dim))
+        chosen.insert(input);
+    return chosen;
+  };
+  Inputs chosen = choose(all, &ModuleBorder::isReadInWindows);
+  if (chosen.empty())
+    chosen = choose(features.empty() ? all : features,
+                    &ModuleBorder::isAddedUpAlong);
+  return sortInputs(chosen.empty() ? features : chosen, findReads());
 }
 
 SmallVector<Value> ModuleBorder::findOutputs() {

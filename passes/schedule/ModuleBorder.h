@@ -37,6 +37,11 @@ public:
   /// its readers: where weights are applied to some of it, that; else all of
   /// it.
   Reads findInputs();
+  /// Those of all activations that the module reads whose dimension `dim` it
+  /// reads in windows; where none is, those that it adds up along it, as
+  /// attention does with its keys; where none is either, what weights are
+  /// applied to, of which others may do so.
+  Reads findHaloInputs(int64_t dim);
   /// Values that the module's ops make and that are read elsewhere, in program
   /// order.
   SmallVector<Value> findOutputs();
@@ -50,6 +55,13 @@ private:
   /// is.
   using ReadPlace = std::pair<unsigned, unsigned>;
   ReadPlace getReadPlace(OpOperand &use);
+  Reads findReads();
+  /// What weights are applied to, and all that is no parameter.
+  using Inputs = llvm::SmallSetVector<Value, 4>;
+  std::pair<Inputs, Inputs> findActivations();
+  Reads sortInputs(const Inputs &inputs, Reads reads);
+  bool isReadInWindows(Value value, int64_t dim);
+  bool isAddedUpAlong(Value value, int64_t dim);
 
   const ScopeIndex &scopes;
   Origins &origins;

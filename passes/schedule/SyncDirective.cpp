@@ -226,7 +226,9 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
        orUnit(directive.getHighAttr()), orUnit(directive.getBoundaryAttr()),
        orUnit(directive.getGroupsAttr()), orUnit(directive.getFunctionAttr()),
        orUnit(directive.getBackwardAttr())});
-  ModuleBorder::Reads inputs = module.findInputs();
+  ModuleBorder::Reads inputs = directive.getKind() == SyncKind::Halo
+                                   ? module.findHaloInputs(*directive.getDim())
+                                   : module.findInputs();
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
     if (!made) {
@@ -335,11 +337,16 @@ struct SyncDirective
           isInput ? syncs.syncInputs(scope) : syncs.syncOutputs(scope);
       if (failed(more))
         return failure();
-      if (*more == 0)
-        return emitError(op->getLoc())
-               << "module \"" << application.getScopes().getPath(scope)
-               << "\" has no " << (isInput ? "input" : "output")
-               << " tensor to sync";
+      if (*more == 0) {
+        InFlightDiagnostic error = emitError(op->getLoc());
+        error << "module \"" << application.getScopes().getPath(scope)
+              << "\" has no " << (isInput ? "input" : "output")
+              << " tensor to sync";
+        if (isInput && directive.getKind() == SyncKind::Halo)
+          error << ": none that it reads in windows along dimension "
+                << *directive.getDim() << "; name the module that does";
+        return error;
+      }
       places += *more;
     }
     return places;

@@ -16,6 +16,7 @@
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
 #include "passes/spmd/ModuleNotes.h"
+#include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::dist {
@@ -57,18 +58,27 @@ static bool isCutOver(AttentionOp op, ArrayAttr axes) {
 
 /// Whether devices have blocks of queries with two halves.
 static LogicalResult checkHalves(AttentionOp op, const NamedAttribute &ring,
-                                 bool isCut, int64_t queries, int64_t devices) {
-  auto said = cast<DictionaryAttr>(ring.getValue());
+                                 bool isCut, int64_t devices) {
+  int64_t queries = op.getDimSizes()[op.getQueryDim()];
+  bool isKnown = !ShapedType::isDynamic(queries);
   if (isCut && llvm::divideCeil(queries, devices) > 1)
     return success();
+  auto said = cast<DictionaryAttr>(ring.getValue());
   InFlightDiagnostic error = emitError(said.getAs<LocationAttr>("by"));
   error << "dist.ring: in module \"" << ring.getName().strref() << "\" ";
-  if (isCut)
-    error << queries << " queries are in blocks of 1 on " << devices
-          << " devices, which have no halves for zigzag";
+  if (isKnown && queries <= devices)
+    error << queries << (queries == 1 ? " query is" : " queries are")
+          << " in blocks of 1 on " << devices
+          << " devices, which have no halves for zigzag: leave 'zigzag' out, "
+          << "or take fewer devices than queries along the ring";
+  else if (!isKnown)
+    error << "the number of queries is not known, so that zigzag cannot "
+          << "exchange halves of them: --bind says it, or leave 'zigzag' out";
   else
-    error << "queries are not in one block on each device over just the "
-          << "ring's axes, of which zigzag could exchange halves";
+    error << queries << " queries are not in one block on each of the ring's "
+          << devices << " devices, over just its axes, of which zigzag could "
+          << "exchange halves, or these are not of one size: shard them so, or "
+          << "leave 'zigzag' out";
   error.attachNote(op.getLoc()) << "this attention";
   return error;
 }
@@ -105,9 +115,10 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       int64_t devices = layout.size(getAxisRefs(axes));
       bool isZigzag = said.contains("zigzag");
       int64_t queries = op.getDimSizes()[op.getQueryDim()];
-      bool isCut = isCutOver(op, axes) && !ShapedType::isDynamic(queries);
+      bool isCut = isCutOver(op, axes) && !ShapedType::isDynamic(queries) &&
+                   isEquallySpaced(layout, getAxisRefs(axes), queries);
       if (isZigzag && devices > 1 &&
-          failed(checkHalves(op, *ring, isCut, queries, devices)))
+          failed(checkHalves(op, *ring, isCut, devices)))
         isUnusable = true;
       if (isUnusable)
         return failure();

@@ -61,8 +61,15 @@ LogicalResult RingAttention::findBlocks() {
     llvm::interleaveComma(getAxisRefs(ring.axes), error, [&](AxisRefAttr axis) {
       error << "\"" << axis.getName() << "\"";
     });
-    error << ": they are not gathered over it alone, or what is "
-          << "done with them after that cannot be done block by block";
+    MeshOp devices = lookupMesh(op, mesh);
+    if (devices &&
+        !isEquallySpaced(MeshLayout(devices), getAxisRefs(ring.axes), numKeys))
+      error << ": blocks of " << numKeys << " are cut into blocks of two sizes "
+            << "there, and a ring needs blocks of one; take one axis, or as "
+            << "many keys as these axes divide";
+    else
+      error << ": they are not gathered over just these axes, or what is done "
+            << "with them after that cannot be done block by block";
     return error;
   }
   blockKeys = typeOf(keys.made).getDimSize(keys.place);

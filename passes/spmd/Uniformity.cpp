@@ -423,3 +423,14 @@ mlir::dist::findUniformValues(ModuleOp module, const MeshLayout &layout,
   });
   return uniform;
 }
+
+bool mlir::dist::isEquallySpaced(const MeshLayout &layout,
+                                 ArrayRef<AxisRefAttr> axes, int64_t size) {
+  int64_t block = size;
+  for (auto [level, axis] : llvm::enumerate(axes)) {
+    if (level > 0 && block % layout.size(axis) != 0)
+      return false;
+    block = llvm::divideCeil(block, layout.size(axis));
+  }
+  return true;
+}

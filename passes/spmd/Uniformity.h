@@ -22,6 +22,12 @@ llvm::DenseSet<Value> findUniformValues(ModuleOp module,
                                         const MeshLayout &layout,
                                         ArrayRef<AxisRefAttr> axes);
 
+/// Whether devices along `axes` have blocks of `size` elements side by side,
+/// each as long as the first but for the end. Of 10 over 2 and 2 they have
+/// not: blocks of 5 are cut into 3 and 2.
+bool isEquallySpaced(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes,
+                     int64_t size);
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_SPMD_UNIFORMITY_H

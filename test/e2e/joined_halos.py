@@ -11,6 +11,7 @@ its bytes those of that many rows. What a rank computes is what the rows say, to
 Programs come from tools/ below the current folder.
 """
 
+import collections
 import json
 import os
 import subprocess
@@ -223,7 +224,88 @@ def main():
         narrow = [Layer(pad=0)] * 3
         for grid in GRIDS[:3]:
             cases[f"unpadded on {grid[0]}"] = lambda c=grid: check_results(narrow, [30], c, folder)
+        for ranks in (2, 4):
+            cases[f"group norm on {ranks}"] = lambda c=ranks: check_norm(c, folder)
         return xunit.run("e2e.joined_halos", cases, *sys.argv[1:])
+
+
+def write_norm(size, ranks):
+    """Two convolutions with a group norm in between, as frameworks write it: rows are merged into its two groups."""
+    image, groups, flat = "tensor<2x4x%dx6xf64>" % size, "tensor<2x2xf64>", "tensor<2x2x%dxf64>" % (12 * size)
+    wide, weights = "tensor<2x4x%dx8xf64>" % (size + 2), "tensor<4x4x3x3xf64>"
+    whole, row = "affine_map<(a, b, c) -> (a, b, c)>", "affine_map<(a, b, c) -> (a, b)>"
+    count = 12.0 * size
+
+    def convolve(number, value):
+        return f"""  %p{number} = tensor.pad {value} low[0, 0, 1, 1] high[0, 0, 1, 1] {{
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f64
+  }} : {image} to {wide}
+  %c{number} = linalg.conv_2d_nchw_fchw {{dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}} ins(%p{number}, %w{number} : {wide}, {weights}) outs(%f : {image}) -> {image}"""
+
+    def add_up(name, value):
+        return f"""  %{name} = linalg.generic {{indexing_maps = [{whole}, {row}], iterator_types = ["parallel", "parallel", "reduction"]}} ins({value} : {flat}) outs(%g : {groups}) {{
+  ^bb0(%a: f64, %o: f64):
+    %0 = arith.addf %a, %o : f64
+    linalg.yield %0 : f64
+  }} -> {groups}"""
+
+    def apply(name, value, other, body):
+        return f"""  %{name} = linalg.generic {{indexing_maps = [{whole}, {row}, {whole}], iterator_types = ["parallel", "parallel", "parallel"]}} ins({value}, {other} : {flat}, {groups}) outs(%h : {flat}) {{
+  ^bb0(%a: f64, %b: f64, %o: f64):
+{body}
+  }} -> {flat}"""
+
+    centre = f"""    %n = arith.constant {count} : f64
+    %0 = arith.divf %b, %n : f64
+    %1 = arith.subf %a, %0 : f64
+    linalg.yield %1 : f64"""
+    scale = f"""    %n = arith.constant {count} : f64
+    %0 = arith.divf %b, %n : f64
+    %1 = math.rsqrt %0 : f64
+    %2 = arith.mulf %a, %1 : f64
+    linalg.yield %2 : f64"""
+    square = """    %0 = arith.mulf %a, %a : f64
+    linalg.yield %0 : f64"""
+    body = "\n".join([
+        convolve(0, "%x"),
+        f"  %m = tensor.collapse_shape %c0 [[0], [1, 2, 3]] : {image} into tensor<2x{24 * size}xf64>",
+        f"  %r = tensor.expand_shape %m [[0], [1, 2]] output_shape [2, 2, {12 * size}] : tensor<2x{24 * size}xf64> into {flat}",
+        add_up("sum", "%r"), apply("d", "%r", "%sum", centre), apply("q", "%d", "%sum", square), add_up("v", "%q"),
+        apply("s", "%d", "%v", scale),
+        f"  %t = tensor.expand_shape %s [[0], [1], [2, 3, 4]] output_shape [2, 2, 2, {size}, 6] : {flat} into tensor<2x2x2x{size}x6xf64>",
+        f"  %u = tensor.collapse_shape %t [[0], [1, 2], [3], [4]] : tensor<2x2x2x{size}x6xf64> into {image}",
+        convolve(1, "%u")])
+    return f"""dist.mesh @m ["rows" = {ranks}]
+func.func @main(%x: {image} {{dist.input = "x", dist.sharding = #dist.sharding<@m, [{{}}, {{}}, {{"rows"}}, {{}}]>}}, %w0: {weights} {{dist.input = "w0"}}, %w1: {weights} {{dist.input = "w1"}}) -> ({image} {{dist.output = "y"}}) {{
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : {image}
+  %f = linalg.fill ins(%zero : f64) outs(%e : {image}) -> {image}
+  %ge = tensor.empty() : {groups}
+  %g = linalg.fill ins(%zero : f64) outs(%ge : {groups}) -> {groups}
+  %h = tensor.empty() : {flat}
+{body}
+  return %c1 : {image}
+}}
+"""
+
+
+def check_norm(ranks, folder):
+    """Through a group norm: its sums add up each rank's own rows, once, and its elements are computed of more."""
+    program = os.path.join(folder, "norm.mlir")
+    with open(program, "w") as file:
+        file.write(write_norm(24, ranks))
+    text = call("dist-run", program, "--random=3", "--join-halos=always", "--verify=f64", "--atol=1e-10", "--rtol=1e-10", "--json")
+    verdict = json.loads(text.strip().splitlines()[-1])
+    if verdict["ok"] is not True or verdict["ranks"] != ranks:
+        raise AssertionError(text)
+    apart, once = (collections.Counter(), collections.Counter())
+    for found, option in ((apart, "never"), (once, "always")):
+        (function,) = json.loads(call("dist-report", program, "--mesh", f"rows={ranks}", f"--join-halos={option}", "--json"))["functions"]
+        for collective in function["collectives"]:
+            found[collective["op"]] += collective["count"]
+    if apart != {"halo_exchange": 2, "all_reduce": 2} or once != {"halo_exchange": 1, "all_reduce": 2}:
+        raise AssertionError(f"joined there are {dict(once)}, apart {dict(apart)}")
 
 
 def check_results(layers, sizes, grid, folder):

@@ -79,7 +79,7 @@ MODELS = {
                           Layer("layer2.0.conv2", 32, 8, 8, 3, 2, 1), Layer("layer2.1.conv2", 32, 4, 4)],
                          [4 * 2 * 12], 4, batch=2, meshes=((2,), (3,), (4,))),
     # A group norm sums twice, for two groups.
-    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2)), joins=False),
+    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2))),
     "convnext": Model([Layer(f"stage{stage}.{block}.dwconv", 8 << stage, 24 >> stage, 16 >> stage, 7, 1, 3)
                        for stage in (0, 1) for block in (0, 1)], [4 * 16], 12),
 }

@@ -21,6 +21,7 @@
 #include "passes/schedule/Schedule.h"
 #include "passes/sizes/Limits.h"
 #include "tools/driver/Register.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
@@ -271,6 +272,20 @@ static LogicalResult recompute(ModuleOp module, const std::string &what,
   return stages.run("placement", passes, module);
 }
 
+/// What was asked for, as it is written on the command line.
+static std::string listAsked(const OverlapOptions &options) {
+  SmallVector<std::string> asked;
+  auto note = [&](StringRef name, StringRef value) {
+    if (!value.empty())
+      asked.push_back(("--" + name + "=" + value).str());
+  };
+  note("overlap", options.mode == "off" ? "" : options.mode);
+  note("halos", options.halos);
+  note("join-halos", options.joinHalos);
+  note("turns", options.turns);
+  return llvm::join(asked, ", ");
+}
+
 /// Turns, and collectives beside computation: level 3 to 4.
 static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
                              Stages &stages) {
@@ -301,8 +316,11 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
       joins == "never")
     return success();
   if (getLevel(module) != 3)
-    return module.emitError("--overlap, --halos, --join-halos, --turns: there "
-                            "is no schedule or plan, so that nothing is sent");
+    return module.emitError()
+           << listAsked(options)
+           << ": there is no schedule or plan, so that the program runs on one "
+              "device and nothing is sent; give one with --schedule, or leave "
+              "this out";
   PassManager passes(module.getContext());
   if (!options.turns.empty()) {
     DistUnrollAxisOptions turns;

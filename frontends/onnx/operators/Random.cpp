@@ -8,6 +8,8 @@
 
 #include "Converter.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/Format.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -170,6 +172,11 @@ static LogicalResult findKind(NodeContext &c, Shape &shape, DType &type) {
   return success();
 }
 
+/// What numbers of a type are drawn in.
+static DType getDrawnType(DType type) {
+  return type == DType::F64 ? DType::F64 : DType::F32;
+}
+
 /// A tensor of floats, each of them what `drawn` makes of four words, in f64
 /// for those and else in f32.
 using Drawn =
@@ -181,7 +188,7 @@ static LogicalResult drawFloats(NodeContext &c, Drawn drawn) {
     return failure();
   if (!isFloat(type))
     return c.unsupported(c.node.op + " of type " + nameOf(type));
-  DType wide = type == DType::F64 ? DType::F64 : DType::F32;
+  DType wide = getDrawnType(type);
   Draw draw(c);
   c.set(
       0,
@@ -193,8 +200,43 @@ static LogicalResult drawFloats(NodeContext &c, Drawn drawn) {
   return success();
 }
 
+static double getLargest(NodeContext &c, DType type) {
+  auto element = cast<FloatType>(c.emitter.typeOf(type));
+  return llvm::APFloat::getLargest(element.getFloatSemantics())
+      .convertToDouble();
+}
+
+/// Whether there are numbers from `low` to `high`, and types have what they are
+/// made of.
+static LogicalResult checkRange(NodeContext &c, double low, double high) {
+  Shape shape;
+  DType type;
+  if (failed(findKind(c, shape, type)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "low is " << llvm::format("%g", low) << " and high "
+     << llvm::format("%g", high);
+  if (!(low <= high))
+    return c.invalid(text + ", and low must be at most high");
+  if (!isFloat(type))
+    return success();
+  DType wide = getDrawnType(type);
+  if (std::max(std::abs(low), std::abs(high)) > getLargest(c, type))
+    os << ", and the largest number of " << nameOf(type) << " is "
+       << llvm::format("%g", getLargest(c, type));
+  else if (high - low > getLargest(c, wide))
+    os << ", and their distance is more than the largest number of "
+       << nameOf(wide) << ", " << llvm::format("%g", getLargest(c, wide));
+  else
+    return success();
+  return c.invalid(text);
+}
+
 static LogicalResult randomUniform(NodeContext &c) {
   double low = c.floatAttr("low", 0), high = c.floatAttr("high", 1);
+  if (failed(checkRange(c, low, high)))
+    return failure();
   return drawFloats(
       c, [&](LoopScalar &s, DType wide, std::array<Value, 4> words) {
         Type element = c.emitter.typeOf(wide);

@@ -1,0 +1,206 @@
+//===- HaloGroup.cpp - Levels of a chain that exchange once ---------------===//
+
+#include "passes/overlap/HaloGroup.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+HaloGroup::HaloGroup(HaloChains &chains, unsigned chain, unsigned first,
+                     unsigned last, bool mayGrow)
+    : chains(chains), chain(chain), first(first), last(last), mayGrow(mayGrow) {
+  for (unsigned level = first + 1; level <= last; ++level)
+    joinLevel(level);
+  walk();
+}
+
+std::optional<JoinedHalos> HaloGroup::join(HaloChains &chains, unsigned chain,
+                                           unsigned first, unsigned last) {
+  HaloGroup group(chains, chain, first, last, /*mayGrow=*/false);
+  if (!group.isPossible())
+    return std::nullopt;
+  for (unsigned number : chains.getChain(chain))
+    if (group.isHead(number))
+      group.out.heads.push_back(number);
+    else if (group.isJoined(number))
+      group.out.joined.push_back(number);
+  group.countBytes();
+  return std::move(group.out);
+}
+
+bool HaloGroup::isHead(unsigned number) const {
+  const ChainedHalo &halo = chains.halos[number];
+  return halo.chain == chain && halo.level == first;
+}
+
+bool HaloGroup::isJoined(unsigned number) const {
+  const ChainedHalo &halo = chains.halos[number];
+  return halo.chain == chain && halo.level > first && halo.level <= last;
+}
+
+void HaloGroup::joinLevel(unsigned level) {
+  for (unsigned number : chains.getLevel(chain, level))
+    want(chains.halos[number].getResult(), {}, chains.halos[number].position);
+}
+
+void HaloGroup::extend() {
+  joinLevel(first--);
+  for (Rows rows : waiting)
+    queue(rows, wanted[rows]);
+  walk();
+}
+
+//===----------------------------------------------------------------------===//
+// From the last ops to the first
+//===----------------------------------------------------------------------===//
+
+void HaloGroup::queue(Rows rows, Wanted &need) {
+  if (std::exchange(need.isQueued, true))
+    return;
+  todo.push({chains.findPosition(rows.first.getDefiningOp()), rows});
+}
+
+/// All that reads rows has said how many before it is asked what these are
+/// made of.
+void HaloGroup::want(Rows rows, Widths widths, int64_t reader) {
+  auto [entry, isNew] = wanted.try_emplace(rows, Wanted{widths, reader});
+  Wanted &need = entry->second;
+  bool isMore = isNew || !widths.isWithin(need.widths);
+  need.widths.cover(widths);
+  need.firstRead = std::min(need.firstRead, reader);
+  if (isMore && need.isDone)
+    isBroken = true;
+  else if (isMore)
+    queue(rows, need);
+}
+
+void HaloGroup::walk() {
+  out.brought.clear();
+  out.taken.clear();
+  out.firstReads.clear();
+  out.headSeconds = 0;
+  waiting.clear();
+  isMissing = isUnknown = false;
+  while (!todo.empty()) {
+    Rows rows = todo.top().second;
+    todo.pop();
+    visit(rows);
+  }
+  for (auto &[number, widths] : out.brought)
+    out.headSeconds += chains.getSecondsMore(number, widths);
+}
+
+void HaloGroup::visit(Rows rows) {
+  Wanted need = wanted[rows];
+  wanted[rows].isQueued = false;
+  if (std::optional<unsigned> number = chains.findExchange(rows))
+    return visitExchange(*number, rows, need);
+  if (need.widths.getSum() == 0)
+    return;
+  if (visitSource(rows, need))
+    waiting.insert(rows);
+  else
+    compute(rows, need.widths);
+}
+
+void HaloGroup::visitExchange(unsigned number, Rows rows, const Wanted &need) {
+  ChainedHalo &halo = chains.halos[number];
+  Widths own = halo.getWidths();
+  Widths all{own.low + need.widths.low, own.high + need.widths.high};
+  if (isJoined(number)) {
+    wanted[rows].isDone = true;
+    out.wider[number] = need.widths;
+    out.rowsTwice += all.getSum();
+    out.seconds += chains.getJoinedSeconds(number, need.widths);
+    return want(halo.getSource(), all, halo.position);
+  }
+  waiting.insert(rows);
+  if (isHead(number))
+    bring(number, all);
+  else
+    isMissing = true;
+}
+
+bool HaloGroup::visitSource(Rows rows, const Wanted &need) {
+  ArrayRef<unsigned> same = chains.getExchangesOf(rows);
+  auto head = llvm::find_if(same, [&](unsigned n) { return isHead(n); });
+  if (head != same.end()) {
+    bring(*head, need.widths);
+    auto [read, isNew] = out.firstReads.try_emplace(*head, need.firstRead);
+    read->second = std::min(read->second, need.firstRead);
+    return true;
+  }
+  auto other = llvm::find_if(same, [&](unsigned number) {
+    return !isJoined(number) &&
+           chains.halos[number].position < need.firstRead &&
+           need.widths.isWithin(chains.halos[number].getWidths());
+  });
+  if (other != same.end()) {
+    out.taken[rows] = *other;
+    return true;
+  }
+  bool mayBeBrought = mayGrow && llvm::any_of(same, [&](unsigned number) {
+                        const ChainedHalo &halo = chains.halos[number];
+                        return halo.chain == chain && halo.level < first;
+                      });
+  isUnknown |= mayBeBrought;
+  return mayBeBrought;
+}
+
+void HaloGroup::compute(Rows rows, Widths widths) {
+  const RowOperands *rule = chains.findRule(rows);
+  if (!rule) {
+    isDead = true;
+    return;
+  }
+  // What is made of no rows is written where it is read.
+  if (rule->empty())
+    return;
+  wanted[rows].isDone = true;
+  out.computed[rows] = widths;
+  out.seconds += chains.getComputeSeconds(rows, widths);
+  Operation *op = rows.first.getDefiningOp();
+  for (const RowOperand &operand : *rule)
+    want({op->getOperand(operand.number), operand.dim},
+         operand.getWidths(op, rows.second, widths), chains.getPosition(op));
+}
+
+void HaloGroup::bring(unsigned head, Widths widths) {
+  out.brought.try_emplace(head, chains.halos[head].getWidths())
+      .first->second.cover(widths);
+}
+
+//===----------------------------------------------------------------------===//
+// What is possible
+//===----------------------------------------------------------------------===//
+
+bool HaloGroup::isPossible() const {
+  // Neighbours' neighbours are asked for nothing.
+  return !isDead && !isMissing &&
+         llvm::all_of(out.brought, [&](const auto &entry) {
+           auto [number, widths] = entry;
+           ChainedHalo &halo = chains.halos[number];
+           return widths == halo.getWidths() ||
+                  std::max(widths.low, widths.high) <=
+                      getRowCount(halo.getSource());
+         });
+}
+
+/// Before there are as many rows in a block, where a stride moves by more, and
+/// as many more of them are wanted.
+bool HaloGroup::isFarTooWide() const {
+  return llvm::any_of(out.brought, [&](const auto &entry) {
+    auto [number, widths] = entry;
+    ChainedHalo &halo = chains.halos[number];
+    return !(widths == halo.getWidths()) &&
+           std::max(widths.low, widths.high) >
+               2 * getRowCount(halo.getSource());
+  });
+}
+
+void HaloGroup::countBytes() {
+  for (auto &[number, widths] : out.brought)
+    out.bytes +=
+        chains.getBytesSent(number, widths) - chains.getBytesSent(number);
+  for (unsigned number : out.joined)
+    out.bytes -= chains.getBytesSent(number);
+}

@@ -1,0 +1,4 @@
+dist.mesh @m ["sp" = 4]
+dist.schedule @s on @m {
+  dist.ring "layers.*.attention" over "sp" zigzag
+}
