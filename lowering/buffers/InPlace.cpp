@@ -12,6 +12,7 @@
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Subsets.h"
 #include "lowering/buffers/TensorUses.h"
+#include "lowering/buffers/Updates.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -35,6 +36,7 @@ public:
       : state(state), uses(function, state) {}
 
   LogicalResult run(func::FuncOp function) {
+    uniteArguments(function);
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { prepare(op); });
     return visit(function.getBody());
   }
@@ -55,6 +57,7 @@ private:
     int64_t firstForced = INT64_MAX, lastRead = -1;
   };
 
+  void uniteArguments(func::FuncOp function);
   void prepare(Operation *op);
   LogicalResult visit(Region &region);
   LogicalResult visit(Operation *op);
@@ -126,6 +129,19 @@ void InPlaceAnalysis::define(Value value) {
   entries[root].writable &= state.isWritable(value);
   if (entries[index].lastUse >= 0)
     entries[root].live.push_back(index);
+}
+
+/// Arguments that are the same memory.
+void InPlaceAnalysis::uniteArguments(func::FuncOp function) {
+  for (BlockArgument place : function.getArguments()) {
+    auto number = function.getArgAttrOfType<IntegerAttr>(place.getArgNumber(),
+                                                         dist::kSameMemoryAttr);
+    if (!number)
+      continue;
+    Value argument = function.getArgument(number.getInt());
+    unite(place, argument);
+    state.unionEquivalenceClasses(place, argument);
+  }
 }
 
 /// What must be in place whatever else is decided, and where subsets come from.
