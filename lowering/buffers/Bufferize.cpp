@@ -425,14 +425,50 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
   place.replaceAllUsesExcept(elsewhere, result);
 }
 
+/// Takes what is the same memory as `place`, an argument made for a new value,
+/// out of the way of others: what reads the old value reads a copy of it, and
+/// the new one is computed elsewhere.
+static void setApart(BlockArgument place) {
+  auto function = cast<func::FuncOp>(place.getOwner()->getParentOp());
+  Operation *terminator = place.getOwner()->getTerminator();
+  unsigned first = function.getNumArguments() - terminator->getNumOperands();
+  computeElsewhere(terminator->getOperand(place.getArgNumber() - first)
+                       .getDefiningOp<MaterializeInDestinationOp>());
+  BlockArgument argument = function.getArgument(
+      function
+          .getArgAttrOfType<IntegerAttr>(place.getArgNumber(), kSameMemoryAttr)
+          .getInt());
+  OpBuilder builder = OpBuilder::atBlockBegin(place.getOwner());
+  Value old = copy(builder, argument.getLoc(), argument);
+  argument.replaceUsesWithIf(old, [&](OpOperand &use) {
+    return use.getOwner() != old.getDefiningOp() &&
+           !isa<MaterializeInDestinationOp>(use.getOwner());
+  });
+}
+
+/// Decides what is done in place, with each argument that is updated in memory
+/// that no other one may lie in.
+static LogicalResult analyzeApart(ModuleOp module,
+                                  std::optional<InPlaceState> &state,
+                                  const OneShotBufferizationOptions &options) {
+  for (;;) {
+    state.emplace(module, options);
+    if (failed(analyze(module, *state)))
+      return failure();
+    if (state->getShared().empty())
+      return success();
+    for (BlockArgument place : state->getShared())
+      setApart(place);
+  }
+}
+
 /// Decides what is done in place. Where a tensor that was to be computed in a
 /// result's place may still be needed when another is put there, it is computed
 /// elsewhere, and all is decided anew.
 static LogicalResult
 analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
                    const OneShotBufferizationOptions &options) {
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
   if (results.empty())
@@ -440,8 +476,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
   // What lies in one result's place may have been in another's way.
   for (MaterializeInDestinationOp result : results)
     computeElsewhere(result);
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   if (state->getUnplaced().empty())
     return success();
@@ -449,8 +484,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
     if (isa<BlockArgument>(result.getDest()))
       computeElsewhere(result);
   });
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   if (state->getUnplaced().empty())
     return success();
@@ -492,9 +526,9 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
       return getMemRefTypeWithStaticIdentityLayout(type, space);
     };
     {
-      InPlaceState state(module, options);
-      if (failed(analyze(module, state)) ||
-          failed(eliminateEmptyTensors(rewriter, module, state)))
+      std::optional<InPlaceState> state;
+      if (failed(analyzeApart(module, state, options)) ||
+          failed(eliminateEmptyTensors(rewriter, module, *state)))
         return failure();
     }
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {

@@ -38,7 +38,9 @@ public:
   LogicalResult run(func::FuncOp function) {
     uniteArguments(function);
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { prepare(op); });
-    return visit(function.getBody());
+    LogicalResult visited = visit(function.getBody());
+    findShared(function);
+    return visited;
   }
 
 private:
@@ -58,6 +60,7 @@ private:
   };
 
   void uniteArguments(func::FuncOp function);
+  void findShared(func::FuncOp function);
   void prepare(Operation *op);
   LogicalResult visit(Region &region);
   LogicalResult visit(Operation *op);
@@ -131,17 +134,30 @@ void InPlaceAnalysis::define(Value value) {
     entries[root].live.push_back(index);
 }
 
-/// Arguments that are the same memory.
+/// Calls `visit` with each argument that was made for the new value of another.
+static void visitPlaces(
+    func::FuncOp function,
+    function_ref<void(BlockArgument place, BlockArgument argument)> visit) {
+  for (BlockArgument place : function.getArguments())
+    if (auto number = function.getArgAttrOfType<IntegerAttr>(
+            place.getArgNumber(), dist::kSameMemoryAttr))
+      visit(place, function.getArgument(number.getInt()));
+}
+
 void InPlaceAnalysis::uniteArguments(func::FuncOp function) {
-  for (BlockArgument place : function.getArguments()) {
-    auto number = function.getArgAttrOfType<IntegerAttr>(place.getArgNumber(),
-                                                         dist::kSameMemoryAttr);
-    if (!number)
-      continue;
-    Value argument = function.getArgument(number.getInt());
+  visitPlaces(function, [&](BlockArgument place, BlockArgument argument) {
     unite(place, argument);
     state.unionEquivalenceClasses(place, argument);
-  }
+  });
+}
+
+/// Tells the state which places share a class with another one.
+void InPlaceAnalysis::findShared(func::FuncOp function) {
+  DenseSet<unsigned> roots;
+  visitPlaces(function, [&](BlockArgument place, BlockArgument) {
+    if (!roots.insert(find(place)).second)
+      state.addShared(place);
+  });
 }
 
 /// What must be in place whatever else is decided, and where subsets come from.
@@ -423,7 +439,7 @@ LogicalResult dist::InPlaceState::analyze(func::FuncOp function) {
     return failure();
   if (failed(InPlaceAnalysis(function, *this).run(function)))
     return failure();
-  if (!unplaced.empty())
+  if (!unplaced.empty() || !shared.empty())
     return success();
   findUndefined(function);
   WalkResult verified = function.walk([&](BufferizableOpInterface op) {

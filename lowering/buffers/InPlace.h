@@ -32,6 +32,12 @@ public:
     unplaced.push_back(op);
   }
 
+  /// Arguments that results update, and of which the old value, or what lies in
+  /// its place, may lie in the place of another one. If there are any, these
+  /// are to be copied, and all to be decided anew.
+  ArrayRef<BlockArgument> getShared() const { return shared; }
+  void addShared(BlockArgument argument) { shared.push_back(argument); }
+
   bool hasUndefinedContents(OpOperand *operand) const override {
     return undefined.contains(operand->get()) || unread.contains(operand);
   }
@@ -45,6 +51,7 @@ private:
   DenseSet<Value> undefined;
   DenseSet<OpOperand *> unread;
   SmallVector<bufferization::MaterializeInDestinationOp> unplaced;
+  SmallVector<BlockArgument> shared;
 };
 
 } // namespace mlir::dist

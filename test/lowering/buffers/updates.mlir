@@ -145,6 +145,20 @@ func.func @unchanged(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i6
 
 // -----
 
+// A new value that may be either of two old ones: one of them is read from a copy, so that no memory is of both.
+// CHECK-LABEL: func.func @either
+// CHECK-SAME: %[[C:[a-z0-9]+]]: i1, %[[A:[a-z0-9]+]]: memref<4xi32> {dist.updated}, %[[B:[a-z0-9]+]]: memref<4xi32> {dist.updated})
+// CHECK: linalg.copy ins(%[[B]]{{.*}} outs(%[[OLD:.*]] : memref<4xi32>)
+// CHECK: arith.select %[[C]], %[[A]], %[[OLD]]
+// CHECK: arith.select %[[C]], %[[OLD]], %[[A]]
+func.func @either(%c: i1, %a: tensor<4xi32>, %b: tensor<4xi32>) -> (tensor<4xi32> {dist.updates = 1 : i64}, tensor<4xi32> {dist.updates = 2 : i64}) {
+  %0 = arith.select %c, %a, %b : tensor<4xi32>
+  %1 = arith.select %c, %b, %a : tensor<4xi32>
+  return %0, %1 : tensor<4xi32>, tensor<4xi32>
+}
+
+// -----
+
 // expected-error @below {{results #0 and #1 are both the new value of argument #0 ('dist.updates'), which can take one; drop the attribute of the other}}
 func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, tensor<4xf32> {dist.updates = 0 : i64}) {
   return %w, %w : tensor<4xf32>, tensor<4xf32>

@@ -61,7 +61,8 @@ static void addUpdates(func::FuncOp entry, uint64_t seed) {
   if (seed / 4 % 2 == 0)
     return;
   std::mt19937_64 random(seed);
-  SmallVector<unsigned> free(llvm::seq(0u, entry.getNumArguments()));
+  SmallVector<unsigned> free =
+      llvm::to_vector(llvm::seq(0u, entry.getNumArguments()));
   llvm::shuffle(free.begin(), free.end(), random);
   for (auto [number, type] : llvm::enumerate(entry.getResultTypes())) {
     auto *found = llvm::find_if(free, [&, type = type](unsigned argument) {
