@@ -151,11 +151,13 @@ void InPlaceAnalysis::uniteArguments(func::FuncOp function) {
   });
 }
 
-/// Tells the state which places share a class with another one.
+/// Tells the state which places share a class with another one, or with what
+/// may not be written to.
 void InPlaceAnalysis::findShared(func::FuncOp function) {
   DenseSet<unsigned> roots;
   visitPlaces(function, [&](BlockArgument place, BlockArgument) {
-    if (!roots.insert(find(place)).second)
+    unsigned root = find(place);
+    if (!roots.insert(root).second || !entries[root].writable)
       state.addShared(place);
   });
 }

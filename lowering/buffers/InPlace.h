@@ -32,11 +32,12 @@ public:
     unplaced.push_back(op);
   }
 
-  /// Arguments that results update, and of which the old value, or what lies in
-  /// its place, may lie in the place of another one. If there are any, these
-  /// are to be copied, and all to be decided anew.
+  /// Arguments made for new values of others (kSameMemoryAttr), where what lies
+  /// there, or the old value, may lie in the place of another one, or in what
+  /// may not be written to. If there are any, they are to be set apart, and all
+  /// to be decided anew.
   ArrayRef<BlockArgument> getShared() const { return shared; }
-  void addShared(BlockArgument argument) { shared.push_back(argument); }
+  void addShared(BlockArgument place) { shared.push_back(place); }
 
   bool hasUndefinedContents(OpOperand *operand) const override {
     return undefined.contains(operand->get()) || unread.contains(operand);

@@ -159,6 +159,19 @@ func.func @either(%c: i1, %a: tensor<4xi32>, %b: tensor<4xi32>) -> (tensor<4xi32
 
 // -----
 
+// A new value that may be one of two old ones, of which one stays as it is.
+// CHECK-LABEL: func.func @read_only
+// CHECK-SAME: %[[C:[a-z0-9]+]]: i1, %[[A:[a-z0-9]+]]: memref<4xi32> {dist.updated}, %[[B:[a-z0-9]+]]: memref<4xi32>)
+// CHECK: linalg.copy ins(%[[A]]{{.*}} outs(%[[OLD:.*]] : memref<4xi32>)
+// CHECK: arith.select %[[C]], %[[OLD]], %[[B]]
+// CHECK: linalg.copy ins(%{{.*}} outs(%[[A]]
+func.func @read_only(%c: i1, %a: tensor<4xi32>, %b: tensor<4xi32>) -> (tensor<4xi32> {dist.updates = 1 : i64}) {
+  %0 = arith.select %c, %a, %b : tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+
+// -----
+
 // expected-error @below {{results #0 and #1 are both the new value of argument #0 ('dist.updates'), which can take one; drop the attribute of the other}}
 func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, tensor<4xf32> {dist.updates = 0 : i64}) {
   return %w, %w : tensor<4xf32>, tensor<4xf32>
