@@ -1,6 +1,7 @@
 //===- Aliases.cpp - Which buffers may share memory -----------------------===//
 
 #include "lowering/buffers/Aliases.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/BufferViewFlowOpInterface.h"
@@ -157,8 +158,12 @@ void BufferAliases::findOrigins(func::FuncOp function) {
     std::optional<unsigned> id;
     if (auto argument = dyn_cast<BlockArgument>(buffer)) {
       if (argument.getOwner()->getParentOp() == function &&
-          argument.getOwner()->isEntryBlock())
-        id = argument.getArgNumber() < firstResult ? arguments : next++;
+          argument.getOwner()->isEntryBlock()) {
+        unsigned number = argument.getArgNumber();
+        bool isShared =
+            number < firstResult && !function.getArgAttr(number, kUpdatedAttr);
+        id = isShared ? arguments : next++;
+      }
     } else if (auto global = buffer.getDefiningOp<memref::GetGlobalOp>()) {
       auto [known, isNew] = globals.try_emplace(global.getNameAttr(), next);
       next += isNew;

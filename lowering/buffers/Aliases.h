@@ -50,7 +50,8 @@ bool mayAlias(const Origins *a, const Origins *b);
 /// Proved to be apart are different allocations, globals of different names,
 /// and of a function's arguments those that receive its results
 /// (rt.num_results: the runtime never passes memory there that anything else
-/// lies in). Its other arguments may share memory.
+/// lies in), and those that it gives new values (`dist.updated`). Its other
+/// arguments may share memory.
 class BufferAliases {
 public:
   explicit BufferAliases(func::FuncOp function);

@@ -11,6 +11,7 @@
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/buffers/Updates.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/Transforms/BufferViewFlowOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -32,6 +33,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::dist {
@@ -237,12 +239,17 @@ static Value copy(OpBuilder &builder, Location loc, Value value) {
 
 /// Results must lie where the caller says, so what else may lie there or read
 /// it has to be out of the way before: such results are copied, all of them
-/// before the first is in its place.
-static void separateResults(func::ReturnOp terminator) {
+/// before the first is in its place. What an argument is updated by may be that
+/// argument, as it is.
+static void separateResults(func::ReturnOp terminator, const Updates &updates) {
+  auto function = terminator->getParentOfType<func::FuncOp>();
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (type && type.hasStaticShape() && !canChoosePlace(operand.get()))
+    std::optional<unsigned> updated = updates[operand.getOperandNumber()];
+    bool isThere = updated && operand.get() == function.getArgument(*updated);
+    if (type && type.hasStaticShape() && !isThere &&
+        !canChoosePlace(operand.get()))
       operand.set(copy(builder, terminator.getLoc(), operand.get()));
   }
 }
@@ -299,9 +306,29 @@ static LogicalResult checkSizes(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Says of the arguments, of which those from `first` on are made for results,
+/// which may be written to, and which are the same memory.
+static void markWritable(func::FuncOp function, unsigned first,
+                         const Updates &updates) {
+  Builder builder(function.getContext());
+  llvm::BitVector updated(first);
+  for (std::optional<unsigned> argument : updates)
+    if (argument)
+      updated.set(*argument);
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    bool isPlace = number >= first;
+    list.set(BufferizationDialect::kWritableAttrName,
+             builder.getBoolAttr(isPlace || updated.test(number)));
+    if (isPlace && updates[number - first])
+      list.set(kSameMemoryAttr,
+               builder.getI64IntegerAttr(*updates[number - first]));
+  });
+}
+
 /// Adds an argument for each result and materializes the results there. It is
 /// a tensor like all others until one-shot analysis has seen what aliases it.
-static LogicalResult passDestinations(func::FuncOp function) {
+static LogicalResult passDestinations(func::FuncOp function,
+                                      const Updates &updates) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
            << function.getBody().getBlocks().size()
@@ -310,7 +337,7 @@ static LogicalResult passDestinations(func::FuncOp function) {
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
-  separateResults(terminator);
+  separateResults(terminator, updates);
   SmallVector<Type> types;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -327,29 +354,50 @@ static LogicalResult passDestinations(func::FuncOp function) {
                                       types, {},
                                       SmallVector<Location>(count, loc))))
     return failure();
-  StringAttr writable =
-      builder.getStringAttr(BufferizationDialect::kWritableAttrName);
-  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
-    list.set(writable, builder.getBoolAttr(number >= first));
-  });
+  markWritable(function, first, updates);
   for (OpOperand &operand : terminator->getOpOperands())
     operand.set(MaterializeInDestinationOp::create(
                     builder, loc, operand.get(),
                     function.getArgument(first + operand.getOperandNumber()))
                     .getResult());
-  function->getParentOfType<ModuleOp>()->setAttr(
-      kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
   function.removeResAttrsAttr();
   return success();
 }
 
-/// Results lie in the arguments made for them: nothing is returned any more.
-static LogicalResult dropResults(func::FuncOp function) {
+/// What was made for the new value of an argument is that argument, once it is
+/// decided what is done in place.
+static LogicalResult mergePlaces(func::FuncOp function,
+                                 const Updates &updates) {
+  unsigned first = function.getNumArguments() - updates.size();
+  llvm::BitVector merged(function.getNumArguments());
+  for (auto [result, argument] : llvm::enumerate(updates)) {
+    if (!argument)
+      continue;
+    function.getArgument(first + result)
+        .replaceAllUsesWith(function.getArgument(*argument));
+    merged.set(first + result);
+  }
+  if (failed(function.eraseArguments(merged)))
+    return failure();
+  // Upstream would drop these one by one.
+  updateArgAttrs(function, [](unsigned, NamedAttrList &list) {
+    list.erase(BufferizationDialect::kWritableAttrName);
+  });
+  recordResults(function, updates);
+  return success();
+}
+
+/// Results lie in the arguments that are for them: nothing is returned any
+/// more.
+static LogicalResult dropResults(func::FuncOp function,
+                                 const Updates &updates) {
   auto terminator =
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  unsigned first = function.getNumArguments() - terminator.getNumOperands();
+  unsigned place =
+      function.getNumArguments() - llvm::count(updates, std::nullopt);
   for (auto [index, value] : llvm::enumerate(terminator.getOperands()))
-    if (value != function.getArgument(first + index))
+    if (value !=
+        function.getArgument(updates[index] ? *updates[index] : place++))
       return function.emitOpError("result #")
              << index << " does not lie in the buffer that is passed for it";
   terminator.getOperandsMutable().clear();
@@ -377,14 +425,50 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
   place.replaceAllUsesExcept(elsewhere, result);
 }
 
+/// Takes what is the same memory as `place`, an argument made for a new value,
+/// out of the way of others: what reads the old value reads a copy of it, and
+/// the new one is computed elsewhere.
+static void setApart(BlockArgument place) {
+  auto function = cast<func::FuncOp>(place.getOwner()->getParentOp());
+  Operation *terminator = place.getOwner()->getTerminator();
+  unsigned first = function.getNumArguments() - terminator->getNumOperands();
+  computeElsewhere(terminator->getOperand(place.getArgNumber() - first)
+                       .getDefiningOp<MaterializeInDestinationOp>());
+  BlockArgument argument = function.getArgument(
+      function
+          .getArgAttrOfType<IntegerAttr>(place.getArgNumber(), kSameMemoryAttr)
+          .getInt());
+  OpBuilder builder = OpBuilder::atBlockBegin(place.getOwner());
+  Value old = copy(builder, argument.getLoc(), argument);
+  argument.replaceUsesWithIf(old, [&](OpOperand &use) {
+    return use.getOwner() != old.getDefiningOp() &&
+           !isa<MaterializeInDestinationOp>(use.getOwner());
+  });
+}
+
+/// Decides what is done in place, with each argument that is updated in memory
+/// that no other one may lie in.
+static LogicalResult analyzeApart(ModuleOp module,
+                                  std::optional<InPlaceState> &state,
+                                  const OneShotBufferizationOptions &options) {
+  for (;;) {
+    state.emplace(module, options);
+    if (failed(analyze(module, *state)))
+      return failure();
+    if (state->getShared().empty())
+      return success();
+    for (BlockArgument place : state->getShared())
+      setApart(place);
+  }
+}
+
 /// Decides what is done in place. Where a tensor that was to be computed in a
 /// result's place may still be needed when another is put there, it is computed
 /// elsewhere, and all is decided anew.
 static LogicalResult
 analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
                    const OneShotBufferizationOptions &options) {
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
   if (results.empty())
@@ -392,8 +476,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
   // What lies in one result's place may have been in another's way.
   for (MaterializeInDestinationOp result : results)
     computeElsewhere(result);
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   if (state->getUnplaced().empty())
     return success();
@@ -401,8 +484,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
     if (isa<BlockArgument>(result.getDest()))
       computeElsewhere(result);
   });
-  state.emplace(module, options);
-  if (failed(analyze(module, *state)))
+  if (failed(analyzeApart(module, state, options)))
     return failure();
   if (state->getUnplaced().empty())
     return success();
@@ -421,15 +503,18 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
     eraseBarriers(module);
+    SmallVector<std::pair<func::FuncOp, Updates>> functions;
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      if (failed(checkSizes(function)))
+      FailureOr<Updates> updates = getUpdates(function);
+      if (failed(updates) || failed(checkSizes(function)))
         return failure();
       dropUnreadDestinations(function);
       unshareDestinations(function);
-      if (failed(passDestinations(function)))
+      if (failed(passDestinations(function, *updates)))
         return failure();
+      functions.emplace_back(function, std::move(*updates));
     }
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
@@ -441,9 +526,9 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
       return getMemRefTypeWithStaticIdentityLayout(type, space);
     };
     {
-      InPlaceState state(module, options);
-      if (failed(analyze(module, state)) ||
-          failed(eliminateEmptyTensors(rewriter, module, state)))
+      std::optional<InPlaceState> state;
+      if (failed(analyzeApart(module, state, options)) ||
+          failed(eliminateEmptyTensors(rewriter, module, *state)))
         return failure();
     }
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
@@ -459,16 +544,14 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
       if (failed(insertTensorCopies(module, *analysis, state)))
         return failure();
     }
-    // Upstream would drop these one by one.
-    for (func::FuncOp function : module.getOps<func::FuncOp>())
-      updateArgAttrs(function, [](unsigned, NamedAttrList &list) {
-        list.erase(BufferizationDialect::kWritableAttrName);
-      });
+    for (auto &[function, updates] : functions)
+      if (failed(mergePlaces(function, updates)))
+        return failure();
     fixCarriedTypes(module);
     if (failed(bufferizeModuleOp(module, options, state)))
       return failure();
-    for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(dropResults(function)))
+    for (auto &[function, updates] : functions)
+      if (failed(dropResults(function, updates)))
         return failure();
     return success();
   }

@@ -9,8 +9,10 @@
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Overlap.h"
+#include "lowering/buffers/Aliases.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/buffers/Updates.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
@@ -39,8 +41,36 @@ static void copySlices(ModuleOp module) {
   });
 }
 
+/// Copies new values to the arguments that they are of. Those that lie in an
+/// argument themselves are out of the way before the first is overwritten.
+static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
+  auto function = terminator->getParentOfType<func::FuncOp>();
+  Location loc = terminator.getLoc();
+  OpBuilder builder(terminator);
+  SmallVector<std::pair<Value, Value>> copies;
+  for (auto [value, argument] :
+       llvm::zip_equal(terminator.getOperands(), updates)) {
+    if (!argument)
+      continue;
+    Value from = value;
+    if (!getViewRoot(value).getDefiningOp<memref::AllocOp>()) {
+      auto type = cast<MemRefType>(value.getType());
+      from = memref::AllocOp::create(
+          builder, loc,
+          MemRefType::get(type.getShape(), type.getElementType()));
+      memref::CopyOp::create(builder, loc, value, from);
+    }
+    copies.emplace_back(from, function.getArgument(*argument));
+  }
+  for (auto [from, to] : copies)
+    memref::CopyOp::create(builder, loc, from, to);
+}
+
 /// What the function returned it copies to buffers that it is given.
 static LogicalResult passResults(func::FuncOp function) {
+  FailureOr<Updates> updates = getUpdates(function);
+  if (failed(updates))
+    return failure();
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
            << function.getBody().getBlocks().size()
@@ -55,6 +85,8 @@ static LogicalResult passResults(func::FuncOp function) {
              << operand.getOperandNumber() << " has type "
              << operand.get().getType()
              << "; results must be tensors of static shape";
+    if ((*updates)[operand.getOperandNumber()])
+      continue;
     unsigned position = function.getNumArguments();
     if (failed(function.insertArgument(
             position, MemRefType::get(type.getShape(), type.getElementType()),
@@ -63,8 +95,8 @@ static LogicalResult passResults(func::FuncOp function) {
     memref::CopyOp::create(builder, terminator.getLoc(), operand.get(),
                            function.getArgument(position));
   }
-  function->getParentOfType<ModuleOp>()->setAttr(
-      kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
+  updateArguments(terminator, *updates);
+  recordResults(function, *updates);
   terminator.getOperandsMutable().clear();
   function.removeResAttrsAttr();
   function.setFunctionType(FunctionType::get(function.getContext(),

@@ -12,6 +12,7 @@
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Subsets.h"
 #include "lowering/buffers/TensorUses.h"
+#include "lowering/buffers/Updates.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -35,8 +36,11 @@ public:
       : state(state), uses(function, state) {}
 
   LogicalResult run(func::FuncOp function) {
+    uniteArguments(function);
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { prepare(op); });
-    return visit(function.getBody());
+    LogicalResult visited = visit(function.getBody());
+    findShared(function);
+    return visited;
   }
 
 private:
@@ -55,6 +59,8 @@ private:
     int64_t firstForced = INT64_MAX, lastRead = -1;
   };
 
+  void uniteArguments(func::FuncOp function);
+  void findShared(func::FuncOp function);
   void prepare(Operation *op);
   LogicalResult visit(Region &region);
   LogicalResult visit(Operation *op);
@@ -126,6 +132,34 @@ void InPlaceAnalysis::define(Value value) {
   entries[root].writable &= state.isWritable(value);
   if (entries[index].lastUse >= 0)
     entries[root].live.push_back(index);
+}
+
+/// Calls `visit` with each argument that was made for the new value of another.
+static void visitPlaces(
+    func::FuncOp function,
+    function_ref<void(BlockArgument place, BlockArgument argument)> visit) {
+  for (BlockArgument place : function.getArguments())
+    if (auto number = function.getArgAttrOfType<IntegerAttr>(
+            place.getArgNumber(), dist::kSameMemoryAttr))
+      visit(place, function.getArgument(number.getInt()));
+}
+
+void InPlaceAnalysis::uniteArguments(func::FuncOp function) {
+  visitPlaces(function, [&](BlockArgument place, BlockArgument argument) {
+    unite(place, argument);
+    state.unionEquivalenceClasses(place, argument);
+  });
+}
+
+/// Tells the state which places share a class with another one, or with what
+/// may not be written to.
+void InPlaceAnalysis::findShared(func::FuncOp function) {
+  DenseSet<unsigned> roots;
+  visitPlaces(function, [&](BlockArgument place, BlockArgument) {
+    unsigned root = find(place);
+    if (!roots.insert(root).second || !entries[root].writable)
+      state.addShared(place);
+  });
 }
 
 /// What must be in place whatever else is decided, and where subsets come from.
@@ -407,7 +441,7 @@ LogicalResult dist::InPlaceState::analyze(func::FuncOp function) {
     return failure();
   if (failed(InPlaceAnalysis(function, *this).run(function)))
     return failure();
-  if (!unplaced.empty())
+  if (!unplaced.empty() || !shared.empty())
     return success();
   findUndefined(function);
   WalkResult verified = function.walk([&](BufferizableOpInterface op) {

@@ -32,6 +32,13 @@ public:
     unplaced.push_back(op);
   }
 
+  /// Arguments made for new values of others (kSameMemoryAttr), where what lies
+  /// there, or the old value, may lie in the place of another one, or in what
+  /// may not be written to. If there are any, they are to be set apart, and all
+  /// to be decided anew.
+  ArrayRef<BlockArgument> getShared() const { return shared; }
+  void addShared(BlockArgument place) { shared.push_back(place); }
+
   bool hasUndefinedContents(OpOperand *operand) const override {
     return undefined.contains(operand->get()) || unread.contains(operand);
   }
@@ -45,6 +52,7 @@ private:
   DenseSet<Value> undefined;
   DenseSet<OpOperand *> unread;
   SmallVector<bufferization::MaterializeInDestinationOp> unplaced;
+  SmallVector<BlockArgument> shared;
 };
 
 } // namespace mlir::dist

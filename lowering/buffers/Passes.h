@@ -28,6 +28,9 @@ inline constexpr llvm::StringLiteral kAttentionsAttr = "rt.attentions";
 /// How many of the entry function's buffers are results, the last ones.
 inline constexpr llvm::StringLiteral kNumResultsAttr = "rt.num_results";
 
+/// Which results these are, where others lie in arguments (`dist.updates`).
+inline constexpr llvm::StringLiteral kResultNumbersAttr = "rt.result_numbers";
+
 /// Registers the interfaces that the passes need of upstream dialects.
 void registerBufferExtensions(DialectRegistry &registry);
 

@@ -144,7 +144,11 @@ def DistBufferize : Pass<"dist-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferization with results in given buffers";
   let description = [{
     The entry function gets a buffer argument for each result, and results are
-    computed in place there where possible. Other arguments are read-only.
+    computed in place there where possible. A result with `dist.updates` has none: it
+    is put into the argument that it is the new value of, in place where nothing reads
+    the old value any more, and by a copy at the end elsewhere. Other arguments are
+    read-only. `rt.num_results` says how many of the arguments, the last ones, are for
+    results, and `rt.result_numbers` for which, where these are not all.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];
@@ -155,7 +159,8 @@ def DistBufferizePlainly : Pass<"dist-bufferize-plainly", "::mlir::ModuleOp"> {
   let description = [{
     In place of `--dist-bufferize`, without analysis and with nothing in place:
     every op that writes gets a copy of what it writes to, slices are copied out,
-    and results are copied to the caller's buffers at the end.
+    and results are copied to the caller's buffers, or to the arguments that they
+    update, at the end.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::linalg::LinalgDialect"];

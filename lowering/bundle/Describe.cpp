@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/buffers/Updates.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -170,6 +171,48 @@ static LogicalResult checkNames(func::FuncOp function,
   return success();
 }
 
+/// Arguments and results, and which of these are new values of those.
+static LogicalResult describeTensors(func::FuncOp function,
+                                     host::Manifest &manifest) {
+  SmallVector<int64_t> places; // of the function's arguments in the manifest's
+  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
+    places.push_back(manifest.arguments.size());
+    if (auto joined =
+            function.getArgAttrOfType<DictionaryAttr>(i, kJoinedAttr)) {
+      if (failed(describePieces(function, manifest.mesh,
+                                function.getArgumentTypes()[i], joined,
+                                manifest)))
+        return failure();
+      continue;
+    }
+    FailureOr<host::TensorDesc> desc = describeTensor(
+        function, manifest.mesh, function.getArgumentTypes()[i],
+        function.getArgAttrDict(i), "arg" + std::to_string(i),
+        host::TensorDesc::Input, "argument #" + std::to_string(i));
+    if (failed(desc))
+      return failure();
+    manifest.arguments.push_back(std::move(*desc));
+  }
+  FailureOr<Updates> updates = getUpdates(function);
+  if (failed(updates))
+    return failure();
+  for (unsigned i = 0, end = function.getNumResults(); i < end; ++i) {
+    FailureOr<host::TensorDesc> desc = describeTensor(
+        function, manifest.mesh, function.getResultTypes()[i],
+        function.getResultAttrDict(i), "result" + std::to_string(i),
+        host::TensorDesc::Output, "result #" + std::to_string(i));
+    if (failed(desc))
+      return failure();
+    if (std::optional<unsigned> argument = (*updates)[i])
+      desc->updates = places[*argument];
+    manifest.results.push_back(std::move(*desc));
+  }
+  std::string problem = host::findUpdateProblem(manifest);
+  if (!problem.empty())
+    return function.emitError(problem);
+  return success();
+}
+
 FailureOr<host::Manifest> mlir::dist::describeProgram(ModuleOp module) {
   host::Manifest manifest;
   FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
@@ -187,33 +230,8 @@ FailureOr<host::Manifest> mlir::dist::describeProgram(ModuleOp module) {
   if (*mesh)
     for (MeshAxisAttr axis : mesh->getAxes())
       manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
-  for (unsigned i = 0, end = function.getNumArguments(); i < end; ++i) {
-    if (auto joined =
-            function.getArgAttrOfType<DictionaryAttr>(i, kJoinedAttr)) {
-      if (failed(describePieces(function, manifest.mesh,
-                                function.getArgumentTypes()[i], joined,
-                                manifest)))
-        return failure();
-      continue;
-    }
-    FailureOr<host::TensorDesc> desc = describeTensor(
-        function, manifest.mesh, function.getArgumentTypes()[i],
-        function.getArgAttrDict(i), "arg" + std::to_string(i),
-        host::TensorDesc::Input, "argument #" + std::to_string(i));
-    if (failed(desc))
-      return failure();
-    manifest.arguments.push_back(std::move(*desc));
-  }
-  for (unsigned i = 0, end = function.getNumResults(); i < end; ++i) {
-    FailureOr<host::TensorDesc> desc = describeTensor(
-        function, manifest.mesh, function.getResultTypes()[i],
-        function.getResultAttrDict(i), "result" + std::to_string(i),
-        host::TensorDesc::Output, "result #" + std::to_string(i));
-    if (failed(desc))
-      return failure();
-    manifest.results.push_back(std::move(*desc));
-  }
-  if (failed(checkNames(function, manifest.arguments, "argument")) ||
+  if (failed(describeTensors(function, manifest)) ||
+      failed(checkNames(function, manifest.arguments, "argument")) ||
       failed(checkNames(function, manifest.results, "result")))
     return failure();
   if (auto weights = module->getAttrOfType<StringAttr>(kWeightsAttr))

@@ -91,17 +91,19 @@ struct StoreBool : ConvertOpToLLVMPattern<memref::StoreOp> {
 /// void *const *results, void *arena, int64_t *status). A buffer's address is
 /// read from its table where it is used: thousands of addresses that live
 /// through the whole program would be spilled, in time quadratic in their
-/// number.
-static void makeEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
+/// number. `results` has the numbers of the results whose buffers are the last
+/// ones.
+static void makeEntryPoint(LLVM::LLVMFuncOp program,
+                           ArrayRef<int64_t> results) {
   OpBuilder builder(program->getContext());
   Location loc = program.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Block &entry = program.getBody().front();
   unsigned numBuffers = entry.getNumArguments() - 3;
-  unsigned numArgs = numBuffers - numResults;
+  unsigned numArgs = numBuffers - results.size();
   // rank, args, results, the buffers, arena, status
   Value args = entry.insertArgument(1u, pointer, loc);
-  Value results = entry.insertArgument(2u, pointer, loc);
+  Value places = entry.insertArgument(2u, pointer, loc);
   for (unsigned i = 0; i < numBuffers; ++i) {
     bool isArg = i < numArgs;
     Value buffer = entry.getArgument(3 + i);
@@ -109,8 +111,8 @@ static void makeEntryPoint(LLVM::LLVMFuncOp program, unsigned numResults) {
       builder.setInsertionPoint(use.getOwner());
       Location here = use.getOwner()->getLoc();
       Value slot = LLVM::GEPOp::create(
-          builder, here, pointer, pointer, isArg ? args : results,
-          ArrayRef<LLVM::GEPArg>{int32_t(isArg ? i : i - numArgs)});
+          builder, here, pointer, pointer, isArg ? args : places,
+          ArrayRef<LLVM::GEPArg>{int32_t(isArg ? i : results[i - numArgs])});
       use.set(LLVM::LoadOp::create(builder, here, pointer, slot));
     }
   }
@@ -180,6 +182,15 @@ LogicalResult callAccurateFunctions(ModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+/// The numbers of the results that have buffers of their own.
+SmallVector<int64_t> getResultNumbers(ModuleOp module) {
+  if (auto numbers =
+          module->getAttrOfType<DenseI64ArrayAttr>(kResultNumbersAttr))
+    return SmallVector<int64_t>(numbers.asArrayRef());
+  auto count = module->getAttrOfType<IntegerAttr>(kNumResultsAttr);
+  return llvm::to_vector(llvm::seq<int64_t>(0, count ? count.getInt() : 0));
+}
+
 struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -194,7 +205,6 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
       return signalPassFailure();
     }
     dropDistAttrs(module);
-    auto numResults = module->getAttrOfType<IntegerAttr>(kNumResultsAttr);
     StringAttr name = program.getSymNameAttr();
 
     LowerToLLVMOptions options(context);
@@ -240,7 +250,7 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     converted.setSymName("dist_main");
     // Descriptors fold away: what is left uses the bare addresses.
     (void)applyPatternsGreedily(converted, FrozenRewritePatternSet());
-    makeEntryPoint(converted, numResults ? numResults.getInt() : 0);
+    makeEntryPoint(converted, getResultNumbers(module));
     for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal() || function == converted)
         continue;

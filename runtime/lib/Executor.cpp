@@ -124,67 +124,110 @@ void Arguments::checkUnchanged() const {
 // Executor
 //===----------------------------------------------------------------------===//
 
-/// Gives the rank its arguments, result buffers and scratch. Throws Error.
-void Executor::prepare(dist_rank &rank, bool ownsArguments) {
-  const Manifest &manifest = program.manifest;
-  Backend &backend = rank.backend;
-  bool isHost = backend.sharesHostMemory();
-  auto allocate = [&](int64_t bytes) {
-    owners.push_back(backend.allocate(bytes));
-    return owners.back().get();
-  };
-  auto upload = [&](const void *from, int64_t bytes) {
-    void *to = allocate(bytes);
-    if (!backend.upload(to, from, bytes))
+/// Which arguments results are put into.
+static std::vector<bool> findUpdated(const Manifest &manifest) {
+  std::vector<bool> isUpdated(manifest.arguments.size());
+  for (const TensorDesc &result : manifest.results)
+    if (result.updates)
+      isUpdated[*result.updates] = true;
+  return isUpdated;
+}
+
+std::shared_ptr<void> Executor::allocate(dist_rank &rank, int64_t bytes) {
+  owners.push_back(rank.backend.allocate(bytes));
+  return owners.back();
+}
+
+/// Copies data of the host to new memory of the backend.
+std::shared_ptr<void> Executor::upload(dist_rank &rank, const void *from,
+                                       int64_t bytes) {
+  std::shared_ptr<void> to = allocate(rank, bytes);
+  if (!rank.backend.upload(to.get(), from, bytes))
+    throw Error("copying an argument to the memory of the backend failed");
+  return to;
+}
+
+/// Puts the rank's part of `source` into argument `index`, whose memory is its
+/// own.
+bool Executor::fill(dist_rank &rank, size_t index, const Tensor &source) {
+  const TensorDesc &desc = program.manifest.arguments[index];
+  bool isHost = rank.backend.sharesHostMemory();
+  std::shared_ptr<void> part =
+      isHost ? nullptr : dist::allocate(desc.localBytes());
+  void *place = places[index].get(), *to = isHost ? place : part.get();
+  readSlice(program.manifest.mesh, desc, rank.index, source, to, padding);
+  return isHost || rank.backend.upload(place, to, desc.localBytes());
+}
+
+/// Finds memory for an argument and puts it there; a slice that is one piece of
+/// the mapped file is used where it lies, unless the rank wants memory of its
+/// own.
+void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
+  const TensorDesc &desc = program.manifest.arguments[index];
+  const Tensor &source = arguments[index];
+  const char *slice =
+      source.dtype == desc.dtype && !owns
+          ? contiguousSlice(program.manifest.mesh, desc, rank.index, source)
+          : nullptr;
+  if (slice && !rank.backend.sharesHostMemory()) {
+    places[index] = upload(rank, slice, desc.localBytes());
+  } else if (slice &&
+             reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) == 0) {
+    places[index] = {std::shared_ptr<void>(), const_cast<char *>(slice)};
+  } else {
+    places[index] = allocate(rank, desc.localBytes());
+    if (!fill(rank, index, source))
       throw Error("copying an argument to the memory of the backend failed");
-    return to;
-  };
+  }
+}
+
+/// Gives the rank its arguments. Throws Error.
+void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
+  const Manifest &manifest = program.manifest;
+  std::vector<bool> isUpdated = findUpdated(manifest);
+  places.resize(manifest.arguments.size());
   std::shared_ptr<void> joined;
   for (size_t i = 0; i < manifest.arguments.size(); ++i) {
     const TensorDesc &desc = manifest.arguments[i];
-    const Tensor &source = arguments[i];
-    if (!desc.joinedShape.empty()) {
-      // The pieces follow each other; the last one ends the argument.
-      if (!desc.continuesJoined())
-        joined = dist::allocate(desc.heldBytes());
-      readSlice(manifest.mesh, desc, rank.index, source, joined.get(), padding);
-      if (i + 1 < manifest.arguments.size() &&
-          manifest.arguments[i + 1].continuesJoined())
-        continue;
-      owners.push_back(joined);
-      args.push_back(isHost ? joined.get()
-                            : upload(joined.get(), desc.heldBytes()));
+    if (desc.joinedShape.empty()) {
+      // What is written to is nobody else's: neither a file's nor a rank's.
+      placeArgument(rank, i, ownsArguments || isUpdated[i]);
+      args.push_back(places[i].get());
       continue;
     }
-    // A slice that is one piece of the mapped file is used where it lies.
-    const char *slice =
-        source.dtype == desc.dtype && !ownsArguments
-            ? contiguousSlice(manifest.mesh, desc, rank.index, source)
-            : nullptr;
-    if (slice && !isHost) {
-      args.push_back(upload(slice, desc.localBytes()));
-    } else if (slice &&
-               reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) ==
-                   0) {
-      args.push_back(const_cast<char *>(slice));
-    } else if (isHost) {
-      args.push_back(allocate(desc.localBytes()));
-      readSlice(manifest.mesh, desc, rank.index, source, args.back(), padding);
-    } else {
-      std::shared_ptr<void> part = dist::allocate(desc.localBytes());
-      readSlice(manifest.mesh, desc, rank.index, source, part.get(), padding);
-      args.push_back(upload(part.get(), desc.localBytes()));
-    }
+    // The pieces follow each other; the last one ends the argument.
+    if (!desc.continuesJoined())
+      joined = dist::allocate(desc.heldBytes());
+    readSlice(manifest.mesh, desc, rank.index, arguments[i], joined.get(),
+              padding);
+    if (i + 1 < manifest.arguments.size() &&
+        manifest.arguments[i + 1].continuesJoined())
+      continue;
+    owners.push_back(joined);
+    args.push_back(rank.backend.sharesHostMemory()
+                       ? joined.get()
+                       : upload(rank, joined.get(), desc.heldBytes()).get());
   }
+}
+
+/// Gives the rank its arguments, result buffers and scratch. Throws Error.
+void Executor::prepare(dist_rank &rank, bool ownsArguments) {
+  const Manifest &manifest = program.manifest;
+  bool isHost = rank.backend.sharesHostMemory();
+  prepareArguments(rank, ownsArguments);
   for (const TensorDesc &desc : manifest.results) {
-    results.push_back(allocate(desc.localBytes()));
+    // A new value lies where the old one did.
+    std::shared_ptr<void> place = desc.updates
+                                      ? places[*desc.updates]
+                                      : allocate(rank, desc.localBytes());
+    results.push_back(place.get());
     std::shared_ptr<void> part =
-        isHost ? owners.back() : dist::allocate(desc.localBytes());
+        isHost ? place : dist::allocate(desc.localBytes());
     result.parts.push_back({desc.dtype, desc.localShape, part.get(), part});
   }
-  arena = allocate(manifest.arenaBytes);
+  arena = allocate(rank, manifest.arenaBytes).get();
   status = static_cast<int64_t *>(
-      allocate((1 + manifest.checks.size()) * sizeof(int64_t)));
+      allocate(rank, (1 + manifest.checks.size()) * sizeof(int64_t)).get());
 }
 
 /// Brings the results to where the host reads them.
@@ -198,59 +241,8 @@ bool Executor::takeResults(dist_rank &rank) {
   return true;
 }
 
-static bool liesAlike(const TensorDesc &a, const TensorDesc &b) {
-  auto sameAxes = [](const AxisRef &a, const AxisRef &b) {
-    return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
-  };
-  auto sameSub = [&](const SubDim &a, const SubDim &b) {
-    return a.size == b.size && a.axes.size() == b.axes.size() &&
-           std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), sameAxes);
-  };
-  return std::equal(
-      a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
-      [&](const std::vector<SubDim> &a, const std::vector<SubDim> &b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameSub);
-      });
-}
-
 static int64_t nowNanos() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
-}
-
-std::string dist::nameOf(const TensorDesc &desc) {
-  std::string text = desc.name;
-  // As many dimensions as tell where the part is.
-  size_t count = desc.partOf.size();
-  while (count > 0 && desc.globalShape[count - 1] == desc.partOf[count - 1])
-    --count;
-  for (size_t d = 0; d < count; ++d)
-    text += (d ? "," : "[") + std::to_string(desc.partAt[d]) + ":" +
-            std::to_string(desc.partAt[d] + desc.globalShape[d]);
-  return count ? text + "]" : text;
-}
-
-std::vector<std::pair<size_t, size_t>>
-dist::findCarried(const Manifest &manifest) {
-  std::map<std::string, size_t> arguments;
-  for (size_t i = 0; i < manifest.arguments.size(); ++i)
-    arguments[nameOf(manifest.arguments[i])] = i;
-  std::vector<std::pair<size_t, size_t>> carried;
-  for (size_t i = 0; i < manifest.results.size(); ++i) {
-    const TensorDesc &result = manifest.results[i];
-    auto found = arguments.find(result.name);
-    if (found == arguments.end())
-      continue;
-    const TensorDesc &argument = manifest.arguments[found->second];
-    if (argument.dtype != result.dtype ||
-        argument.globalShape != result.globalShape ||
-        argument.localShape != result.localShape ||
-        !liesAlike(argument, result))
-      throw Error("'" + result.name +
-                  "' comes out of a step in another type or placement than it "
-                  "goes in by; the schedule can say how the parameter lies");
-    carried.emplace_back(found->second, i);
-  }
-  return carried;
 }
 
 int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
@@ -258,8 +250,6 @@ int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
   const Manifest &manifest = program.manifest;
   Backend &backend = rank.backend;
   prepare(rank, /*ownsArguments=*/true);
-  std::vector<std::pair<size_t, size_t>> carried = findCarried(manifest);
-  bool isHost = backend.sharesHostMemory();
   for (;;) {
     if (!backend.meet())
       return 1;
@@ -274,26 +264,25 @@ int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
       auto given = inputs.find(desc.name);
       if (desc.kind != TensorDesc::Input || given == inputs.end())
         continue;
-      std::shared_ptr<void> part =
-          isHost ? nullptr : dist::allocate(desc.localBytes());
-      void *to = isHost ? args[i] : part.get();
-      readSlice(manifest.mesh, desc, rank.index, given->second, to, padding);
-      if (!isHost && !backend.upload(args[i], to, desc.localBytes()))
+      if (!fill(rank, i, given->second))
         return 1;
     }
     if (int32_t failed = rank.callMain(program.entry, args.data(),
                                        results.data(), arena, status))
       return failed;
-    for (auto [argument, made] : carried)
-      std::swap(args[argument], results[made]);
   }
   return 0;
 }
 
 int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
   prepare(rank);
+  std::vector<bool> isUpdated = findUpdated(program.manifest);
   for (int64_t i = 0; i < repeat; ++i) {
     rank.tracing = trace && i + 1 == repeat;
+    // Each repetition begins with the same arguments.
+    for (size_t k = 0; i > 0 && k < isUpdated.size(); ++k)
+      if (isUpdated[k] && !fill(rank, k, arguments[k]))
+        return 1;
     if (!rank.backend.meet())
       return 1;
     int64_t start = nowNanos();

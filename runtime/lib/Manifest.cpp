@@ -217,7 +217,7 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
   desc.name = readName(json.at("name"));
   try {
     checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
-                     "dims", "part", "joined"});
+                     "dims", "part", "joined", "updates"});
     desc.kind = readKind(json.at("kind").get<std::string>());
     desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
     if ((desc.kind == TensorDesc::Output) != isResult)
@@ -257,10 +257,60 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                   " have shape " + toString(expected));
     if (json.contains("joined"))
       readJoined(json.at("joined"), desc);
+    if (json.contains("updates") && !isResult)
+      throw Error("is an argument, which updates none");
+    if (json.contains("updates"))
+      desc.updates = integerOf(json.at("updates"));
   } catch (const std::exception &e) {
     throw Error("'" + desc.name + "': " + e.what());
   }
   return desc;
+}
+
+/// Whether each rank has the same part of both.
+static bool liesAlike(const TensorDesc &a, const TensorDesc &b) {
+  auto sameAxes = [](const AxisRef &a, const AxisRef &b) {
+    return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
+  };
+  auto sameSub = [&](const SubDim &a, const SubDim &b) {
+    return a.size == b.size &&
+           std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(),
+                      b.axes.end(), sameAxes);
+  };
+  return std::equal(
+      a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+      [&](const std::vector<SubDim> &a, const std::vector<SubDim> &b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameSub);
+      });
+}
+
+std::string dist::findUpdateProblem(const Manifest &manifest) {
+  std::vector<const TensorDesc *> updatedBy(manifest.arguments.size());
+  for (const TensorDesc &result : manifest.results) {
+    if (!result.updates)
+      continue;
+    if (*result.updates < 0 ||
+        *result.updates >= static_cast<int64_t>(updatedBy.size()))
+      return "'" + result.name + "': there is no argument " +
+             std::to_string(*result.updates) + " that it could update";
+    const TensorDesc *&other = updatedBy[*result.updates];
+    if (other)
+      return "'" + other->name + "' and '" + result.name +
+             "' update the same argument";
+    other = &result;
+    const TensorDesc &argument = manifest.arguments[*result.updates];
+    if (argument.kind == TensorDesc::Constant || !argument.joinedShape.empty())
+      return "'" + argument.name +
+             "': is a constant, or loaded beside others, and not updated";
+    if (argument.dtype != result.dtype ||
+        argument.globalShape != result.globalShape ||
+        argument.localShape != result.localShape ||
+        !liesAlike(argument, result))
+      return "'" + result.name +
+             "' comes out of a step in another type or placement than it goes "
+             "in by; the schedule can say how the parameter lies";
+  }
+  return "";
 }
 
 static CollectiveDesc readCollective(const Json &json, size_t communicators) {
@@ -364,6 +414,8 @@ static Manifest readManifest(const Json &json) {
   for (const Json &tensor : json.at("results"))
     manifest.results.push_back(
         readTensor(manifest.mesh, tensor, /*isResult=*/true));
+  if (std::string problem = findUpdateProblem(manifest); !problem.empty())
+    throw Error(problem);
   manifest.arenaBytes = integerOf(json.at("arena_bytes"));
   if (manifest.arenaBytes < 0 || manifest.arenaBytes > maxElements)
     throw Error("arena_bytes is " + std::to_string(manifest.arenaBytes));
@@ -460,6 +512,8 @@ static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
     json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
   if (!desc.joinedShape.empty())
     json["joined"] = {{"of", desc.joinedShape}, {"at", desc.joinedAt}};
+  if (desc.updates)
+    json["updates"] = *desc.updates;
   return json;
 }
 

@@ -10,6 +10,8 @@
 - `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form, however many microbatches
   there are;
 - `accumulate_N`: microbatches on N ranks make the steps that the whole batch makes on one, in f64;
+- `in_place_NAME`: a step puts parameters and states over the old ones, and makes, bit for bit, what it makes in memory of
+  its own; it leaves the file that they come from as it was, and needs no more scratch;
 - `masters`: parameters of bf16 follow masters of f32, which are Adam's;
 - `resume`: a run that goes on from a checkpoint has the losses of one that was never interrupted, bit for bit on the
   same mesh, and what another mesh reads from it is bit for bit what was written;
@@ -338,6 +340,61 @@ class Subject:
             far = max(abs(a - b) for a, b in zip(one, other, strict=True))
             assert far <= 1e-9, f"{far} from the whole batch"
 
+    def compile_step(self, text, name):
+        """The step as a bundle, and its manifest."""
+        with open(self.path("step.mlir"), "w") as file:
+            file.write(text)
+        bundle = self.path(name)
+        run("dist-compile", self.path("step.mlir"), "-o", bundle)
+        with open(os.path.join(bundle, "manifest.json")) as file:
+            return bundle, json.load(file)
+
+    def check_in_place(self, schedule, step):
+        passes = [f"--dist-apply-schedule=file={schedule}"] if schedule else []
+        run(
+            "dist-opt", self.path("f32.mlir"), *passes, f"--dist-train-step={step}", "--dist-spmd",
+            "-o", self.path("placed.mlir"),
+        )  # fmt: skip
+        with open(self.path("placed.mlir")) as file:
+            text = file.read()
+        in_place, manifest = self.compile_step(text, "in_place.dist")
+        apart, without = self.compile_step(re.sub(r", dist\.updated?(s = \d+ : i64)?", "", text), "apart.dist")
+        arguments, results = manifest["arguments"], manifest["results"]
+        for result in results:
+            updated = arguments[result["updates"]]["name"] if "updates" in result else "loss"
+            assert updated == result["name"], result
+        assert not any("updates" in result for result in without["results"])
+        assert manifest["arena_bytes"] <= without["arena_bytes"], (manifest["arena_bytes"], without["arena_bytes"])
+        parameters = [one for one in arguments if one["kind"] == "parameter"]
+        assert len(results) == len(parameters) + 1
+        shapes = {one["name"]: one["global_shape"] for one in parameters}
+        numbers = {
+            name: [0.01 * abs(math.sin(0.7 * i + len(name))) for i in range(math.prod(shape))]
+            for name, shape in shapes.items()
+        }
+        weights = self.path("weights.safetensors")
+        write_safetensors(weights, "F32", "f", shapes, numbers)
+        with open(weights, "rb") as file:
+            before = file.read()
+        made = []
+        for bundle in in_place, apart, in_place:
+            folder = self.folder()
+            run(
+                "dist-exec", bundle, "--weights", weights, "--repeat", 2, "--output", folder, "--input", "step=3",
+                "--input", "attention_mask=1", "--input", "input_ids=random(0,255):1", "--input",
+                "labels=random(0,255):2",
+            )  # fmt: skip
+            outputs = {}
+            for name in os.listdir(folder):
+                with open(os.path.join(folder, name), "rb") as file:
+                    outputs[name] = file.read()
+            assert len(outputs) == len(results)
+            made.append(outputs)
+        differing = [name for name in made[1] if not made[0][name] == made[1][name] == made[2][name]]
+        assert not differing, differing
+        with open(weights, "rb") as file:
+            assert file.read() == before, "the file of the weights was written to"
+
     def check_masters(self):
         """Adam on the weight of a sum, whose gradient is known: masters by PyTorch's formulas, parameters rounded."""
         rate, beta1, beta2, epsilon, steps = 1e-3, 0.9, 0.999, 1e-8, 20
@@ -485,6 +542,16 @@ def main():
             name = f"accumulate_{ranks}" + ("_stored" if stored else "")
             cases[name] = functools.partial(subject.check_accumulate, ranks, stored)
         cases["accumulate_2_gathers"] = functools.partial(subject.check_accumulate, 2, True, "gathers")
+        for name, schedule, step in [
+            ("one", "", "optimizer=adamw,clip=1"),
+            ("accumulate", "", "optimizer=adamw accumulate=2"),
+            ("ddp_2", subject.path("ddp_2.mlir"), "optimizer=sgd,momentum=0.9,nesterov"),
+            ("zero_2", subject.path("ddp_2.mlir"), "optimizer=adamw,zero=dp"),
+            ("fsdp_4", subject.schedule("fsdp", "dp", 4), "optimizer=adamw,clip=1"),
+            ("tp_4", subject.schedule("tp", "tp", 4), "optimizer=adamw"),
+            ("tp_zero_2", subject.schedule("tp", "tp", 2), "optimizer=adamw,zero=tp,clip=1"),
+        ]:
+            cases[f"in_place_{name}"] = functools.partial(subject.check_in_place, schedule, step)
         cases["masters"] = subject.check_masters
         cases["bytes"] = subject.check_bytes
         cases["resume"] = subject.check_resume

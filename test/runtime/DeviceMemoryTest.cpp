@@ -151,6 +151,40 @@ TEST(DeviceMemory, ExecutorCopiesArgumentsThereAndResultsBack) {
   EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{3, 6, 9}));
 }
 
+/// c, in place, = c + x.
+void update(dist_rank *rank, void *const *args, void *const *results, void *,
+            int64_t *) {
+  EXPECT_EQ(args[1], results[0]);
+  static_cast<Device &>(rank->backend).within([&] {
+    for (int i = 0; i < 3; ++i)
+      static_cast<float *>(args[1])[i] +=
+          static_cast<const float *>(args[0])[i];
+  });
+}
+
+TEST(DeviceMemory, UpdatedArgumentsLieThere) {
+  Device device;
+  Program program;
+  program.manifest.arguments = {describe("x", TensorDesc::Input),
+                                describe("c", TensorDesc::Input)};
+  program.manifest.results = {describe("y", TensorDesc::Output)};
+  program.manifest.results[0].updates = 1;
+  program.entry = update;
+  Inputs inputs{{"x", makeTensor({1, 2, 3})}, {"c", makeTensor({10, 20, 30})}};
+  Arguments arguments(program, inputs);
+  Topology topology;
+  dist_rank rank(topology, 0, device);
+  Executor executor(program, arguments);
+  ASSERT_EQ(executor.run(rank, /*repeat=*/2, /*trace=*/false), 0)
+      << device.message;
+  // Both, and the one that is updated before the second repetition.
+  EXPECT_EQ(device.uploads, 3);
+  EXPECT_EQ(device.downloads, 1);
+  RankResult result = executor.takeResult();
+  const float *y = static_cast<const float *>(result.parts[0].data);
+  EXPECT_EQ(std::vector<float>(y, y + 3), (std::vector<float>{11, 22, 33}));
+}
+
 TEST(DeviceMemory, ChecksAreReadThere) {
   Device device;
   RankResult result;

@@ -192,7 +192,14 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << attr.getValue() << " of type " << type;
     return success();
   }
-  if (name == kStateAttr || name == kUpdatedAttr) {
+  if (name == kUpdatedAttr) {
+    if (!isa<UnitAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be a unit attribute, but is " << attr.getValue();
+    return success();
+  }
+  if (name == kStateAttr) {
     if (!isa<UnitAttr>(attr.getValue()) ||
         !isa<FloatType>(getElementTypeOrSelf(type)))
       return op->emitOpError() << "'" << name << "' of " << what
@@ -281,8 +288,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyModuleAxesAttr(op, name, attr.getValue());
   if (name == kQueryLoopAttr) {
     if (!isa<IntegerAttr>(attr.getValue()))
-      return op->emitOpError() << "'" << name << "' must be a number, but is "
-                               << attr.getValue();
+      return op->emitOpError()
+             << "'" << name << "' must be a number, but is " << attr.getValue();
     return success();
   }
   if (name == kRingAttr) {

@@ -62,8 +62,9 @@ public:
   virtual Tensor getResult(size_t index) const = 0;
 };
 
-/// Runs a program step by step: a result that bears the name of an argument
-/// (nameOf) is that argument of the next step, and stays on its rank.
+/// Runs a program step by step: a result that updates an argument
+/// (TensorDesc::updates) is that argument of the next step, and stays on its
+/// rank.
 class Stepper {
 public:
   virtual ~Stepper() = default;
@@ -71,13 +72,6 @@ public:
   /// inputs that change, and returns whether there is a step.
   virtual bool next(const Holdings &held, Inputs &inputs) = 0;
 };
-
-/// An argument's name; of a part of a tensor with its place: "w[64:80]".
-std::string nameOf(const TensorDesc &desc);
-
-/// The arguments that are results of the step before, and these. Throws Error
-/// where the two do not lie alike.
-std::vector<std::pair<size_t, size_t>> findCarried(const Manifest &manifest);
 
 /// What one rank has done.
 struct RankResult {
@@ -99,8 +93,9 @@ public:
       : program(program), arguments(arguments), padding(padding) {}
 
   /// Runs dist_main `repeat` times on the same arguments, each time after all
-  /// ranks have met; the last one is traced if `trace` is set. `rank` is what
-  /// the launcher's backend made. Returns 0, or non-zero if the run has failed.
+  /// ranks have met (those that it updates are what they were at first); the
+  /// last one is traced if `trace` is set. `rank` is what the launcher's
+  /// backend made. Returns 0, or non-zero if the run has failed.
   int32_t run(dist_rank &rank, int64_t repeat, bool trace);
 
   /// Runs dist_main step by step, each on what the one before made (Stepper).
@@ -110,13 +105,19 @@ public:
                    const bool &goesOn, const Inputs &inputs);
 
   /// The memory of argument `index`; while no step runs.
-  const void *argumentAt(size_t index) const { return args[index]; }
+  const void *argumentAt(size_t index) const { return places[index].get(); }
   const void *resultAt(size_t index) const { return results[index]; }
 
   /// What the rank has done; after run.
   RankResult takeResult() { return std::move(result); }
 
 private:
+  std::shared_ptr<void> allocate(dist_rank &rank, int64_t bytes);
+  std::shared_ptr<void> upload(dist_rank &rank, const void *from,
+                               int64_t bytes);
+  bool fill(dist_rank &rank, size_t index, const Tensor &source);
+  void placeArgument(dist_rank &rank, size_t index, bool owns);
+  void prepareArguments(dist_rank &rank, bool ownsArguments);
   void prepare(dist_rank &rank, bool ownsArguments = false);
   bool takeResults(dist_rank &rank);
 
@@ -125,6 +126,8 @@ private:
   Padding padding;
   RankResult result;
   std::vector<std::shared_ptr<void>> owners;
+  /// Of each argument of the manifest but those that are joined.
+  std::vector<std::shared_ptr<void>> places;
   std::vector<void *> args, results;
   void *arena = nullptr;
   int64_t *status = nullptr;

@@ -57,6 +57,10 @@ struct TensorDesc {
   /// its part of this one begins. Else both are empty.
   Shape joinedShape, joinedAt;
 
+  /// Of a result that is the new value of an argument, and lies in its memory:
+  /// which of the manifest's arguments that is.
+  std::optional<int64_t> updates;
+
   /// Whether the argument that the one before is of goes on.
   bool continuesJoined() const {
     return std::any_of(joinedAt.begin(), joinedAt.end(),
@@ -132,6 +136,9 @@ struct Manifest {
 
 /// The keys in which two agreements differ: "mesh, arguments".
 std::string differingKeys(const std::string &first, const std::string &second);
+
+/// What is wrong with the results that update arguments; "" if nothing is.
+std::string findUpdateProblem(const Manifest &manifest);
 
 /// Local shape that the slice description gives.
 Shape localShapeOf(const TensorDesc &desc);

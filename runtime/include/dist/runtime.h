@@ -92,7 +92,9 @@ typedef enum dist_op {
 /// tensors in the order of the manifest, aligned to 64 bytes, except for an arg
 /// that lies in the mapped weights file, which has the alignment of its element
 /// type only. args are never written and may overlap each other; no result
-/// overlaps an arg, another result, the arena or the status words. `arena` is
+/// overlaps an arg, another result, the arena or the status words. But for a
+/// result that updates an arg: it is that arg's memory, which overlaps nothing
+/// else and which the program writes, by either name. `arena` is
 /// scratch of the manifest's `arena_bytes`, aligned to 64 bytes, undefined on
 /// entry.
 ///

@@ -1,12 +1,14 @@
 //===- CheckLowered.cpp - Compiled programs and the interpreter -----------===//
 
 #include "test/lowering/oracle/CheckLowered.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "test/generator/Arguments.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Interpreter.h"
+#include <random>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -53,6 +55,27 @@ std::optional<std::string> Expectation::findMistake(JitProgram &program,
 /// Most programs are compiled fast; some as users' are.
 static unsigned pickOptLevel(uint64_t seed) { return seed % 4 == 1 ? 3 : 0; }
 
+/// Half of the programs put results into arguments of their type, each into one
+/// that chance picks: all that may be read of the old value is read before.
+static void addUpdates(func::FuncOp entry, uint64_t seed) {
+  if (seed / 4 % 2 == 0)
+    return;
+  std::mt19937_64 random(seed);
+  SmallVector<unsigned> free =
+      llvm::to_vector(llvm::seq(0u, entry.getNumArguments()));
+  llvm::shuffle(free.begin(), free.end(), random);
+  for (auto [number, type] : llvm::enumerate(entry.getResultTypes())) {
+    auto *found = llvm::find_if(free, [&, type = type](unsigned argument) {
+      return entry.getArgumentTypes()[argument] == type;
+    });
+    if (found == free.end() || random() % 4 == 0)
+      continue;
+    entry.setResultAttr(number, kUpdatesAttr,
+                        Builder(entry.getContext()).getI64IntegerAttr(*found));
+    free.erase(found);
+  }
+}
+
 Verdict mlir::dist::test::checkLowered(StringRef text,
                                        const CheckOptions &options) {
   Verdict verdict;
@@ -94,6 +117,7 @@ Verdict mlir::dist::test::checkLowered(StringRef text,
                     diagnostics.message);
   }
 
+  addUpdates(cast<func::FuncOp>(getEntryFunction(*module)), options.seed);
   JitOptions jit;
   jit.optLevel = pickOptLevel(options.seed);
   jit.beforePass = [&](StringRef pass, Operation *) { enter(pass); };

@@ -5,7 +5,8 @@
 // manifest and the executor, so that the two are checked against each other.
 //
 // What a program must not do shows: results and arena hold garbage before the
-// run, arguments must be as they were after it, words around every buffer too.
+// run, arguments must be as they were after it, but for those that results
+// update, words around every buffer too.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,51 @@
+//===- Updates.cpp - Results that take an argument's place ----------------===//
+
+#include "lowering/buffers/Updates.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
+#include "lowering/buffers/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+FailureOr<Updates> mlir::dist::getUpdates(func::FuncOp function) {
+  Updates updates(function.getNumResults());
+  DenseMap<unsigned, unsigned> first;
+  for (unsigned result = 0; result < updates.size(); ++result) {
+    auto number =
+        function.getResultAttrOfType<IntegerAttr>(result, kUpdatesAttr);
+    if (!number)
+      continue;
+    updates[result] = number.getInt();
+    auto [other, isNew] = first.try_emplace(*updates[result], result);
+    if (!isNew)
+      return function.emitOpError("results #")
+             << other->second << " and #" << result
+             << " are both the new value of argument #" << *updates[result]
+             << " ('" << kUpdatesAttr
+             << "'), which can take one; drop the attribute of the other";
+  }
+  return updates;
+}
+
+void mlir::dist::recordResults(func::FuncOp function, const Updates &updates) {
+  auto module = function->getParentOfType<ModuleOp>();
+  Builder builder(function.getContext());
+  llvm::BitVector updated(function.getNumArguments());
+  SmallVector<int64_t> own;
+  for (auto [result, argument] : llvm::enumerate(updates))
+    if (argument)
+      updated.set(*argument);
+    else
+      own.push_back(result);
+  module->setAttr(kNumResultsAttr, builder.getI64IntegerAttr(own.size()));
+  if (updated.none())
+    return;
+  module->setAttr(kResultNumbersAttr, builder.getDenseI64ArrayAttr(own));
+  updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
+    if (updated.test(number))
+      list.set(kUpdatedAttr, builder.getUnitAttr());
+  });
+}
