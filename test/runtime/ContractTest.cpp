@@ -166,6 +166,10 @@ TEST(Contract, FarRows) {
         check("c transposed" + size,
               {{M, m, 1, 0, 1}, {N, n, 0, 1, m}, {K, k, 512, 512, 0}});
       }
+  // With AVX-512: rows 4 KiB apart.
+  for (int64_t n : {8, 200})
+    check("a transposed, 4 KiB apart, " + std::to_string(n) + " columns",
+          {{M, 1024, 1, 0, n}, {N, n, 0, 1, 1}, {K, 300, 1024, n, 0}});
   check("heads", {{B, 2, 65 * 70, 70 * 512, 65 * 512},
                   {B, 8, 2 * 65 * 70, 64, 64},
                   {M, 65, 70, 0, 512},
