@@ -299,9 +299,88 @@ static LogicalResult checkSizes(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+namespace {
+/// A result that is computed in another shape of the same elements than it is
+/// returned in: the memory for it is seen in the shapes between, in this order.
+struct ReshapedResult {
+  struct Step {
+    RankedTensorType type;
+    SmallVector<ReassociationIndices> dims;
+  };
+  Type type;
+  SmallVector<Step> steps;
+};
+} // namespace
+
+/// Results are computed where they shall lie, in the shape that they are
+/// computed in: reshapes of them become views of the memory for them.
+static SmallVector<ReshapedResult> reshapeResults(func::ReturnOp terminator) {
+  SmallVector<ReshapedResult> results;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    ReshapedResult &result = results.emplace_back();
+    result.type = operand.get().getType();
+    while (operand.get().hasOneUse()) {
+      Operation *op = operand.get().getDefiningOp();
+      ReshapedResult::Step step;
+      if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(op)) {
+        step = {expand.getSrcType(), expand.getReassociationIndices()};
+      } else if (auto collapse =
+                     dyn_cast_if_present<tensor::CollapseShapeOp>(op)) {
+        step = {collapse.getSrcType(), collapse.getReassociationIndices()};
+      } else {
+        break;
+      }
+      if (!step.type.hasStaticShape())
+        break;
+      operand.set(op->getOperand(0));
+      op->erase();
+      result.steps.push_back(std::move(step));
+    }
+  }
+  return results;
+}
+
+/// Gives the memory for results the shapes that they are returned in.
+static void reshapeDestinations(func::FuncOp function,
+                                ArrayRef<ReshapedResult> results) {
+  Block &body = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  unsigned first = function.getNumArguments() - results.size();
+  for (auto [index, result] : llvm::enumerate(results)) {
+    if (result.steps.empty())
+      continue;
+    BlockArgument place = body.getArgument(first + index);
+    Value view = place;
+    Operation *start = nullptr;
+    auto last = cast<MemRefType>(place.getType());
+    auto returned = cast<RankedTensorType>(result.type);
+    place.setType(
+        MemRefType::get(returned.getShape(), returned.getElementType(),
+                        MemRefLayoutAttrInterface(), last.getMemorySpace()));
+    for (const ReshapedResult::Step &step : result.steps) {
+      auto from = cast<MemRefType>(view.getType());
+      auto to =
+          MemRefType::get(step.type.getShape(), from.getElementType(),
+                          MemRefLayoutAttrInterface(), from.getMemorySpace());
+      Location loc = function.getLoc();
+      view =
+          to.getRank() > from.getRank()
+              ? memref::ExpandShapeOp::create(builder, loc, to, view, step.dims)
+                    .getResult()
+              : memref::CollapseShapeOp::create(builder, loc, to, view,
+                                                step.dims)
+                    .getResult();
+      if (!start)
+        start = view.getDefiningOp();
+    }
+    place.replaceAllUsesExcept(view, start);
+  }
+}
+
 /// Adds an argument for each result and materializes the results there. It is
 /// a tensor like all others until one-shot analysis has seen what aliases it.
-static LogicalResult passDestinations(func::FuncOp function) {
+static FailureOr<SmallVector<ReshapedResult>>
+passDestinations(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
            << function.getBody().getBlocks().size()
@@ -311,6 +390,7 @@ static LogicalResult passDestinations(func::FuncOp function) {
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   separateResults(terminator);
+  SmallVector<ReshapedResult> results = reshapeResults(terminator);
   SmallVector<Type> types;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -321,6 +401,8 @@ static LogicalResult passDestinations(func::FuncOp function) {
              << "; results must be tensors of static shape";
     types.push_back(type);
   }
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getArgumentTypes(), types));
   // All arguments and attributes at once: each change rewrites the whole list.
   unsigned first = function.getNumArguments(), count = types.size();
   if (failed(function.insertArguments(SmallVector<unsigned>(count, first),
@@ -340,11 +422,12 @@ static LogicalResult passDestinations(func::FuncOp function) {
   function->getParentOfType<ModuleOp>()->setAttr(
       kNumResultsAttr, builder.getI64IntegerAttr(terminator.getNumOperands()));
   function.removeResAttrsAttr();
-  return success();
+  return results;
 }
 
 /// Results lie in the arguments made for them: nothing is returned any more.
-static LogicalResult dropResults(func::FuncOp function) {
+static LogicalResult dropResults(func::FuncOp function,
+                                 ArrayRef<ReshapedResult> results) {
   auto terminator =
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
   unsigned first = function.getNumArguments() - terminator.getNumOperands();
@@ -353,8 +436,9 @@ static LogicalResult dropResults(func::FuncOp function) {
       return function.emitOpError("result #")
              << index << " does not lie in the buffer that is passed for it";
   terminator.getOperandsMutable().clear();
-  function.setFunctionType(FunctionType::get(function.getContext(),
-                                             function.getArgumentTypes(), {}));
+  reshapeDestinations(function, results);
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(), {}));
   return success();
 }
 
@@ -421,6 +505,7 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
     eraseBarriers(module);
+    DenseMap<Operation *, SmallVector<ReshapedResult>> results;
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
@@ -428,8 +513,11 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
         return failure();
       dropUnreadDestinations(function);
       unshareDestinations(function);
-      if (failed(passDestinations(function)))
+      FailureOr<SmallVector<ReshapedResult>> reshaped =
+          passDestinations(function);
+      if (failed(reshaped))
         return failure();
+      results[function] = std::move(*reshaped);
     }
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
@@ -468,7 +556,8 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
     if (failed(bufferizeModuleOp(module, options, state)))
       return failure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(dropResults(function)))
+      if (!function.isExternal() &&
+          failed(dropResults(function, results[function])))
         return failure();
     return success();
   }
