@@ -56,6 +56,8 @@ public:
   Value constant(int64_t value);
 
   Value emitAddress(unsigned member, const Access &access);
+  /// A scalar of the surrounding code.
+  Value getScalar(Value value) const { return captured.lookup(value); }
   Value emitLoad(const Access &access, Value address);
   void emitStore(Value value, const Access &access, Value address);
 
