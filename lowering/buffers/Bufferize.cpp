@@ -325,10 +325,93 @@ static void markWritable(func::FuncOp function, unsigned first,
   });
 }
 
+namespace {
+/// A result that is computed in another shape of the same elements than it is
+/// returned in: the memory for it is seen in the shapes between, in this order.
+struct ReshapedResult {
+  struct Step {
+    RankedTensorType type;
+    SmallVector<ReassociationIndices> dims;
+  };
+  Type type;
+  SmallVector<Step> steps;
+};
+} // namespace
+
+/// Results are computed where they shall lie, in the shape that they are
+/// computed in: reshapes of them become views of the memory for them.
+static SmallVector<ReshapedResult> reshapeResults(func::ReturnOp terminator,
+                                                  const Updates &updates) {
+  SmallVector<ReshapedResult> results;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    ReshapedResult &result = results.emplace_back();
+    result.type = operand.get().getType();
+    // New values of arguments have their shape.
+    while (!updates[operand.getOperandNumber()] && operand.get().hasOneUse()) {
+      Operation *op = operand.get().getDefiningOp();
+      ReshapedResult::Step step;
+      if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(op)) {
+        step = {expand.getSrcType(), expand.getReassociationIndices()};
+      } else if (auto collapse =
+                     dyn_cast_if_present<tensor::CollapseShapeOp>(op)) {
+        step = {collapse.getSrcType(), collapse.getReassociationIndices()};
+      } else {
+        break;
+      }
+      if (!step.type.hasStaticShape())
+        break;
+      operand.set(op->getOperand(0));
+      op->erase();
+      result.steps.push_back(std::move(step));
+    }
+  }
+  return results;
+}
+
+/// Gives the memory for results the shapes that they are returned in.
+static void reshapeDestinations(func::FuncOp function, const Updates &updates,
+                                ArrayRef<ReshapedResult> results) {
+  Block &body = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  unsigned next =
+      function.getNumArguments() - llvm::count(updates, std::nullopt);
+  for (auto [index, result] : llvm::enumerate(results)) {
+    if (updates[index])
+      continue;
+    BlockArgument place = body.getArgument(next++);
+    if (result.steps.empty())
+      continue;
+    Value view = place;
+    Operation *start = nullptr;
+    auto last = cast<MemRefType>(place.getType());
+    auto returned = cast<RankedTensorType>(result.type);
+    place.setType(
+        MemRefType::get(returned.getShape(), returned.getElementType(),
+                        MemRefLayoutAttrInterface(), last.getMemorySpace()));
+    for (const ReshapedResult::Step &step : result.steps) {
+      auto from = cast<MemRefType>(view.getType());
+      auto to =
+          MemRefType::get(step.type.getShape(), from.getElementType(),
+                          MemRefLayoutAttrInterface(), from.getMemorySpace());
+      Location loc = function.getLoc();
+      view =
+          to.getRank() > from.getRank()
+              ? memref::ExpandShapeOp::create(builder, loc, to, view, step.dims)
+                    .getResult()
+              : memref::CollapseShapeOp::create(builder, loc, to, view,
+                                                step.dims)
+                    .getResult();
+      if (!start)
+        start = view.getDefiningOp();
+    }
+    place.replaceAllUsesExcept(view, start);
+  }
+}
+
 /// Adds an argument for each result and materializes the results there. It is
 /// a tensor like all others until one-shot analysis has seen what aliases it.
-static LogicalResult passDestinations(func::FuncOp function,
-                                      const Updates &updates) {
+static FailureOr<SmallVector<ReshapedResult>>
+passDestinations(func::FuncOp function, const Updates &updates) {
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
            << function.getBody().getBlocks().size()
@@ -338,6 +421,7 @@ static LogicalResult passDestinations(func::FuncOp function,
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   separateResults(terminator, updates);
+  SmallVector<ReshapedResult> results = reshapeResults(terminator, updates);
   SmallVector<Type> types;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -348,6 +432,8 @@ static LogicalResult passDestinations(func::FuncOp function,
              << "; results must be tensors of static shape";
     types.push_back(type);
   }
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getArgumentTypes(), types));
   // All arguments and attributes at once: each change rewrites the whole list.
   unsigned first = function.getNumArguments(), count = types.size();
   if (failed(function.insertArguments(SmallVector<unsigned>(count, first),
@@ -361,7 +447,7 @@ static LogicalResult passDestinations(func::FuncOp function,
                     function.getArgument(first + operand.getOperandNumber()))
                     .getResult());
   function.removeResAttrsAttr();
-  return success();
+  return results;
 }
 
 /// What was made for the new value of an argument is that argument, once it is
@@ -389,8 +475,8 @@ static LogicalResult mergePlaces(func::FuncOp function,
 
 /// Results lie in the arguments that are for them: nothing is returned any
 /// more.
-static LogicalResult dropResults(func::FuncOp function,
-                                 const Updates &updates) {
+static LogicalResult dropResults(func::FuncOp function, const Updates &updates,
+                                 ArrayRef<ReshapedResult> results) {
   auto terminator =
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
   unsigned place =
@@ -401,8 +487,9 @@ static LogicalResult dropResults(func::FuncOp function,
       return function.emitOpError("result #")
              << index << " does not lie in the buffer that is passed for it";
   terminator.getOperandsMutable().clear();
-  function.setFunctionType(FunctionType::get(function.getContext(),
-                                             function.getArgumentTypes(), {}));
+  reshapeDestinations(function, updates, results);
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(), {}));
   return success();
 }
 
@@ -503,7 +590,12 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
   LogicalResult run(ModuleOp module) {
     IRRewriter rewriter(&getContext());
     eraseBarriers(module);
-    SmallVector<std::pair<func::FuncOp, Updates>> functions;
+    struct Program {
+      func::FuncOp function;
+      Updates updates;
+      SmallVector<ReshapedResult> results;
+    };
+    SmallVector<Program> programs;
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
@@ -512,9 +604,11 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
         return failure();
       dropUnreadDestinations(function);
       unshareDestinations(function);
-      if (failed(passDestinations(function, *updates)))
+      FailureOr<SmallVector<ReshapedResult>> reshaped =
+          passDestinations(function, *updates);
+      if (failed(reshaped))
         return failure();
-      functions.emplace_back(function, std::move(*updates));
+      programs.push_back({function, std::move(*updates), std::move(*reshaped)});
     }
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
@@ -544,14 +638,15 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
       if (failed(insertTensorCopies(module, *analysis, state)))
         return failure();
     }
-    for (auto &[function, updates] : functions)
+    for (auto &[function, updates, results] : programs)
       if (failed(mergePlaces(function, updates)))
         return failure();
     fixCarriedTypes(module);
     if (failed(bufferizeModuleOp(module, options, state)))
       return failure();
-    for (auto &[function, updates] : functions)
-      if (failed(dropResults(function, updates)))
+    for (Program &program : programs)
+      if (failed(
+              dropResults(program.function, program.updates, program.results)))
         return failure();
     return success();
   }

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -91,10 +92,34 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
   return generic.getResult(0);
 }
 
+/// How the one user of a tensor permutes it, if it does nothing else: dimension
+/// i of the user's result is dimension [i] of the tensor.
+static std::optional<SmallVector<int64_t>> findTranspose(Value value) {
+  if (!value.hasOneUse())
+    return std::nullopt;
+  auto user = dyn_cast<linalg::LinalgOp>(*value.user_begin());
+  if (!user || user->getNumResults() != 1 || user.getNumDpsInputs() != 1 ||
+      user.getDpsInputOperand(0)->get() != value)
+    return std::nullopt;
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(*user))
+    return SmallVector<int64_t>(transpose.getPermutation());
+  AffineMap map = user.getMatchingIndexingMap(user.getDpsInputOperand(0));
+  Block *body = user.getBlock();
+  if (!isa<linalg::GenericOp>(*user) || !map.isPermutation() ||
+      !user.getIndexingMapsArray().back().isIdentity() ||
+      body->getTerminator()->getOperand(0) != body->getArgument(0))
+    return std::nullopt;
+  SmallVector<int64_t> permutation(map.getNumResults());
+  for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
+    permutation[map.getDimPosition(dim)] = dim;
+  return permutation;
+}
+
 namespace {
 
 /// tensor.gather: first the indices are checked against the source's extents,
-/// then a generic extracts elements.
+/// then a generic extracts elements. It walks over a transposed result as that
+/// lies in memory.
 struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -111,22 +136,35 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
     bool keepsRank = resultType.getRank() == batchRank + sourceType.getRank();
 
     Location loc = gather.getLoc();
-    Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
-                                         resultType.getElementType());
-    if (failForAny(rewriter, gather, gather.getIndices(), sourceType, gathered,
-                   "gather")) {
+    if (llvm::is_contained(getExtents(sourceType, gathered), 0)) {
+      Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
+                                           resultType.getElementType());
+      failForAny(rewriter, gather, gather.getIndices(), sourceType, gathered,
+                 "gather");
       rewriter.replaceOp(gather, init);
       return success();
     }
     Value indices = checkIndices(rewriter, gather, gather.getIndices(),
                                  sourceType, gathered, "gather");
+    // Loop loops[d] runs over dimension d of the gather's result.
+    Operation *replaced = gather;
+    SmallVector<unsigned> loops(resultType.getRank());
+    std::iota(loops.begin(), loops.end(), 0);
+    if (auto permutation = findTranspose(gather.getResult())) {
+      replaced = *gather->user_begin();
+      resultType = cast<RankedTensorType>(replaced->getResult(0).getType());
+      for (auto [loop, dim] : llvm::enumerate(*permutation))
+        loops[dim] = loop;
+    }
+    Value init = tensor::EmptyOp::create(rewriter, loc, resultType.getShape(),
+                                         resultType.getElementType());
     // One map for each coordinate, from the loops of the result.
     SmallVector<AffineMap> maps;
     SmallVector<Value> inputs;
     for (size_t k = 0; k < gathered.size(); ++k) {
       SmallVector<AffineExpr> exprs;
       for (int64_t d = 0; d < batchRank; ++d)
-        exprs.push_back(rewriter.getAffineDimExpr(d));
+        exprs.push_back(rewriter.getAffineDimExpr(loops[d]));
       exprs.push_back(rewriter.getAffineConstantExpr(k));
       inputs.push_back(indices);
       maps.push_back(AffineMap::get(resultType.getRank(), 0, exprs,
@@ -143,7 +181,8 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
           for (int64_t d = 0; d < sourceType.getRank(); ++d) {
             auto *position = llvm::find(gathered, d);
             if (position == gathered.end()) {
-              coordinates.push_back(linalg::IndexOp::create(b, l, next++));
+              coordinates.push_back(
+                  linalg::IndexOp::create(b, l, loops[next++]));
               continue;
             }
             coordinates.push_back(args[position - gathered.begin()]);
@@ -156,7 +195,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
           linalg::YieldOp::create(b, l, element.getResult());
         });
     generic->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
-    rewriter.replaceOp(gather, generic->getResults());
+    rewriter.replaceOp(replaced, generic->getResults());
+    if (replaced != gather)
+      rewriter.eraseOp(gather);
     return success();
   }
 };

@@ -24,7 +24,8 @@ public:
 
   void emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
                  llvm::function_ref<void()> inside);
-  void emitRun(const Run &run);
+  /// The run; `fill` is what it accumulates on, if that is not in memory yet.
+  void emitRun(const Run &run, const Member *fill = nullptr);
 
 private:
   /// From `start` on, before the end of the loop.
@@ -116,7 +117,56 @@ void LoopEmitter::emitTransposition(const Run &run, const Transposition &copy) {
   });
 }
 
-void LoopEmitter::emitRun(const Run &run) {
+/// Strides and sizes of the loops that are not shared and move the access.
+static SmallVector<std::pair<int64_t, int64_t>>
+getDigits(const Member &member, const Access &access) {
+  SmallVector<std::pair<int64_t, int64_t>> digits;
+  for (auto [dim, stride] : llvm::enumerate(access.strides))
+    if (stride != 0 && member.nest.sizes[dim] > 1 &&
+        !llvm::is_contained(member.shared, int(dim)))
+      digits.push_back({stride, member.nest.sizes[dim]});
+  llvm::sort(digits);
+  return digits;
+}
+
+/// Whether a run does nothing but fill what the next one accumulates on, each
+/// element in one turn of its outer loops: then the accumulators start with the
+/// number itself.
+static const Member *findFill(const KernelGroup &group, const Run &before,
+                              const Run &run) {
+  const Member &fill = group.members[before.members.front()];
+  const Member &sum = group.members[run.members.front()];
+  if (before.members.size() != 1 || run.members.size() != 1 ||
+      !isa<linalg::FillOp>(fill.nest.op))
+    return nullptr;
+  const Access &filled = fill.nest.accesses.front();
+  const Access *accumulated = nullptr;
+  auto writes = [](const Access &access) { return access.writes; };
+  if (llvm::count_if(sum.nest.accesses, writes) != 1)
+    return nullptr;
+  for (const Access &access : sum.nest.accesses)
+    if (access.buffer.root == filled.buffer.root) {
+      if (accumulated || !access.writes || !access.linear)
+        return nullptr;
+      accumulated = &access;
+    }
+  if (!accumulated || !filled.linear ||
+      accumulated->buffer.offset != filled.buffer.offset ||
+      accumulated->buffer.dynamicOffset != filled.buffer.dynamicOffset ||
+      getDigits(sum, *accumulated) != getDigits(fill, filled))
+    return nullptr;
+  // Loops that move it, then at least one that does not.
+  auto isStill = [&](const Loop &loop) {
+    return accumulated->strides[loop.dims.front()] == 0;
+  };
+  auto inner = llvm::find_if(run.loops, isStill);
+  return inner != run.loops.end() &&
+                 std::all_of(inner, run.loops.end(), isStill)
+             ? &fill
+             : nullptr;
+}
+
+void LoopEmitter::emitRun(const Run &run, const Member *fill) {
   if (std::optional<Transposition> copy = findTransposition(group, run))
     return emitTransposition(run, *copy);
   // Outputs that do not move in the innermost loops; all that start standing
@@ -147,7 +197,12 @@ void LoopEmitter::emitRun(const Run &run) {
       if (from != depth)
         continue;
       addresses.push_back(body.emitAddress(index, *access));
-      carried.push_back(body.emitLoad(*access, addresses.back()));
+      bool isFilled =
+          fill && access->buffer.root == fill->nest.accesses[0].buffer.root;
+      carried.push_back(
+          isFilled ? body.getScalar(
+                         cast<linalg::FillOp>(fill->nest.op).getInputs()[0])
+                   : body.emitLoad(*access, addresses.back()));
     }
     emitCarried(run, ArrayRef(run.loops).drop_front(depth), carried);
     for (auto [access, value, address] :
@@ -204,11 +259,18 @@ FailureOr<Kernel> mlir::dist::emitCpuKernel(OpBuilder &builder, StringRef name,
   orderLoops(group, shared, all);
   coalesceLoops(group, shared, all);
   LoopEmitter loops(builder, group, loc, body);
+  for (Run &run : runs) {
+    orderLoops(group, run.loops, run.members);
+    coalesceLoops(group, run.loops, run.members);
+  }
   loops.emitLoops(shared, all, [&] {
-    for (Run &run : runs) {
-      orderLoops(group, run.loops, run.members);
-      coalesceLoops(group, run.loops, run.members);
-      loops.emitRun(run);
+    const Member *fill = nullptr;
+    for (auto [index, run] : llvm::enumerate(runs)) {
+      const Member *own = std::exchange(fill, nullptr);
+      if (index + 1 < runs.size())
+        fill = findFill(group, run, runs[index + 1]);
+      if (!fill)
+        loops.emitRun(run, own);
     }
   });
   return Kernel{function, llvm::to_vector(body.getRoots()),

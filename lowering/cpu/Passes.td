@@ -37,6 +37,11 @@ def DistCpuSplitWindows : Pass<"dist-cpu-split-windows", "::mlir::func::FuncOp">
     windows lie within the image, and those at each of its edges, with the taps that
     reach it. No padded copy is made, and no loop asks where it is. More than 32 such
     regions stay as they are.
+
+    A maximum or a minimum under windows of several dimensions goes along the innermost
+    one last, on rows that are padded along it, where that combines fewer elements and
+    the image is not walked over together with one of a convolution, whose channels will
+    lie innermost.
     ```mlir
     %padded = tensor.pad %x low[1] high[0] {...} : tensor<8xf32> to tensor<9xf32>
     %y = linalg.generic (x, t) -> (x * 2 + t) ins(%padded, %taps) outs(%filled) {maximum}

@@ -60,6 +60,8 @@ public:
   Value getBuffer(const Access &access) {
     return buffers.lookup(access.buffer.root);
   }
+  /// A scalar of the surrounding code.
+  Value getScalar(Value value) const { return captured.lookup(value); }
   Value emitLoad(const Access &access, Value address);
   void emitStore(Value value, const Access &access, Value address);
 

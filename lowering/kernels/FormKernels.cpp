@@ -281,8 +281,18 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       // and fills of one memory keep their order: what touches one of two roots
       // need not touch the other.
       FlatBuffer filled = getFilled(*nest);
-      if (group.mayTouch(filled) && failed(flush()))
-        return failure();
+      if (group.mayTouch(filled)) {
+        // Another part of what the group computes.
+        bool isFirst = llvm::none_of(fills, [&](const LoopNest &fill) {
+          return mayAlias(getFilled(fill), filled);
+        });
+        if (isFirst && join(group, {*nest}, limits)) {
+          last = op;
+          return success();
+        }
+        if (failed(flush()))
+          return failure();
+      }
       bool isFull = fills.size() >= kMaxWaiting;
       if (failed(flushFills([&](const LoopNest &fill) {
             return isFull || (getFilled(fill).root != filled.root &&

@@ -38,8 +38,8 @@ SmallVector<int> mlir::dist::matchLoops(ArrayRef<Member> members,
           continue;
         }
         related = true;
-        if (!theirs.linear || !ours.linear ||
-            !sameStart(theirs.buffer, ours.buffer)) {
+        bool startsEqually = sameStart(theirs.buffer, ours.buffer);
+        if (!theirs.linear || !ours.linear || (!dependent && !startsEqually)) {
           if (dependent)
             forbidAll();
           continue;
@@ -57,9 +57,13 @@ SmallVector<int> mlir::dist::matchLoops(ArrayRef<Member> members,
               hinted[loop] = found;
             continue;
           }
-          if (found < 0 || !isSeparable(member.nest, theirs, theirDim) ||
-              !isSeparable(nest, ours, found) ||
-              (required[loop] >= 0 && required[loop] != found))
+          bool isApart =
+              found >= 0 &&
+              (startsEqually ? isSeparable(member.nest, theirs, theirDim) &&
+                                   isSeparable(nest, ours, found)
+                             : shareCells(member.nest, theirs, theirDim, nest,
+                                          ours, found));
+          if (!isApart || (required[loop] >= 0 && required[loop] != found))
             conflict[loop] = true;
           else
             required[loop] = found;

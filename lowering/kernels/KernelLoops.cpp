@@ -35,73 +35,127 @@ void mlir::dist::hoistFills(KernelGroup &group) {
   }
 }
 
+namespace {
+/// How a group walks over a buffer that nobody else uses.
+struct ScratchUses {
+  SmallVector<std::pair<Member *, Access *>> accesses;
+  int64_t count = 0; // elements of one iteration of the shared loops
+};
+} // namespace
+
+/// Whether the dimension of a member is one of the shared loops, or none at
+/// all.
+static bool isOuter(const Member &member, const Access &access, unsigned dim) {
+  return access.strides[dim] == 0 || member.nest.sizes[dim] <= 1 ||
+         llvm::is_contained(member.shared, int(dim));
+}
+
+/// Fails if anything but the group's loops says what is used of the buffer.
+static LogicalResult findUses(KernelGroup &group, Value root,
+                              ScratchUses &uses) {
+  for (Member &member : group.members) {
+    if (llvm::any_of(member.nest.gathers, [&](const FlatBuffer &gather) {
+          return gather.root == root;
+        }))
+      return failure();
+    for (Access &access : member.nest.accesses) {
+      if (access.buffer.root != root)
+        continue;
+      if (!access.linear || access.buffer.dynamicOffset)
+        return failure();
+      uses.accesses.push_back({&member, &access});
+    }
+  }
+  return success(!uses.accesses.empty());
+}
+
+/// All accesses start at the same place and walk over digits of one number:
+/// their new strides are compact, in the order of the old ones.
+static LogicalResult compactDigits(ScratchUses &uses,
+                                   DenseMap<int64_t, int64_t> &compact) {
+  SmallVector<std::pair<int64_t, int64_t>> digits; // stride, size
+  for (auto [member, access] : uses.accesses) {
+    if (access->buffer.offset != uses.accesses.front().second->buffer.offset)
+      return failure();
+    for (int dim : member->shared)
+      if (!isSeparable(member->nest, *access, dim))
+        return failure();
+    for (auto [dim, stride] : llvm::enumerate(access->strides)) {
+      std::pair<int64_t, int64_t> digit(stride, member->nest.sizes[dim]);
+      if (!isOuter(*member, *access, dim) && !llvm::is_contained(digits, digit))
+        digits.push_back(digit);
+    }
+  }
+  llvm::sort(digits);
+  int64_t count = 1, end = 1;
+  for (auto [stride, size] : digits) {
+    if (stride < end)
+      return failure(); // overlapping digits
+    end = stride * size;
+    compact[stride] = count;
+    count *= size;
+  }
+  uses.count = count;
+  return success();
+}
+
+/// An iteration of the shared loops stays within one cell of the buffer, the
+/// least of their strides: strides stay, within a cell.
+static FailureOr<int64_t> findCell(ScratchUses &uses) {
+  int64_t cell = INT64_MAX;
+  auto [first, firstAccess] = uses.accesses.front();
+  for (auto [member, access] : uses.accesses)
+    for (auto [position, dim] : llvm::enumerate(member->shared)) {
+      if (!shareCells(member->nest, *access, dim, first->nest, *firstAccess,
+                      first->shared[position]))
+        return failure();
+      cell = std::min(cell, access->strides[dim]);
+    }
+  if (cell == INT64_MAX)
+    return failure();
+  for (auto [member, access] : uses.accesses) {
+    int64_t end = access->buffer.offset % cell + 1;
+    for (auto [dim, stride] : llvm::enumerate(access->strides)) {
+      if (stride < 0)
+        return failure();
+      if (!isOuter(*member, *access, dim))
+        end += (member->nest.sizes[dim] - 1) * stride;
+    }
+    uses.count = std::max(uses.count, end);
+  }
+  return cell;
+}
+
 /// A buffer that is used within one iteration of the shared loops only needs
-/// room for what one iteration touches. Its new strides are compact, in the
-/// order of the old ones.
+/// room for what one iteration touches.
 DenseMap<Value, int64_t> mlir::dist::shrinkScratch(KernelGroup &group,
                                                    SmallVector<Value> &scratch,
                                                    int64_t maxBytes) {
   DenseMap<Value, int64_t> scratchSizes;
   int64_t total = 0;
   llvm::erase_if(scratch, [&](Value root) {
-    SmallVector<std::pair<int64_t, int64_t>> digits; // stride, size
-    const FlatBuffer *start = nullptr;
-    int64_t elementBytes = 0;
-    for (Member &member : group.members) {
-      if (llvm::any_of(member.nest.gathers, [&](const FlatBuffer &gather) {
-            return gather.root == root;
-          }))
-        return true;
-      for (Access &access : member.nest.accesses) {
-        if (access.buffer.root != root)
-          continue;
-        if (!access.linear || access.buffer.dynamicOffset ||
-            (start && start->offset != access.buffer.offset))
-          return true;
-        start = &access.buffer;
-        elementBytes = access.elementBytes;
-        for (int dim : member.shared)
-          if (!isSeparable(member.nest, access, dim))
-            return true;
-        for (auto [dim, stride] : llvm::enumerate(access.strides)) {
-          std::pair<int64_t, int64_t> digit(stride, member.nest.sizes[dim]);
-          if (stride == 0 || digit.second <= 1 ||
-              llvm::is_contained(member.shared, int(dim)) ||
-              llvm::is_contained(digits, digit))
-            continue;
-          digits.push_back(digit);
-        }
-      }
-    }
-    if (!start)
+    ScratchUses uses;
+    if (failed(findUses(group, root, uses)))
       return true;
-    llvm::sort(digits);
     DenseMap<int64_t, int64_t> compact;
-    int64_t count = 1, end = 1;
-    for (auto [stride, size] : digits) {
-      if (stride < end)
-        return true; // overlapping digits
-      end = stride * size;
-      compact[stride] = count;
-      count *= size;
-    }
-    if (total + count * elementBytes > maxBytes)
+    FailureOr<int64_t> cell = failure();
+    bool isCompact = succeeded(compactDigits(uses, compact));
+    if (!isCompact && failed(cell = findCell(uses)))
       return true;
-    total += count * elementBytes;
-    scratchSizes[root] = count;
-    for (Member &member : group.members)
-      for (Access &access : member.nest.accesses) {
-        if (access.buffer.root != root)
-          continue;
-        access.buffer.offset = 0;
-        for (auto [dim, stride] : llvm::enumerate(access.strides)) {
-          bool outer = llvm::is_contained(member.shared, int(dim));
-          if (outer || stride == 0 || member.nest.sizes[dim] <= 1)
-            stride = 0;
-          else
-            stride = compact[stride];
-        }
+    int64_t bytes = uses.count * uses.accesses.front().second->elementBytes;
+    if (total + bytes > maxBytes)
+      return true;
+    total += bytes;
+    scratchSizes[root] = uses.count;
+    for (auto [member, access] : uses.accesses) {
+      access->buffer.offset = isCompact ? 0 : access->buffer.offset % *cell;
+      for (auto [dim, stride] : llvm::enumerate(access->strides)) {
+        if (isOuter(*member, *access, dim))
+          stride = 0;
+        else if (isCompact)
+          stride = compact[stride];
       }
+    }
     return false;
   });
   return scratchSizes;

@@ -193,9 +193,11 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op,
   return nest;
 }
 
-bool mlir::dist::isSeparable(const LoopNest &nest, const Access &access,
-                             unsigned dim) {
-  int64_t stride = access.strides[dim], size = nest.sizes[dim], below = 0;
+/// Whether the loop is a digit of the address, where the loops below it begin
+/// at `below`.
+static bool isDigit(const LoopNest &nest, const Access &access, unsigned dim,
+                    int64_t below) {
+  int64_t stride = access.strides[dim], size = nest.sizes[dim];
   if (stride <= 0)
     return false;
   for (auto [other, otherStride] : llvm::enumerate(access.strides)) {
@@ -209,4 +211,22 @@ bool mlir::dist::isSeparable(const LoopNest &nest, const Access &access,
       return false;
   }
   return below < stride;
+}
+
+bool mlir::dist::isSeparable(const LoopNest &nest, const Access &access,
+                             unsigned dim) {
+  return isDigit(nest, access, dim, 0);
+}
+
+bool mlir::dist::shareCells(const LoopNest &nest, const Access &access,
+                            unsigned dim, const LoopNest &otherNest,
+                            const Access &other, unsigned otherDim) {
+  int64_t stride = access.strides[dim];
+  int64_t start = access.buffer.offset, otherStart = other.buffer.offset;
+  return stride > 0 && other.strides[otherDim] == stride &&
+         access.buffer.dynamicOffset == other.buffer.dynamicOffset &&
+         start >= 0 && otherStart >= 0 &&
+         start / stride == otherStart / stride &&
+         isDigit(nest, access, dim, start % stride) &&
+         isDigit(otherNest, other, otherDim, otherStart % stride);
 }

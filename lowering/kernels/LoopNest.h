@@ -79,6 +79,12 @@ FailureOr<LoopNest> buildLoopNest(Operation *op, const BufferAliases &aliases);
 /// the parts of the buffer that the other loops reach are disjoint.
 bool isSeparable(const LoopNest &nest, const Access &access, unsigned dim);
 
+/// The same for accesses that start at different places of the buffer: in each
+/// iteration of `dim` both stay within one cell of its stride.
+bool shareCells(const LoopNest &nest, const Access &access, unsigned dim,
+                const LoopNest &otherNest, const Access &other,
+                unsigned otherDim);
+
 } // namespace mlir::dist
 
 #endif // DIST_LOWERING_KERNELS_LOOPNEST_H

@@ -5,9 +5,13 @@
 // each edge, with the taps that reach it. What is padded with is what the
 // result begins with, so leaving it out changes nothing.
 //
+// A maximum is first taken along all dimensions but the innermost one, then
+// along that one, where this combines fewer elements.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lowering/kernels/KernelTarget.h"
+#include "lowering/rt/Rt.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -295,6 +299,183 @@ static void split(PaddedWindows padded) {
   op->erase();
 }
 
+/// Tensors that kernels walk over together with the images of convolutions,
+/// whose channels will lie innermost (ChooseLayouts.cpp).
+static DenseSet<Value> findConvolved(func::FuncOp function) {
+  DenseSet<Value> found;
+  SmallVector<Value> pending;
+  auto add = [&](Value value) {
+    if (isa<RankedTensorType>(value.getType()) && found.insert(value).second)
+      pending.push_back(value);
+  };
+  function.walk([&](rt::ConvolveOp call) {
+    add(call.getImage());
+    llvm::for_each(call->getResults(), add);
+  });
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    SmallVector<Operation *> ops(value.getUsers());
+    if (Operation *op = value.getDefiningOp())
+      ops.push_back(op);
+    for (Operation *op : ops) {
+      if (!isa<linalg::LinalgOp, tensor::PadOp, tensor::ExtractSliceOp,
+               tensor::InsertSliceOp, rt::ConvolveOp>(op))
+        continue;
+      auto addSame = [&](Value other) {
+        auto type = dyn_cast<RankedTensorType>(other.getType());
+        if (type && type.getRank() == rank)
+          add(other);
+      };
+      llvm::for_each(op->getOperands(), addSame);
+      llvm::for_each(op->getResults(), addSame);
+    }
+  }
+  return found;
+}
+
+/// Whether it combines fewer elements to go along the innermost dimension of
+/// the image last, apart from the others. What is combined must not hang on the
+/// order: no sums.
+static bool paysApart(PaddedWindows padded) {
+  linalg::GenericOp op = padded.op;
+  const Window &last = padded.windows.back();
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  Operation *combiner =
+      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  if (padded.windows.size() < 2 || isa<arith::AddFOp, arith::AddIOp>(combiner))
+    return false;
+  auto inner = dyn_cast<AffineDimExpr>(outMap.getResults().back());
+  if (last.dim + 1 != padded.pad.getSourceType().getRank() || !inner ||
+      inner.getPosition() != last.place)
+    return false;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  int64_t others = 1;
+  for (const Window &window : ArrayRef(padded.windows).drop_back())
+    others *= extents[window.tap];
+  double columns = double(last.size) / extents[last.place];
+  return (others - 1) * columns + (extents[last.tap] - 1) <
+         others * extents[last.tap] - 1;
+}
+
+/// The windows of some taps over `image`, along the other loops of `op`; the
+/// indices of the image are `exprs`.
+static linalg::GenericOp combine(OpBuilder &builder, linalg::GenericOp op,
+                                 Value image, ArrayRef<AffineExpr> exprs,
+                                 ArrayRef<unsigned> taps,
+                                 ArrayRef<int64_t> shape, Value start) {
+  Location loc = op.getLoc();
+  SmallVector<int64_t> extents = op.getStaticLoopRanges(), sizes;
+  SmallVector<AffineExpr> loops, tapExprs;
+  unsigned places = op.getNumParallelLoops(), next = places, place = 0;
+  SmallVector<utils::IteratorType> iterators(places,
+                                             utils::IteratorType::parallel);
+  // Places first, then the taps that there are.
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool isTap = llvm::is_contained(taps, loop);
+    if (kind != utils::IteratorType::parallel && !isTap) {
+      loops.push_back(builder.getAffineConstantExpr(0));
+      continue;
+    }
+    loops.push_back(builder.getAffineDimExpr(isTap ? next++ : place++));
+    if (!isTap)
+      continue;
+    iterators.push_back(utils::IteratorType::reduction);
+    tapExprs.push_back(loops.back());
+    sizes.push_back(extents[loop]);
+  }
+  auto map = [&](ArrayRef<AffineExpr> results) {
+    AffineMap old =
+        AffineMap::get(loops.size(), 0, results, builder.getContext());
+    return old.replaceDimsAndSymbols(loops, {}, next, 0);
+  };
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  Type element = getElementTypeOrSelf(image);
+  Value window = tensor::EmptyOp::create(builder, loc, sizes, element);
+  Value out = tensor::EmptyOp::create(builder, loc, shape, element);
+  out = linalg::FillOp::create(builder, loc, start, out).getResult(0);
+  auto result = linalg::GenericOp::create(
+      builder, loc, out.getType(), ValueRange{image, window}, out,
+      ArrayRef<AffineMap>{
+          map(exprs), AffineMap::get(next, 0, tapExprs, builder.getContext()),
+          map(outMap.getResults())},
+      iterators, [&](OpBuilder &b, Location l, ValueRange args) {
+        Operation *body =
+            op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+        Operation *combined = b.clone(*body);
+        combined->setOperands({args[2], args[0]});
+        linalg::YieldOp::create(b, l, combined->getResult(0));
+      });
+  result->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  return result;
+}
+
+/// `image` with the padding of some dimensions, if there is any.
+static Value padSome(OpBuilder &builder, PaddedWindows padded, Value image,
+                     llvm::function_ref<bool(unsigned)> filter) {
+  auto type = cast<RankedTensorType>(image.getType());
+  SmallVector<int64_t> low(padded.pad.getStaticLow()),
+      high(padded.pad.getStaticHigh()), shape(type.getShape());
+  bool pads = false;
+  for (unsigned dim = 0; dim < shape.size(); ++dim) {
+    if (!filter(dim))
+      low[dim] = high[dim] = 0;
+    pads |= low[dim] + high[dim] > 0;
+    shape[dim] += low[dim] + high[dim];
+  }
+  if (!pads)
+    return image;
+  auto indices = [&](ArrayRef<int64_t> values) {
+    return getAsIndexOpFoldResult(builder.getContext(), values);
+  };
+  return tensor::PadOp::create(
+      builder, padded.op.getLoc(),
+      RankedTensorType::get(shape, type.getElementType()), image, indices(low),
+      indices(high), padded.fill.getInputs()[0]);
+}
+
+/// Combines along the innermost dimension last. Returns what goes along the
+/// others.
+static linalg::GenericOp goApart(PaddedWindows padded) {
+  linalg::GenericOp op = padded.op;
+  OpBuilder builder(op);
+  const Window &last = padded.windows.back();
+  Value start = padded.fill.getInputs()[0];
+  SmallVector<AffineExpr> exprs(
+      op.getMatchingIndexingMap(padded.image).getResults());
+  SmallVector<unsigned> taps;
+  for (const Window &window : ArrayRef(padded.windows).drop_back())
+    taps.push_back(window.tap);
+  llvm::sort(taps);
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  AffineExpr along = exprs.back();
+  exprs.back() = builder.getAffineDimExpr(last.place);
+  shape.back() = last.size;
+  Value image = padSome(builder, padded, padded.pad.getSource(),
+                        [&](unsigned dim) { return dim != last.dim; });
+  linalg::GenericOp others =
+      combine(builder, op, image, exprs, taps, shape, start);
+  Value rows = padSome(builder, padded, others.getResult(0),
+                       [&](unsigned dim) { return dim == last.dim; });
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  exprs.assign(outMap.getResults().begin(), outMap.getResults().end());
+  exprs.back() = along;
+  linalg::GenericOp whole =
+      combine(builder, op, rows, exprs, last.tap, type.getShape(), start);
+  op->getResult(0).replaceAllUsesWith(whole.getResult(0));
+  op->erase();
+  return others;
+}
+
+/// The padded image of `op`, if it is a window operation over one.
+static std::optional<PaddedWindows> matchAny(linalg::GenericOp op) {
+  for (OpOperand *image : op.getDpsInputOperands())
+    if (std::optional<PaddedWindows> padded = match(op, image))
+      return padded;
+  return std::nullopt;
+}
+
 void mlir::dist::splitWindows(func::FuncOp function) {
   SmallVector<linalg::GenericOp> ops;
   function.walk([&](linalg::GenericOp op) {
@@ -303,10 +484,12 @@ void mlir::dist::splitWindows(func::FuncOp function) {
         !llvm::is_contained(op.getStaticLoopRanges(), 0))
       ops.push_back(op);
   });
-  for (linalg::GenericOp op : ops)
-    for (OpOperand *image : op.getDpsInputOperands())
-      if (std::optional<PaddedWindows> padded = match(op, image)) {
-        split(*padded);
-        break;
-      }
+  DenseSet<Value> convolved = findConvolved(function);
+  for (linalg::GenericOp op : ops) {
+    std::optional<PaddedWindows> padded = matchAny(op);
+    if (padded && !convolved.contains(op.getResult(0)) && paysApart(*padded))
+      padded = matchAny(goApart(*padded));
+    if (padded)
+      split(*padded);
+  }
 }

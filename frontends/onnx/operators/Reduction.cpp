@@ -228,7 +228,7 @@ static Value scanPairs(Emitter &e, Value value, ArrayRef<int64_t> shape,
 }
 
 /// Up to this many elements are scanned as pairs.
-static constexpr int64_t kScanBlock = 64;
+static constexpr int64_t kScanBlock = 16;
 
 /// By blocks: in each its own sums, to which those of the blocks before it are
 /// added (Blelloch, "Prefix sums and their applications", 1990). Devices that

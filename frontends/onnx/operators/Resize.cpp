@@ -150,10 +150,18 @@ static SmallVector<int64_t> nearestPositions(const Target &target,
   return positions;
 }
 
-/// The matrix [to, from] of an interpolation, which is linear in the input.
-static HostTensor interpolation(DType type, const Target &target,
-                                const Line &line) {
-  HostTensor weights(type, {line.to, line.from});
+namespace {
+/// Which elements of a line count for each one of the result, and how much.
+/// Those that do not count have a weight of zero.
+struct Taps {
+  int64_t count; // for a result
+  SmallVector<int64_t> positions;
+  SmallVector<double> weights;
+};
+} // namespace
+
+static Taps interpolation(const Target &target, const Line &line) {
+  Taps taps;
   for (int64_t at = 0; at < line.to; ++at) {
     double position =
         *originalPosition(target.transform, at, line.scale, line.from, line.to);
@@ -169,12 +177,18 @@ static HostTensor interpolation(DType type, const Target &target,
         parts[i] = 0;
       sum += parts[i];
     }
+    taps.count = parts.size();
     for (size_t i = 0; i < parts.size(); ++i) {
-      int64_t to = at * line.from + line.clamp(double(first + int64_t(i)));
-      weights.setFloat(to, weights.getFloat(to) + parts[i] / sum);
+      int64_t tap = line.clamp(double(first + int64_t(i)));
+      // At the ends one element may stand for several.
+      auto here = ArrayRef(taps.positions).take_back(i);
+      size_t known = llvm::find(here, tap) - here.begin();
+      taps.positions.push_back(tap);
+      taps.weights.push_back(0);
+      taps.weights[taps.weights.size() - 1 - i + known] += parts[i] / sum;
     }
   }
-  return weights;
+  return taps;
 }
 
 /// Where both sizes are multiples of `count`, a resize repeats itself: the
@@ -222,27 +236,43 @@ static Tensor takeNearest(NodeContext &c, Tensor value, int64_t axis,
   return result;
 }
 
-/// The product with `weights` [to, from] by periods, each of which reads a few
-/// elements around its own: the others' weights are zero.
+namespace {
+/// The elements around its own that a period reads: from the first offset on.
+struct Reach {
+  int64_t first, size;
+};
+} // namespace
+
+static Reach findReach(const Taps &taps, const Period &period) {
+  int64_t first = INT64_MAX, last = INT64_MIN;
+  for (auto [i, position] : llvm::enumerate(taps.positions)) {
+    if (taps.weights[i] == 0)
+      continue;
+    int64_t q = int64_t(i) / taps.count / period.to;
+    int64_t offset = position - q * period.from;
+    first = std::min(first, offset);
+    last = std::max(last, offset);
+  }
+  return {first, last - first + 1};
+}
+
+/// A band of weights by periods, each of which reads a few elements around its
+/// own.
 static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
-                                const HostTensor &weights, const Line &line) {
+                                DType type, const Taps &weights,
+                                const Line &line, const Reach &reach) {
   Period period(line);
-  int64_t first = line.from, last = -line.from;
-  for (int64_t at = 0; at < line.to; ++at)
-    for (int64_t i = 0; i < line.from; ++i)
-      if (weights.getFloat(at * line.from + i) != 0) {
-        int64_t offset = i - at / period.to * period.from;
-        first = std::min(first, offset);
-        last = std::max(last, offset);
-      }
-  int64_t reach = last - first + 1;
-  HostTensor band(weights.getType(), {period.count, period.to, reach});
-  for (int64_t at = 0; at < line.to; ++at)
-    for (int64_t d = 0; d < reach; ++d) {
-      int64_t i = at / period.to * period.from + first + d;
-      if (i >= 0 && i < line.from)
-        band.setFloat(at * reach + d, weights.getFloat(at * line.from + i));
-    }
+  int64_t first = reach.first, last = first + reach.size - 1;
+  SmallVector<double> sums(line.to * reach.size, 0);
+  for (auto [i, position] : llvm::enumerate(weights.positions)) {
+    int64_t at = int64_t(i) / weights.count;
+    if (weights.weights[i] != 0)
+      sums[at * reach.size + position - at / period.to * period.from - first] +=
+          weights.weights[i];
+  }
+  HostTensor band(type, {period.count, period.to, reach.size});
+  for (auto [i, sum] : llvm::enumerate(sums))
+    band.setFloat(i, sum);
   Shape shape = e.shapeOf(image);
   int64_t rank = shape.size();
   Type element = cast<RankedTensorType>(image.getType()).getElementType();
@@ -267,14 +297,44 @@ static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
   }
   AffineMap taps = AffineMap::get(
       rank + 2, 0, {dim(axis), dim(axis + 1), dim(rank + 1)}, context);
-  Value sums = e.loops({image, e.constant(band)},
-                       {AffineMap::get(rank + 2, 0, in, context), taps},
-                       e.filled(shape, e.scalar(element, 0.0)),
-                       AffineMap::get(rank + 2, 0, out, context),
-                       [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
-                         return s.add(sum, s.mul(args[0], args[1]));
-                       });
-  return joinPeriods(e, sums, axis);
+  Value result = e.loops({image, e.constant(band)},
+                         {AffineMap::get(rank + 2, 0, in, context), taps},
+                         e.filled(shape, e.scalar(element, 0.0)),
+                         AffineMap::get(rank + 2, 0, out, context),
+                         [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+                           return s.add(sum, s.mul(args[0], args[1]));
+                         });
+  return joinPeriods(e, result, axis);
+}
+
+/// Takes the elements that count, the first ones of all results together, then
+/// the second ones, and adds them up.
+static Value interpolateTaken(Emitter &e, Value image, int64_t axis, DType type,
+                              const Taps &taps, const Line &line) {
+  Shape shape = e.shapeOf(image), spread(shape.size(), 1);
+  shape[axis] = spread[axis] = line.to;
+  SmallVector<Value> operands;
+  for (int64_t tap = 0; tap < taps.count; ++tap) {
+    HostTensor weights(type, spread);
+    SmallVector<int64_t> positions;
+    for (int64_t at = 0; at < line.to; ++at) {
+      positions.push_back(taps.positions[at * taps.count + tap]);
+      weights.setFloat(at, taps.weights[at * taps.count + tap]);
+    }
+    operands.push_back(e.take(image, axis, positions));
+    operands.push_back(e.constant(weights));
+  }
+  Type element = cast<RankedTensorType>(image.getType()).getElementType();
+  return e.map(operands, shape, element, [&](Scalar &s, ArrayRef<Value> in) {
+    Value zero = s.constant(element, 0), sum;
+    for (size_t i = 0; i < in.size(); i += 2) {
+      // What does not count may be infinite.
+      Value product = s.select(s.compare(Compare::EQ, in[i + 1], zero), zero,
+                               s.mul(in[i], in[i + 1]));
+      sum = sum ? s.add(sum, product) : product;
+    }
+    return sum;
+  });
 }
 
 static LogicalResult resize(NodeContext &c) {
@@ -298,19 +358,16 @@ static LogicalResult resize(NodeContext &c) {
       value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    HostTensor numbers = interpolation(x.type, target, line);
-    Value product;
-    if (Period(line).count > 1 && sizeOf(x.type) > 2) {
-      product = interpolatePeriods(e, c.valueOf(value), axis, numbers, line);
-    } else {
-      SmallVector<int64_t> labels, out;
-      for (int64_t i = 0; i < rank; ++i) {
-        labels.push_back(i);
-        out.push_back(i == axis ? rank : i);
-      }
-      product = e.contract(c.valueOf(value), labels, e.constant(numbers),
-                           {rank, axis}, out);
-    }
+    // Periods are what devices that share out the axis have need of, but the
+    // band may be mostly zeros.
+    Taps taps = interpolation(target, line);
+    Period period(line);
+    Reach reach = findReach(taps, period);
+    Value image = c.valueOf(value);
+    Value product =
+        period.count > 1 && reach.size <= 2 * taps.count && sizeOf(x.type) > 2
+            ? interpolatePeriods(e, image, axis, x.type, taps, line, reach)
+            : interpolateTaken(e, image, axis, x.type, taps, line);
     value = Tensor();
     value.type = x.type;
     value.shape = e.shapeOf(product);

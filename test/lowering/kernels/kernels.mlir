@@ -46,13 +46,15 @@ func.func @dependence(%x: tensor<512x16xf32>) -> tensor<512x16xf32> {
 #window = affine_map<(h, w, s, t) -> (s, t)>
 #out = affine_map<(h, w, s, t) -> (h, w)>
 
-// A few turns of a sum go inside of the loop over a row, where they are unrolled: what they sum up stays in a register.
+// A few turns of a sum go inside of the loop over a row, where they are unrolled: what they sum up stays in a register, which begins
+// with what the fill says.
 // CHECK-LABEL: func.func @few_turns
 // CHECK-LABEL: func.func private @kernel_0
+// CHECK: %[[ZERO:.*]] = arith.constant {{.*}}0.000000e+00 : f32
+// CHECK-NOT: memref.store
 // CHECK: scf.for {{.*}} to %c5{{.*}} step
 // CHECK: scf.for {{.*}} to %c16{{.*}} step
-// CHECK: scf.for {{.*}} to %c16{{.*}} step
-// CHECK: scf.for {{.*}} to %c3{{.*}} step {{.*}} iter_args
+// CHECK: scf.for {{.*}} to %c3{{.*}} step {{.*}} iter_args({{.*}} = %[[ZERO]])
 // CHECK: scf.for {{.*}} to %c3{{.*}} step {{.*}} iter_args
 func.func @few_turns(%x: tensor<7x18xf32>) -> tensor<5x16xf32> {
   %zero = arith.constant 0.0 : f32
