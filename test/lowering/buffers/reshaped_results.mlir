@@ -7,8 +7,7 @@
 
 // CHECK-LABEL: func.func @repeated
 // CHECK-SAME: (%[[X:.*]]: memref<3x4xf32>, %[[Y:.*]]: memref<24xf32>)
-// CHECK: %[[ROWS:.*]] = memref.expand_shape %[[Y]] {{\[}}[0, 1]{{\]}} {{.*}} into memref<6x4xf32>
-// CHECK: %[[APART:.*]] = memref.expand_shape %[[ROWS]] {{\[}}[0, 1], [2]{{\]}} {{.*}} into memref<3x2x4xf32>
+// CHECK: %[[APART:.*]] = memref.expand_shape %[[Y]] {{\[}}[0, 1, 2]{{\]}} {{.*}} into memref<3x2x4xf32>
 // CHECK-NOT: memref.alloc
 // CHECK: linalg.generic {{.*}} ins(%[[X]] {{.*}} outs(%[[APART]]
 // CHECK-NOT: memref.copy
