@@ -23,6 +23,12 @@ static bool isPlainCopy(const LoopNest &nest) {
              op.getBlock()->getArgument(0);
 }
 
+/// Whether elements can be those of a vector.
+static bool isScalar(const Access &access) {
+  return VectorType::isValidElementType(
+      getElementTypeOrSelf(access.buffer.root.getType()));
+}
+
 std::optional<Transposition>
 mlir::dist::findTransposition(const KernelGroup &group, const Run &run) {
   if (run.members.size() != 1)
@@ -34,6 +40,7 @@ mlir::dist::findTransposition(const KernelGroup &group, const Run &run) {
   const Access &from = nest.accesses[0], &to = nest.accesses[1];
   if (from.writes || !to.writes || !from.linear || !to.linear ||
       from.elementBytes != to.elementBytes || from.elementBytes < 4 ||
+      from.elementBytes > 8 || !isScalar(from) ||
       mayAlias(from.buffer, to.buffer))
     return std::nullopt;
   Transposition copy = {&from, &to, run.loops.size(), run.loops.size(),
