@@ -11,16 +11,16 @@
 #frombac = affine_map<(a, b, c) -> (b, a, c)>
 #fromcab = affine_map<(a, b, c) -> (c, a, b)>
 
-// CHECK-DAG: #[[I:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d0, d3)>
-// CHECK-DAG: #[[J:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d0, d3)>
-// CHECK-DAG: #[[E:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d0, d4)>
+// CHECK-DAG: #[[$I:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d0, d3)>
+// CHECK-DAG: #[[$J:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d0, d3)>
+// CHECK-DAG: #[[$E:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d0, d4)>
 // CHECK-LABEL: @transposed
 // CHECK-SAME: (%[[Q:.*]]: tensor<32x4x8xf32>, %[[K:.*]]: tensor<32x4x8xf32>, %[[V:.*]]: tensor<32x4x8xf32>)
 // CHECK-COUNT-1: linalg.generic {{.*}} ins(%[[Q]] :
 // CHECK: %[[F:.*]] = arith.constant 1.250000e-01 : f32
 // CHECK: arith.mulf {{.*}}, %[[F]]
 // CHECK-NOT: linalg.generic
-// CHECK: dist.attention(%{{.*}}, %[[K]], %[[V]] : {{.*}} maps [#[[I]], #[[J]], #[[E]], {{.*}}]
+// CHECK: dist.attention(%{{.*}}, %[[K]], %[[V]] : {{.*}} maps [#[[$I]], #[[$J]], #[[$E]], {{.*}}]
 func.func @transposed(%q: tensor<32x4x8xf32>, %k: tensor<32x4x8xf32>, %v: tensor<32x4x8xf32>) -> tensor<4x32x8xf32> {
   %c = arith.constant 0.25 : f32
   %half = arith.constant 0.5 : f32
