@@ -101,9 +101,9 @@ struct ExpandAttention
     Machine machine;
     int64_t scores = machine.l2Bytes / 2 / sizeof(float);
     AttentionTiles tiles;
-    tiles.keys = 512;
+    tiles.step = 128;
+    tiles.keys = 4 * tiles.step;
     tiles.queries = scores / tiles.keys;
-    tiles.step = tiles.queries;
     if (failed(expandAttentions(getOperation(), tiles)))
       return signalPassFailure();
   }

@@ -78,38 +78,46 @@ static std::pair<int64_t, int64_t> getStrides(AttentionLikeOpInterface op,
 void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
   auto type = cast<MemRefType>(op->getOperand(number).getType());
   auto [row, column] = getStrides(op, number, dims[0], dims[1]);
-  bool isOfQueries = llvm::is_contained(dims, op.getQueryDim());
   int64_t timesRead =
-      isOfQueries ? getNumColumns()
-                  : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
+      isOfQueries(dims)
+          ? getNumColumns()
+          : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
   bool liesSo =
       column == 1 && (op.getKeyDim() == dims[1] || row == sizes[dims[1]]);
   if (type.getElementType() != element || timesRead == 1 || liesSo)
     return;
   int64_t rows = sizes[dims[0]];
-  if (isOfQueries)
+  if (isOfQueries(dims))
     rows = std::min(tiles.queries, rows);
   copies.push_back(
       {number, llvm::to_vector(dims), allocateRows(rows, sizes[dims[1]])});
 }
 
-void AttentionExpansion::fillCopies(unsigned numBatches, Range queries) {
+void AttentionExpansion::fillCopy(const Copy &copy, Range queries) {
   Range keys = {b.getIndexAttr(0), sizes[op.getKeyDim()]};
+  generic({operand(copy.number, queries, keys)},
+          copyOrOperand(copy.number, queries, keys), copy.dims,
+          [&](ValueRange v) { return v[0]; });
+}
+
+void AttentionExpansion::fillKeyCopies(unsigned numBatches) {
   for (const Copy &copy : copies) {
-    unsigned last = 0;
-    bool isOfQueries = llvm::is_contained(copy.dims, op.getQueryDim());
+    if (isOfQueries(copy.dims))
+      continue;
+    unsigned last = 0; // of the batches that it depends on
     for (AffineExpr expr : op.getMap(copy.number).getResults())
       if (auto dim = dyn_cast<AffineDimExpr>(expr))
         if (dim.getPosition() < op.getNumBatches())
           last = std::max(last, dim.getPosition() + 1);
-    if (isOfQueries ? queries.size == 0
-                    : queries.size > 0 || last != numBatches)
-      continue;
-    Range some = isOfQueries ? queries : Range();
-    generic({operand(copy.number, some, keys)},
-            copyOrOperand(copy.number, some, keys), copy.dims,
-            [&](ValueRange v) { return v[0]; });
+    if (last == numBatches)
+      fillCopy(copy, /*queries=*/{});
   }
+}
+
+void AttentionExpansion::fillQueryCopies(Range queries) {
+  for (const Copy &copy : copies)
+    if (isOfQueries(copy.dims))
+      fillCopy(copy, queries);
 }
 
 AttentionExpansion::View
@@ -380,11 +388,11 @@ void AttentionExpansion::writeTiles(Range queries, Value start, Value end,
 }
 
 void AttentionExpansion::overBatches(unsigned batch) {
-  fillCopies(batch, /*queries=*/{b.getIndexAttr(0), 0});
+  fillKeyCopies(batch);
   if (batch == op.getNumBatches())
     return overTiles(sizes[op.getQueryDim()], tiles.queries,
                      [&](Range queries) {
-                       fillCopies(batch, queries);
+                       fillQueryCopies(queries);
                        writeQueries(queries);
                      });
   overTiles(sizes[batch], 1, [&](Range one) {

@@ -109,10 +109,16 @@ protected:
   /// What belongs to the current batches, some queries and keys.
   View operand(unsigned number, Range queries, Range keys);
   /// From now on products read the operand from a copy, whose last dimension is
-  /// that of `dims` and contiguous, unless it lies so or is read once. Copied
-  /// once for all that read it: for the batches and queries that it depends on.
+  /// that of `dims` and contiguous, unless it lies so or is read once.
   void keepCopy(unsigned number, ArrayRef<unsigned> dims);
-  void fillCopies(unsigned numBatches, Range queries);
+  /// Keys and values that depend on so many batches: once for all that read
+  /// them.
+  void fillKeyCopies(unsigned numBatches);
+  void fillQueryCopies(Range queries);
+  void fillCopy(const Copy &copy, Range queries);
+  bool isOfQueries(ArrayRef<unsigned> dims) {
+    return llvm::is_contained(dims, op.getQueryDim());
+  }
   /// The same as `operand`, from the copy if there is one.
   View copyOrOperand(unsigned number, Range queries, Range keys);
   void fill(View to, const APFloat &value);

@@ -9,7 +9,8 @@
 namespace mlir::dist {
 
 /// Queries and keys whose scores are there at a time. Which keys a mask leaves
-/// is asked of `step` of them: where it leaves all, many are taken together.
+/// is asked of `step` of them: where it leaves all, `keys` are taken together,
+/// a multiple of that.
 struct AttentionTiles {
   int64_t queries, keys, step;
 };
