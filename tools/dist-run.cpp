@@ -293,7 +293,9 @@ static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
     if (inF64())
       throw host::Error(input + " is a bundle, which cannot be converted to "
                                 "f64: --verify=f64 needs a module");
-    return host::loadBundle(input);
+    host::Program program = host::loadBundle(input);
+    compiler.noteStreams(program.manifest);
+    return program;
   }
   OwningOpRef<ModuleOp> module = loadDistributed(compiler, values, predicted);
   return compiler.compile(*module, input);

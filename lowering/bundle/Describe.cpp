@@ -3,6 +3,7 @@
 #include "lowering/bundle/Describe.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/buffers/Updates.h"
 #include "lowering/rt/Rt.h"
@@ -33,6 +34,46 @@ convertAxis(Operation *op, const host::Mesh &mesh, AxisRefAttr ref) {
   return result;
 }
 
+static FailureOr<std::vector<host::AxisRef>>
+convertAxes(Operation *op, const host::Mesh &mesh, ArrayRef<AxisRefAttr> refs) {
+  std::vector<host::AxisRef> axes;
+  for (AxisRefAttr ref : refs) {
+    FailureOr<host::AxisRef> axis = convertAxis(op, mesh, ref);
+    if (failed(axis))
+      return failure();
+    axes.push_back(*axis);
+  }
+  return axes;
+}
+
+/// Which part of a tensor of `shape` each rank has.
+static LogicalResult
+describeDims(Operation *op, const host::Mesh &mesh, ArrayRef<int64_t> shape,
+             ShardingAttr sharding,
+             std::vector<std::vector<host::SubDim>> &dims) {
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    std::vector<host::SubDim> subDims;
+    int64_t known = 1;
+    if (sharding)
+      for (SubDimAttr sub : sharding.getDims()[dim].getSubDims()) {
+        FailureOr<std::vector<host::AxisRef>> axes =
+            convertAxes(op, mesh, sub.getAxes());
+        if (failed(axes))
+          return failure();
+        known *= std::max<int64_t>(sub.getSize(), 1);
+        subDims.push_back({sub.getSize(), std::move(*axes)});
+      }
+    // Size 0 stands for what the others leave.
+    for (host::SubDim &subDim : subDims)
+      if (subDim.size == 0)
+        subDim.size = size / known;
+    if (subDims.empty())
+      subDims.push_back({size, {}});
+    dims.push_back(std::move(subDims));
+  }
+  return success();
+}
+
 /// Shapes of `desc`, and which part of the whole each rank has.
 static LogicalResult describeSlices(Operation *op, const host::Mesh &mesh,
                                     RankedTensorType local,
@@ -41,30 +82,7 @@ static LogicalResult describeSlices(Operation *op, const host::Mesh &mesh,
                                     host::TensorDesc &desc) {
   desc.localShape.assign(local.getShape().begin(), local.getShape().end());
   desc.globalShape.assign(global.getShape().begin(), global.getShape().end());
-  for (auto [dim, size] : llvm::enumerate(desc.globalShape)) {
-    std::vector<host::SubDim> subDims;
-    int64_t known = 1;
-    if (sharding)
-      for (SubDimAttr sub : sharding.getDims()[dim].getSubDims()) {
-        host::SubDim subDim{sub.getSize(), {}};
-        for (AxisRefAttr ref : sub.getAxes()) {
-          FailureOr<host::AxisRef> axis = convertAxis(op, mesh, ref);
-          if (failed(axis))
-            return failure();
-          subDim.axes.push_back(*axis);
-        }
-        known *= std::max<int64_t>(subDim.size, 1);
-        subDims.push_back(std::move(subDim));
-      }
-    // Size 0 stands for what the others leave.
-    for (host::SubDim &subDim : subDims)
-      if (subDim.size == 0)
-        subDim.size = size / known;
-    if (subDims.empty())
-      subDims.push_back({size, {}});
-    desc.dims.push_back(std::move(subDims));
-  }
-  return success();
+  return describeDims(op, mesh, desc.globalShape, sharding, desc.dims);
 }
 
 static FailureOr<host::TensorDesc>
@@ -213,6 +231,29 @@ static LogicalResult describeTensors(func::FuncOp function,
   return success();
 }
 
+/// What draws from streams of devices' own, which partitioning has left on the
+/// mesh.
+static LogicalResult describeStreams(MeshOp mesh, host::Manifest &manifest) {
+  auto streams = mesh->getAttrOfType<ArrayAttr>(kRandomStreamsAttr);
+  if (!streams)
+    return success();
+  for (DictionaryAttr entry : streams.getAsRange<DictionaryAttr>()) {
+    host::RandomStreamsDesc desc;
+    desc.number = entry.getAs<IntegerAttr>("number").getInt();
+    ArrayRef<int64_t> sizes = entry.getAs<DenseI64ArrayAttr>("sizes");
+    desc.globalShape.assign(sizes.begin(), sizes.end());
+    FailureOr<std::vector<host::AxisRef>> axes = convertAxes(
+        mesh, manifest.mesh, getAxisRefs(entry.getAs<ArrayAttr>("axes")));
+    if (failed(axes) ||
+        failed(describeDims(mesh, manifest.mesh, sizes,
+                            entry.getAs<ShardingAttr>("sharding"), desc.dims)))
+      return failure();
+    desc.axes = std::move(*axes);
+    manifest.randomStreams.push_back(std::move(desc));
+  }
+  return success();
+}
+
 FailureOr<host::Manifest> mlir::dist::describeProgram(ModuleOp module) {
   host::Manifest manifest;
   FailureOr<FunctionOpInterface> entry = findEntryFunction(module);
@@ -232,7 +273,8 @@ FailureOr<host::Manifest> mlir::dist::describeProgram(ModuleOp module) {
       manifest.mesh.axes.push_back({axis.getName().str(), axis.getSize()});
   if (failed(describeTensors(function, manifest)) ||
       failed(checkNames(function, manifest.arguments, "argument")) ||
-      failed(checkNames(function, manifest.results, "result")))
+      failed(checkNames(function, manifest.results, "result")) ||
+      (*mesh && failed(describeStreams(*mesh, manifest))))
     return failure();
   if (auto weights = module->getAttrOfType<StringAttr>(kWeightsAttr))
     manifest.weights = weights.getValue().str();
@@ -250,14 +292,11 @@ LogicalResult mlir::dist::describeLowered(ModuleOp module,
     manifest.arenaBytes = bytes.getInt();
   if (auto comms = module->getAttrOfType<ArrayAttr>(rt::kCommunicatorsAttr))
     for (ArrayAttr axes : comms.getAsRange<ArrayAttr>()) {
-      std::vector<host::AxisRef> refs;
-      for (AxisRefAttr ref : getAxisRefs(axes)) {
-        FailureOr<host::AxisRef> axis = convertAxis(module, manifest.mesh, ref);
-        if (failed(axis))
-          return failure();
-        refs.push_back(*axis);
-      }
-      manifest.communicators.push_back(std::move(refs));
+      FailureOr<std::vector<host::AxisRef>> refs =
+          convertAxes(module, manifest.mesh, getAxisRefs(axes));
+      if (failed(refs))
+        return failure();
+      manifest.communicators.push_back(std::move(*refs));
     }
   if (auto checks = module->getAttrOfType<ArrayAttr>(rt::kChecksAttr))
     for (DictionaryAttr check : checks.getAsRange<DictionaryAttr>())

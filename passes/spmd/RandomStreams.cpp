@@ -369,14 +369,11 @@ void RandomStreams::record(MeshOp mesh) const {
   Builder builder(mesh.getContext());
   SmallVector<Attribute> entries;
   for (const auto &[number, drawn] : operators)
-    entries.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("axes", drawn.axes),
-         builder.getNamedAttr("number", builder.getI64IntegerAttr(number)),
-         builder.getNamedAttr(
-             "sharding", ShardingAttr::get(mesh.getContext(), layout.getName(),
-                                           drawn.dims, ReductionKind::Sum, {})),
-         builder.getNamedAttr("sizes",
-                              builder.getDenseI64ArrayAttr(drawn.sizes))}));
+    entries.push_back(
+        getRandomStreams(number, getAxisRefs(drawn.axes),
+                         ShardingAttr::get(mesh.getContext(), layout.getName(),
+                                           drawn.dims, ReductionKind::Sum, {}),
+                         drawn.sizes));
   mesh->setAttr(kRandomStreamsAttr, builder.getArrayAttr(entries));
 }
 

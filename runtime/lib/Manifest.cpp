@@ -210,10 +210,42 @@ static void checkJoined(const std::vector<TensorDesc> &arguments) {
     check(false, *last);
 }
 
+static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims);
+
+/// How devices share out a tensor of `shape`.
+static std::vector<std::vector<SubDim>>
+readDims(const Mesh &mesh, const Json &json, const Shape &shape) {
+  std::vector<AxisRef> seen;
+  std::vector<std::vector<SubDim>> dims;
+  for (const Json &dim : json) {
+    std::vector<SubDim> subDims;
+    for (const Json &sub : dim) {
+      checkKeys(sub, {"size", "axes"});
+      subDims.push_back({integerOf(sub.at("size")),
+                         readAxisRefs(mesh, sub.at("axes"), seen)});
+    }
+    dims.push_back(std::move(subDims));
+  }
+  if (dims.size() != shape.size())
+    throw Error(std::to_string(dims.size()) + " dims for shape " +
+                toString(shape));
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].empty())
+      dims[d].push_back({shape[d], {}});
+    Shape sizes;
+    for (const SubDim &sub : dims[d])
+      sizes.push_back(sub.size);
+    if (numElements(sizes) != shape[d])
+      throw Error("sub-dimensions " + toString(sizes) +
+                  " do not make dimension " + std::to_string(d) + " of " +
+                  toString(shape));
+  }
+  return dims;
+}
+
 static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                              bool isResult) {
   TensorDesc desc;
-  std::vector<AxisRef> seen;
   desc.name = readName(json.at("name"));
   try {
     checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
@@ -225,29 +257,7 @@ static TensorDesc readTensor(const Mesh &mesh, const Json &json,
                   "are not");
     desc.globalShape = readShape(json.at("global_shape"));
     desc.localShape = readShape(json.at("local_shape"));
-    for (const Json &dim : json.at("dims")) {
-      std::vector<SubDim> subDims;
-      for (const Json &sub : dim) {
-        checkKeys(sub, {"size", "axes"});
-        subDims.push_back({integerOf(sub.at("size")),
-                           readAxisRefs(mesh, sub.at("axes"), seen)});
-      }
-      desc.dims.push_back(std::move(subDims));
-    }
-    if (desc.dims.size() != desc.globalShape.size())
-      throw Error(std::to_string(desc.dims.size()) + " dims for shape " +
-                  toString(desc.globalShape));
-    for (size_t d = 0; d < desc.dims.size(); ++d) {
-      if (desc.dims[d].empty())
-        desc.dims[d].push_back({desc.globalShape[d], {}});
-      Shape sizes;
-      for (const SubDim &sub : desc.dims[d])
-        sizes.push_back(sub.size);
-      if (numElements(sizes) != desc.globalShape[d])
-        throw Error("sub-dimensions " + toString(sizes) +
-                    " do not make dimension " + std::to_string(d) + " of " +
-                    toString(desc.globalShape));
-    }
+    desc.dims = readDims(mesh, json.at("dims"), desc.globalShape);
     if (json.contains("part"))
       readPart(json.at("part"), desc);
     Shape expected = localShapeOf(desc);
@@ -336,9 +346,9 @@ static CollectiveDesc readCollective(const Json &json, size_t communicators) {
   return desc;
 }
 
-Shape dist::localShapeOf(const TensorDesc &desc) {
+static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims) {
   Shape shape;
-  for (const std::vector<SubDim> &dim : desc.dims) {
+  for (const std::vector<SubDim> &dim : dims) {
     int64_t extent = 1;
     for (const SubDim &sub : dim) {
       std::vector<int64_t> sizes;
@@ -356,6 +366,25 @@ Shape dist::localShapeOf(const TensorDesc &desc) {
     shape.push_back(extent);
   }
   return shape;
+}
+
+Shape dist::localShapeOf(const TensorDesc &desc) {
+  return ::localShapeOf(desc.dims);
+}
+
+static RandomStreamsDesc readRandomStreams(const Mesh &mesh, const Json &json) {
+  checkKeys(json, {"operator", "axes", "global_shape", "dims"});
+  RandomStreamsDesc desc;
+  std::vector<AxisRef> seen;
+  desc.number = integerOf(json.at("operator"));
+  desc.axes = readAxisRefs(mesh, json.at("axes"), seen);
+  desc.globalShape = readShape(json.at("global_shape"));
+  desc.dims = readDims(mesh, json.at("dims"), desc.globalShape);
+  if (desc.axes.empty())
+    throw Error("random streams of operator " + std::to_string(desc.number) +
+                " are over no axis");
+  ::localShapeOf(desc.dims); // which throws for parts that there cannot be
+  return desc;
 }
 
 /// The name of a file in the bundle itself.
@@ -398,7 +427,7 @@ static Manifest readManifest(const Json &json) {
   checkKeys(json,
             {"version", "abi", "target", "program", "mesh", "communicators",
              "arguments", "results", "arena_bytes", "weights", "constants",
-             "collectives", "checks", "checksums"});
+             "collectives", "checks", "random_streams", "checksums"});
   Manifest manifest;
   manifest.target = json.at("target").get<std::string>();
   manifest.program = readFileName(json.at("program"), "program");
@@ -433,6 +462,10 @@ static Manifest readManifest(const Json &json) {
       manifest.checks.push_back({check.at("message").get<std::string>(),
                                  check.value("value", false)});
     }
+  if (has(json, "random_streams"))
+    for (const Json &streams : json.at("random_streams"))
+      manifest.randomStreams.push_back(
+          readRandomStreams(manifest.mesh, streams));
   const Json &sums = json.at("checksums");
   checkKeys(sums, {"program", "constants"});
   manifest.programChecksum = readChecksum(sums.at("program"));
@@ -491,23 +524,28 @@ static Json writeAxisRefs(const Mesh &mesh, const std::vector<AxisRef> &refs) {
   return json;
 }
 
-static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
-  static const char *const kinds[] = {"parameter", "constant", "input",
-                                      "output"};
-  Json dims = Json::array();
-  for (const std::vector<SubDim> &dim : desc.dims) {
+static Json writeDims(const Mesh &mesh,
+                      const std::vector<std::vector<SubDim>> &dims) {
+  Json json = Json::array();
+  for (const std::vector<SubDim> &dim : dims) {
     Json subDims = Json::array();
     for (const SubDim &sub : dim)
       subDims.push_back(
           {{"size", sub.size}, {"axes", writeAxisRefs(mesh, sub.axes)}});
-    dims.push_back(std::move(subDims));
+    json.push_back(std::move(subDims));
   }
+  return json;
+}
+
+static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
+  static const char *const kinds[] = {"parameter", "constant", "input",
+                                      "output"};
   Json json = {{"name", desc.name},
                {"kind", kinds[desc.kind]},
                {"dtype", dtypeName(desc.dtype)},
                {"global_shape", desc.globalShape},
                {"local_shape", desc.localShape},
-               {"dims", std::move(dims)}};
+               {"dims", writeDims(mesh, desc.dims)}};
   if (!desc.partOf.empty())
     json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
   if (!desc.joinedShape.empty())
@@ -570,6 +608,11 @@ static Json writeManifest(const Manifest &manifest) {
   for (const CheckDesc &desc : manifest.checks)
     json["checks"].push_back(
         {{"message", desc.message}, {"value", desc.hasValue}});
+  for (const RandomStreamsDesc &desc : manifest.randomStreams)
+    json["random_streams"].push_back({{"operator", desc.number},
+                                      {"axes", writeAxisRefs(mesh, desc.axes)},
+                                      {"global_shape", desc.globalShape},
+                                      {"dims", writeDims(mesh, desc.dims)}});
   return json;
 }
 

@@ -82,6 +82,19 @@ TEST(Bundle, MalformedOnesGiveErrors) {
   EXPECT_TRUE(
       contains(errorOf([&] { Manifest::parse(other.toJson(), "m.json"); }),
                "axis tp is used twice, or two of its parts overlap"));
+  auto errorOfStreams = [](const RandomStreamsDesc &streams) {
+    Manifest manifest = makeManifest();
+    manifest.randomStreams = {streams};
+    return errorOf([&] { Manifest::parse(manifest.toJson(), "m.json"); });
+  };
+  AxisRef tp = other.mesh.whole(other.mesh.find("tp"));
+  EXPECT_EQ(errorOfStreams({3, {tp}, {8}, {{{8, {tp}}}}}), "");
+  EXPECT_TRUE(contains(errorOfStreams({3, {}, {8}, {{{8, {tp}}}}}),
+                       "random streams of operator 3 are over no axis"));
+  EXPECT_TRUE(contains(errorOfStreams({3, {tp}, {8}, {{{9, {tp}}}}}),
+                       "sub-dimensions [9] do not make dimension 0 of [8]"));
+  EXPECT_TRUE(contains(errorOfStreams({3, {tp}, {8, 8}, {{{8, {tp}}}}}),
+                       "1 dims for shape [8, 8]"));
   other = makeManifest();
   other.target = "cuda";
   EXPECT_TRUE(contains(errorOf([&] {
@@ -122,6 +135,9 @@ TEST(Bundle, ManifestSurvivesWritingAndReading) {
   manifest.constants = "constants.safetensors";
   manifest.programChecksum = {7, 0xfedcba9876543210};
   manifest.constantsChecksum = Checksum{1, 2};
+  AxisRef part{1, 2, 3, 1};
+  manifest.randomStreams = {
+      {7, {part}, {4, 9}, {{{4, {}}}, {{3, {}}, {3, {part}}}}}};
   std::string text = manifest.toJson();
   EXPECT_EQ(Manifest::parse(text, "m.json").toJson(), text);
 }

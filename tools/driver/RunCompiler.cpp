@@ -54,6 +54,48 @@ void RunCompiler::noteStreams(ModuleOp module) {
       streams = mesh.clone();
 }
 
+/// The axes that a manifest names.
+static SmallVector<AxisRefAttr>
+getAxes(MLIRContext *context, const host::Mesh &mesh,
+        const std::vector<host::AxisRef> &refs) {
+  SmallVector<AxisRefAttr> axes;
+  for (const host::AxisRef &ref : refs) {
+    const host::MeshAxis &axis = mesh.axes[ref.axis];
+    axes.push_back(AxisRefAttr::get(context, axis.name, ref.pre,
+                                    ref.size == axis.size ? 0 : ref.size));
+  }
+  return axes;
+}
+
+void RunCompiler::noteStreams(const host::Manifest &manifest) {
+  if (manifest.randomStreams.empty())
+    return;
+  context.loadDialect<DistDialect>();
+  OpBuilder builder(&context);
+  SmallVector<MeshAxisAttr> axes;
+  for (const host::MeshAxis &axis : manifest.mesh.axes)
+    axes.push_back(MeshAxisAttr::get(&context, axis.name, axis.size));
+  streams = MeshOp::create(builder, builder.getUnknownLoc(), "mesh",
+                           MeshAxesAttr::get(&context, axes));
+  auto name = FlatSymbolRefAttr::get(streams->getSymNameAttr());
+  SmallVector<Attribute> operators;
+  for (const host::RandomStreamsDesc &desc : manifest.randomStreams) {
+    SmallVector<DimShardingAttr> dims;
+    for (const std::vector<host::SubDim> &dim : desc.dims) {
+      SmallVector<SubDimAttr> subDims;
+      for (const host::SubDim &sub : dim)
+        subDims.push_back(SubDimAttr::get(
+            &context, sub.size, getAxes(&context, manifest.mesh, sub.axes)));
+      dims.push_back(DimShardingAttr::get(&context, subDims, false));
+    }
+    operators.push_back(getRandomStreams(
+        desc.number, getAxes(&context, manifest.mesh, desc.axes),
+        ShardingAttr::get(&context, name, dims, ReductionKind::Sum, {}),
+        desc.globalShape));
+  }
+  (*streams)->setAttr(kRandomStreamsAttr, builder.getArrayAttr(operators));
+}
+
 std::string RunCompiler::describeStreams() {
   std::string text;
   if (!streams)

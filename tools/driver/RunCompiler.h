@@ -27,6 +27,8 @@ struct RunCompiler {
   OwningOpRef<ModuleOp> load(StringRef path);
   /// Notes the streams of `module`, of which each device has its part.
   void noteStreams(ModuleOp module);
+  /// The same of a program that is compiled already.
+  void noteStreams(const ::dist::Manifest &manifest);
   /// Says along which axes devices draw from streams of their own; empty where
   /// none do.
   std::string describeStreams();

@@ -36,6 +36,19 @@ LogicalResult RandomWordsOp::verify() {
                     [&] { return emitOpError(); });
 }
 
+DictionaryAttr mlir::dist::getRandomStreams(int64_t number,
+                                            ArrayRef<AxisRefAttr> axes,
+                                            ShardingAttr sharding,
+                                            ArrayRef<int64_t> sizes) {
+  Builder builder(sharding.getContext());
+  SmallVector<Attribute> refs(axes.begin(), axes.end());
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("axes", builder.getArrayAttr(refs)),
+       builder.getNamedAttr("number", builder.getI64IntegerAttr(number)),
+       builder.getNamedAttr("sharding", sharding),
+       builder.getNamedAttr("sizes", builder.getDenseI64ArrayAttr(sizes))});
+}
+
 LogicalResult mlir::dist::verifyRandomStreamsAttr(Operation *op,
                                                   Attribute attr) {
   auto streams = dyn_cast<ArrayAttr>(attr);

@@ -18,6 +18,10 @@ namespace mlir::dist {
 /// placement made of the tensor that the operator draws, along the axes.
 inline constexpr llvm::StringLiteral kRandomStreamsAttr = "dist.random_streams";
 
+/// The entry of one operator.
+DictionaryAttr getRandomStreams(int64_t number, ArrayRef<AxisRefAttr> axes,
+                                ShardingAttr sharding, ArrayRef<int64_t> sizes);
+
 /// Checks kRandomStreamsAttr.
 LogicalResult verifyRandomStreamsAttr(Operation *op, Attribute attr);
 

@@ -103,6 +103,15 @@ struct CheckDesc {
   bool hasValue = false;
 };
 
+/// An operator that draws random numbers from streams of the devices' own.
+struct RandomStreamsDesc {
+  int64_t number = 0;        // of the operator
+  std::vector<AxisRef> axes; // along which each device has a stream
+  /// Of what is drawn, and as in TensorDesc how devices share it out.
+  Shape globalShape;
+  std::vector<std::vector<SubDim>> dims;
+};
+
 struct Manifest {
   std::string target = "cpu";
   std::string program = "program.so";
@@ -117,6 +126,8 @@ struct Manifest {
   std::vector<CollectiveDesc> collectives;
   /// In the order of dist_main's status words.
   std::vector<CheckDesc> checks;
+  /// For a program to compare with, which is to draw the same numbers.
+  std::vector<RandomStreamsDesc> randomStreams;
   /// Of the bundle's files; none for constants that there are not.
   Checksum programChecksum;
   std::optional<Checksum> constantsChecksum;
