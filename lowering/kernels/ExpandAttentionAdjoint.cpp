@@ -73,8 +73,9 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
     Value power = math::ExpOp::create(b, arith::SubFOp::create(b, x, largest));
     Value weight = arith::DivFOp::create(b, power, numerators);
 
-    Value ofX = arith::MulFOp::create(
-        b, weight, arith::SubFOp::create(b, ofNumber(weight, ofWeight), ofRow));
+    Value ofX = ofNumber(
+        weight, arith::MulFOp::create(
+                    b, weight, arith::SubFOp::create(b, ofWeight, ofRow)));
     values.insert(values.begin() + 1, ofX);
     Value ofScore = applyRegion(op.getAdjoint(), values, places, isPlain);
     return SmallVector<Value>{ofNumber(weight, weight), ofScore};

@@ -332,8 +332,20 @@ LogicalResult AdjointMatch::matchOfWeights(const ElementsOf::Leaf &leaf) {
   return failure();
 }
 
-/// p (dp - sum of dp p).
+/// What a value is where the weight is a number, if it is 0 elsewhere.
+Value AdjointMatch::getOfNumber(Value value) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  return select && isNanTest(select.getCondition(), attention.getQuotient()) &&
+                 matchPattern(select.getTrueValue(), m_AnyZeroFloat())
+             ? select.getFalseValue()
+             : Value();
+}
+
+/// p (dp - sum of dp p); where NaN counts as 0 that is what a number makes, and
+/// dp what comes back for one.
 LogicalResult AdjointMatch::matchOfX(Value product) {
+  if (attention.isNanZero())
+    product = getOfNumber(product);
   auto multiply = product.getDefiningOp<arith::MulFOp>();
   Value quotient = attention.getQuotient();
   ElementsOf &elements = attention.getElements();
@@ -350,14 +362,10 @@ LogicalResult AdjointMatch::matchOfX(Value product) {
     if (!term || !((term.getLhs() == ofWeight && term.getRhs() == quotient) ||
                    (term.getLhs() == quotient && term.getRhs() == ofWeight)))
       continue;
-    if (attention.isNanZero()) {
-      // Where the weight is NaN nothing comes back.
-      auto select = ofWeight.getDefiningOp<arith::SelectOp>();
-      if (!select || !isNanTest(select.getCondition(), quotient) ||
-          !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
-        continue;
-      ofWeight = select.getFalseValue();
-    }
+    if (attention.isNanZero())
+      ofWeight = getOfNumber(ofWeight);
+    if (!ofWeight)
+      continue;
     const ElementsOf::Leaf *leaf = elements.getLeaf(ofWeight);
     if (leaf && succeeded(matchOfWeights(*leaf)))
       return success();
@@ -385,8 +393,11 @@ LogicalResult AdjointMatch::matchOfScores() {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != from)
       continue;
-    if (isa<arith::MulFOp>(op) &&
-        llvm::is_contained(op->getOperands(), attention.getQuotient())) {
+    Value product = attention.isNanZero() ? getOfNumber(value) : value;
+    auto multiply =
+        product ? product.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (multiply &&
+        llvm::is_contained(multiply->getOperands(), attention.getQuotient())) {
       if (ofX || failed(matchOfX(value)))
         return failure();
       ofX = value;

@@ -60,6 +60,7 @@ private:
   Value cloneIsQuery(OpBuilder &b, Value index);
   LogicalResult matchOfScores();
   LogicalResult matchOfX(Value product);
+  Value getOfNumber(Value value);
   LogicalResult matchOfWeights(const ElementsOf::Leaf &leaf);
   AffineMap toDims(AffineMap map, ArrayRef<AffineExpr> loops) {
     return map.replaceDimsAndSymbols(loops, {}, attention.getNumDims(), 0);

@@ -9,6 +9,10 @@
 // parts. Op by op, their adjoints read x and the numerators again and make
 // eight tensors of the size of y, most of them for the largest x.
 //
+// A row of which a mask leaves nothing is no number. Exports of attention put 0
+// in its place: nothing comes back through it then, as with PyTorch's, where
+// the formula, of y, would make NaN of it and of all parameters.
+//
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +24,21 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// Whether an op asks of the elements of `y` whether they are NaN.
+static bool isTestedForNan(Value y) {
+  return llvm::any_of(y.getUses(), [](OpOperand &use) {
+    auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    if (!op || !op.hasPureTensorSemantics())
+      return false;
+    BlockArgument element = op.getMatchingBlockArgument(&use);
+    return llvm::any_of(element.getUsers(), [&](Operation *user) {
+      auto compare = dyn_cast<arith::CmpFOp>(user);
+      return compare && compare.getPredicate() == arith::CmpFPredicate::UNO &&
+             compare.getLhs() == compare.getRhs();
+    });
+  });
+}
 
 void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                                    unsigned row, Adjoints &adjoints) {
@@ -47,12 +66,18 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                linalg::YieldOp::create(b, loc, sum);
              })
              .getResult(0);
+  bool isGuarded = isTestedForNan(y);
   auto made = linalg::GenericOp::create(
       b, loc, type, ValueRange{cotangent, y, sums}, like,
       ArrayRef<AffineMap>{all, all, rows, all}, loops,
-      [](OpBuilder &b, Location loc, ValueRange args) {
+      [&](OpBuilder &b, Location loc, ValueRange args) {
         Value less = arith::SubFOp::create(b, loc, args[0], args[2]);
         Value product = arith::MulFOp::create(b, loc, args[1], less);
+        if (isGuarded) {
+          Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO,
+                                              args[1], args[1]);
+          product = arith::SelectOp::create(b, loc, isNan, zero, product);
+        }
         linalg::YieldOp::create(b, loc, product);
       });
   adjoints.add(b, loc, x, made.getResult(0));

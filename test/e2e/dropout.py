@@ -7,9 +7,9 @@ element's place in the whole tensor; or in a device's part, where dist.random_st
 - `one`: on one rank, for several seeds and steps, both results of two operators are those of the function in philox.py,
   which gives the known answers of its authors;
 - `meshes_DIM_RANKS`: the same, bit for bit, with a dimension shared out, unevenly too; and so the gradient, which
-  computes the mask again;
+  computes the mask again, also under dist.checkpoint;
 - `streams_DIM_RANKS`, `streams_AXES`: with streams of devices' own, over one axis and over some of two; and --verify
-  finds the same;
+  finds the same, of a bundle too;
 - `training`: dropout in training has the curve of one rank on several, another mask in each step and microbatch.
 """
 
@@ -135,17 +135,19 @@ class Subject:
     def check_mesh(self, dim, ranks):
         dims = ", ".join('{"d"}' if i == dim else "{}" for i in range(len(SHAPE)))
         schedule = self.path("schedule.mlir")
-        with open(schedule, "w") as file:
-            file.write(f'dist.mesh @m ["d" = {ranks}]\ndist.schedule @s on @m {{ dist.shard input "x" [{dims}] }}\n')
-        run(
-            "dist-opt", self.path("drop.mlir"), f"--dist-apply-schedule=file={schedule}",
-            "--dist-differentiate=of=z cotangent=dy wrt=x", "-o", self.path("sharded.mlir"),
-        )  # fmt: skip
         mask, z, gradient = self.expect(5, 3)
-        local = run("dist-opt", self.path("sharded.mlir"), "--dist-spmd")
-        part = re.search(r'tensor<([\dx]+)xf32> \{dist.global_type = tensor<3x5x7xf32>, dist.output = "z"', local)
-        assert part and part[1] != "3x5x7" and "all_" not in local, local
-        assert self.drop("sharded.mlir", 5, 3, "mask", "z", "x.grad") == [mask, z, gradient]
+        for again in "", 'dist.checkpoint "{first,second}"':
+            with open(schedule, "w") as file:
+                file.write(f'dist.mesh @m ["d" = {ranks}]\ndist.schedule @s on @m {{\n')
+                file.write(f'  dist.shard input "x" [{dims}]\n  {again}\n}}\n')
+            run(
+                "dist-opt", self.path("drop.mlir"), f"--dist-apply-schedule=file={schedule}",
+                "--dist-differentiate=of=z cotangent=dy wrt=x", "-o", self.path("sharded.mlir"),
+            )  # fmt: skip
+            local = run("dist-opt", self.path("sharded.mlir"), "--dist-spmd")
+            part = re.search(r'tensor<([\dx]+)xf32> \{dist.global_type = tensor<3x5x7xf32>, dist.output = "z"', local)
+            assert part and part[1] != "3x5x7" and "all_" not in local, local
+            assert self.drop("sharded.mlir", 5, 3, "mask", "z", "x.grad") == [mask, z, gradient], again
 
     def check_streams(self, layout, streams):
         axes = {name: size for dim in layout for name, size in dim}
@@ -166,13 +168,18 @@ class Subject:
         expected = self.expect(seed, step, layout, streams)
         assert expected[0] != self.expect(seed, step)[0]
         assert self.drop("streams.mlir", seed, step, "mask", "z", "x.grad") == list(expected)
-        said = run(
-            "dist-run", self.path("drop.mlir"), f"--schedule={schedule}", "--verify", f"--input=x={self.path('x.npy')}",
-            f"--input=seed={seed}", f"--input=step={step}",
-        )  # fmt: skip
-        assert f"random numbers of 1 operator come from streams of each device along {over}: on another" in said, said
-        for name in "mask", "z":
-            assert f"{name}: equal to the program on one rank that draws from the same streams" in said, said
+        bundle = self.path("streams.dist")
+        run("dist-compile", self.path("drop.mlir"), f"--schedule={schedule}", "-o", bundle)
+        for program in (
+            [self.path("drop.mlir"), f"--schedule={schedule}", "--verify"],
+            [bundle, f"--reference={self.path('drop.mlir')}"],
+        ):
+            said = run(
+                "dist-run", *program, f"--input=x={self.path('x.npy')}", f"--input=seed={seed}", f"--input=step={step}"
+            )
+            assert f"random numbers of 1 operator come from streams of each device along {over}: on another" in said, said
+            for name in "mask", "z":
+                assert f"{name}: equal to the program on one rank that draws from the same streams" in said, said
 
     def check_training(self):
         rows = 24

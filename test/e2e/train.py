@@ -3,9 +3,10 @@
 
     train.py [REGEX]     only cases whose name matches
 
-- `torch_N`: losses of some steps and the parameters after them are those that record_training.py recorded with
-  PyTorch's optimizers in f64, on one rank and on two, some over several microbatches; labels that do not count are
-  shared unevenly by the ranks and the microbatches;
+- `torch_N_one`, `torch_N_SCHEDULE_RANKS`: losses of some steps and the parameters after them are those that
+  record_training.py recorded with PyTorch's optimizers in f64, some over several microbatches; labels that do not count
+  are shared unevenly by the ranks and the microbatches; where gradients are clipped by their norm, also under schedules
+  by which some are whole on each rank and others in parts;
 - `ranks_SCHEDULE_RANKS`: 100 steps on a small text give the losses of one rank, in f64;
 - `zero`, `bytes`: the same with states in parts; what FSDP and they send is the closed form, however many microbatches
   there are;
@@ -533,8 +534,14 @@ def main():
         subject = Subject(work)
         cases = {}
         for number, (optimizer, expected) in enumerate(subject.recorded.items()):
-            for ranks, options in [(1, []), (2, [f"--schedule={subject.schedule('fsdp', 'dp', 2)}"])]:
-                cases[f"torch_{number}_{ranks}"] = functools.partial(subject.check_torch, optimizer, expected, options)
+            cases[f"torch_{number}_one"] = functools.partial(subject.check_torch, optimizer, expected, [])
+            meshes = [("fsdp", "dp", 2)]
+            if "clip" in optimizer:
+                # Norms and row biases are whole on each rank, and under sp their gradients sums over all.
+                meshes += [("tp", "tp", 2), ("sp", "tp", 4), ("tp_full", "tp", 2)]
+            for name, axis, ranks in meshes:
+                options = [f"--schedule={subject.schedule(name, axis, ranks)}"]
+                cases[f"torch_{number}_{name}_{ranks}"] = functools.partial(subject.check_torch, optimizer, expected, options)
         for mesh in MESHES:
             cases[f"ranks_{mesh[0]}_{mesh[2]}"] = functools.partial(subject.check_ranks, *mesh)
         cases["zero"] = subject.check_zero

@@ -47,12 +47,13 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
       });
   Value ofWeights = parts.contract(getCotangent(), out, getValue(), getMap(2),
                                    empty(all), all);
-  Value ofX = parts.generic({weights, ofWeights, sums}, {all, all, rows},
-                            empty(all), all, all, [&](ValueRange v) -> Value {
-                              Value less = arith::SubFOp::create(
-                                  b, loc, parts.selectNumber(v[0], v[1]), v[2]);
-                              return arith::MulFOp::create(b, loc, v[0], less);
-                            });
+  Value ofX =
+      parts.generic({weights, ofWeights, sums}, {all, all, rows}, empty(all),
+                    all, all, [&](ValueRange v) -> Value {
+                      Value less = arith::SubFOp::create(b, loc, v[1], v[2]);
+                      return parts.selectNumber(
+                          v[0], arith::MulFOp::create(b, loc, v[0], less));
+                    });
   Value ofScores = parts.applyRegion(getAdjoint(), {scores, ofX});
   if (getNanIsZero())
     weights = parts.generic(weights, all, empty(all), all, all,

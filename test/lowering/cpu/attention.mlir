@@ -12,6 +12,8 @@
 // RUN: dist-run %t/grouped.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %t/nothing.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/nothing.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/added.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
+// RUN: dist-run %t/added.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %t/least.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
 // RUN: dist-run %t/least.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-opt %t/capped.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=FORMED
@@ -127,6 +129,31 @@ func.func @main(%q: tensor<2x1500x16xf32> {dist.input = "q"}, %k: tensor<2x1500x
     %past = arith.addi %j, %before : index
     %seen = arith.cmpi sle, %past, %i : index
     %x = arith.select %seen, %s, %inf : f32
+    dist.attention_yield %x : f32
+  } -> tensor<2x1500x8xf32>
+  return %0 : tensor<2x1500x8xf32>
+}
+
+// The same by a mask that is added, as exports write it: what comes back for a score is what comes back for x.
+
+//--- added.mlir
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+func.func @main(%q: tensor<2x1500x16xf32> {dist.input = "q"}, %k: tensor<2x1500x16xf32> {dist.input = "k"}, %v: tensor<2x1500x8xf32> {dist.input = "v"})
+    -> (tensor<2x1500x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x1500x8xf32>
+  %inf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %before = arith.constant 290 : index
+  %0 = dist.attention(%q, %k, %v : tensor<2x1500x16xf32>, tensor<2x1500x16xf32>, tensor<2x1500x8xf32>) outs(%o : tensor<2x1500x8xf32>)
+      maps [#q, #k, #v, #o] nan_is_zero {
+  ^bb0(%s: f32, %h: index, %i: index, %j: index):
+    %past = arith.addi %j, %before : index
+    %seen = arith.cmpi sle, %past, %i : index
+    %m = arith.select %seen, %zero, %inf : f32
+    %x = arith.addf %s, %m : f32
     dist.attention_yield %x : f32
   } -> tensor<2x1500x8xf32>
   return %0 : tensor<2x1500x8xf32>
