@@ -40,9 +40,10 @@ class Chooser {
 public:
   Chooser(Operation *op, const ShardingRule &rule, const MeshLayout &layout,
           const PlacementGraph &graph, const Placements &targets,
-          const PlacedValues &values)
+          const PlacedValues &values, const ExclusiveSums &exclusive)
       : op(op), rule(rule), layout(layout), graph(graph), targets(targets),
-        values(values), factors(choice.factors), causes(choice.causes) {}
+        values(values), exclusive(exclusive), factors(choice.factors),
+        causes(choice.causes) {}
   void run();
   FactorChoice take() { return std::move(choice); }
 
@@ -58,6 +59,7 @@ private:
   const PlacementGraph &graph;
   const Placements &targets;
   const PlacedValues &values;
+  const ExclusiveSums &exclusive;
   /// Axes of sums that the op could leave pending.
   SmallVector<AxisRefAttr, 4> passed;
   /// What moving an operand costs at most, where it is smallest.
@@ -112,13 +114,18 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
 
 /// A cotangent is left pending until all that is added to it has been: such an
 /// op is not sharded over the axes of the sum, though its result is meant to
-/// be scattered over them in the end.
+/// be scattered over them in the end. One that adds rows up where they are
+/// leaves nothing pending.
 void Chooser::findPassed() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || !graph.isBackward(op) || op->getNumResults() == 0)
     return;
   PendingOperands pending = findPendingOperands(op, values, std::nullopt,
                                                 [](Value) { return false; });
+  if (pending.any && op->getNumResults() == 1 &&
+      exclusive.settles(op, pending.isPassed,
+                        values.getTarget(op->getResult(0))))
+    return;
   int64_t resultBytes = 0;
   for (Type type : op->getResultTypes())
     resultBytes += getTensorBytes(type);
@@ -370,8 +377,9 @@ FactorChoice mlir::dist::chooseFactors(Operation *op, const ShardingRule &rule,
                                        const MeshLayout &layout,
                                        const PlacementGraph &graph,
                                        const Placements &targets,
-                                       const PlacedValues &values) {
-  Chooser chooser(op, rule, layout, graph, targets, values);
+                                       const PlacedValues &values,
+                                       const ExclusiveSums &exclusive) {
+  Chooser chooser(op, rule, layout, graph, targets, values, exclusive);
   chooser.run();
   return chooser.take();
 }

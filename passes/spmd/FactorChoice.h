@@ -9,6 +9,7 @@
 #ifndef DIST_PASSES_SPMD_FACTORCHOICE_H
 #define DIST_PASSES_SPMD_FACTORCHOICE_H
 
+#include "dialects/dist/Interfaces/ExclusiveSums.h"
 #include "passes/spmd/PlacedValues.h"
 
 namespace mlir::dist {
@@ -25,11 +26,10 @@ struct FactorChoice {
   }
 };
 
-FactorChoice chooseFactors(Operation *op, const ShardingRule &rule,
-                           const MeshLayout &layout,
-                           const PlacementGraph &graph,
-                           const Placements &targets,
-                           const PlacedValues &values);
+FactorChoice
+chooseFactors(Operation *op, const ShardingRule &rule, const MeshLayout &layout,
+              const PlacementGraph &graph, const Placements &targets,
+              const PlacedValues &values, const ExclusiveSums &exclusive);
 
 } // namespace mlir::dist
 

@@ -186,7 +186,8 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   if (!accumulators.empty())
     placeAccumulators(op);
   const ShardingRule &rule = *graph.getRule(op);
-  FactorChoice choice = chooseFactors(op, rule, layout, graph, targets, values);
+  FactorChoice choice =
+      chooseFactors(op, rule, layout, graph, targets, values, exclusive);
   PendingPlan plan = planPending(
       op, rule, layout, choice, values, exclusive,
       [&](Operation *other) -> const ShardingRule & {
@@ -204,7 +205,7 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
     if (factor.inBlocks && cause != kNone)
       op->setDiscardableAttr(
           kCauseAttr, StringAttr::get(context, values.getCauseText(cause)));
-  if (plan.isExclusive)
+  if (plan.isExclusive || plan.isSettled)
     keepRowsApart(op);
   exclusive.visit(op, rule, [&](Value v) { return values.getPlacement(v); });
   return success();
@@ -314,7 +315,7 @@ void ReshardInserter::visitFollow(FollowOp follow) {
     value = values.getAs(value, wanted, follow, [] {
       return std::string("a gradient, on its way back through a dist.sync");
     });
-    values.setSynced(value);
+    values.setFollowed(value);
   }
   follow.getResult().replaceAllUsesWith(value);
   values.erase(follow);

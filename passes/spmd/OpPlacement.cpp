@@ -152,6 +152,9 @@ LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
       any = true;
     }
   }
+  bool isSettled = any && kind == ReductionKind::Sum &&
+                   op->getNumResults() == 1 &&
+                   exclusive.settles(op, isPassed, get(op->getResult(0)));
   for (OpResult result : op->getResults()) {
     ShardingAttr now = get(result);
     if (!now)
@@ -159,7 +162,8 @@ LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
     Reduced reduced =
         getReduced(layout, rule, factors, result.getResultNumber());
     ReductionKind wantedKind = reduced.axes.empty() ? kind : reduced.kind;
-    addPending(layout, reduced.axes, passed);
+    if (!isSettled)
+      addPending(layout, reduced.axes, passed);
     if (now.getPartialAxes() == ArrayRef(reduced.axes) &&
         (!now.isPartial() || now.getPartialKind() == wantedKind) &&
         (passed.empty() || wantedKind == kind))
@@ -199,7 +203,7 @@ LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
              << stringifyReductionKind(kind) << " over " << printAxes(passed)
              << " is pending in another";
   }
-  if (passed.empty())
+  if (passed.empty() || isSettled)
     return success();
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (iface && iface.getPartialResult(isPassed, kind) == PartialResult::Partial)

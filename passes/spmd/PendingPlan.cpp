@@ -44,13 +44,25 @@ static SmallVector<bool, 8> addOthers(Operation *op, ArrayRef<bool> isPassed) {
   return all;
 }
 
+/// Where an op of one result leaves it, if nothing is pending.
+static ShardingAttr getPlacement(const ShardingRule &rule,
+                                 const MeshLayout &layout,
+                                 const FactorChoice &choice,
+                                 const PlacedValues &values) {
+  SmallVector<DimShardingAttr, 4> dims;
+  return rule.results.size() == 1 &&
+                 rule.joinDims(layout, rule.results[0], choice.factors, dims)
+             ? values.place(dims)
+             : ShardingAttr();
+}
+
 PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
                                     const MeshLayout &layout,
                                     const FactorChoice &choice,
                                     const PlacedValues &values,
                                     const ExclusiveSums &exclusive,
-                                    ExclusiveSums::GetRule getRule,
-                                    bool isKept, bool mayGrow) {
+                                    ExclusiveSums::GetRule getRule, bool isKept,
+                                    bool mayGrow) {
   PendingPlan plan;
   // What each result is left to be reduced by: each in its own way.
   std::optional<ReductionKind> reducedKind;
@@ -64,23 +76,37 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     plan.results.push_back(std::move(reduced));
   }
 
+  auto isBestLeft = [&](Value value) {
+    return exclusive.isBestLeftPending(
+        value, getRule,
+        [&](Operation *user) { return !values.isOfOtherPass(user, op); },
+        [&](Value result) { return values.getTarget(result); });
+  };
   PendingOperands pending =
-      findPendingOperands(op, values, reducedKind, [&](Value value) {
-        return exclusive.isBestLeftPending(
-            value, getRule,
-            [&](Operation *user) { return !values.isOfOtherPass(user, op); });
-      });
+      findPendingOperands(op, values, reducedKind, isBestLeft);
   plan.kind = reducedKind.value_or(pending.kind);
   plan.passed = pending.axes;
   plan.passedCause = pending.cause;
   plan.isPassed = pending.isPassed;
   if (pending.any) {
     auto iface = dyn_cast<ShardingRuleOpInterface>(op);
-    bool mayPass = iface && op->getNumResults() && isOfOneKind &&
-                   !anyOverlap(plan.passed, choice.getAxes()) &&
-                   llvm::is_contained(plan.isPassed, true) &&
-                   (mayGrow ||
-                    getBytes(op->getResultTypes()) <= pending.bytes);
+    bool isAny = iface && op->getNumResults() && isOfOneKind &&
+                 llvm::is_contained(plan.isPassed, true);
+    plan.isSettled =
+        isAny && exclusive.settles(op, plan.isPassed,
+                                   getPlacement(rule, layout, choice, values));
+    auto isBestPassed = [&] {
+      return llvm::any_of(llvm::zip_equal(op->getOperands(), plan.isPassed),
+                          [&](auto operand) {
+                            auto [value, isPassed] = operand;
+                            return isPassed && isBestLeft(value);
+                          });
+    };
+    bool mayPass =
+        isAny && !plan.isSettled &&
+        !anyOverlap(plan.passed, choice.getAxes()) &&
+        (mayGrow || getBytes(op->getResultTypes()) <= pending.bytes ||
+         isBestPassed());
     bool passes = mayPass && iface.getPartialResult(plan.isPassed, plan.kind) ==
                                  PartialResult::Partial;
     if (mayPass && !passes && isKept) {
@@ -91,8 +117,7 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
     }
     plan.isExclusive = mayPass && !passes && plan.kind == ReductionKind::Sum &&
                        exclusive.passes(op, rule, plan.isPassed);
-    passes |= plan.isExclusive;
-    if (!passes) {
+    if (!passes && !plan.isExclusive && !plan.isSettled) {
       plan.passed.clear();
       plan.isPassed.assign(plan.isPassed.size(), false);
       plan.passedCause = PlacementGraph::kNone;
@@ -101,7 +126,8 @@ PendingPlan mlir::dist::planPending(Operation *op, const ShardingRule &rule,
   for (Reduced &result : plan.results) {
     if (result.axes.empty())
       result.kind = plan.kind;
-    addPending(layout, result.axes, plan.passed);
+    if (!plan.isSettled)
+      addPending(layout, result.axes, plan.passed);
   }
   return plan;
 }

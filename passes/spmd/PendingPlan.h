@@ -4,7 +4,7 @@
 // be completed before it. Needs the choice of factors and the operands' present
 // placements; changes nothing. A reduction passes where the op commutes with
 // it, or the rows of which it is the sum allow it (ExclusiveSums.h), and that
-// makes it no larger.
+// makes it no larger, or something smaller is left to complete in the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,8 @@ struct PendingPlan {
   unsigned passedCause = PlacementGraph::kNone;
   /// Whether it passes only because of the rows that the sums are of.
   bool isExclusive = false;
+  /// Whether the op completes it, which adds the rows up where they are.
+  bool isSettled = false;
 };
 
 /// The values that come to a constraint which leaves a reduction pending, and

@@ -117,10 +117,21 @@ public:
   /// Results of syncs count as values of their own: who uses one uses that, not
   /// what the sync was made from.
   void setSynced(Value value) { synced.insert(value); }
+  /// The same of what goes back through a sync: it is asked where the value is,
+  /// but not which collective brings it there.
+  void setFollowed(Value value) {
+    if (!isAskedFor(value))
+      followed.insert(value);
+    setSynced(value);
+  }
   /// The value is placed as a constraint asks.
   void setConstrained(Value value) { constrained.insert(value); }
   bool isAskedFor(Value value) const {
     return synced.contains(value) || constrained.contains(value);
+  }
+  /// Whether the collective that brings it there is asked for, too.
+  bool isCollectiveAskedFor(Value value) const {
+    return isAskedFor(value) && !followed.contains(value);
   }
 
   /// Takes an op without users away. Its memory stays as long as this does:
@@ -167,7 +178,7 @@ private:
   /// Reshards made so far of a value: the next one is made from the one that is
   /// nearest.
   llvm::DenseMap<Value, SmallVector<Value, 2>> copies;
-  llvm::SmallDenseSet<Value> synced, constrained;
+  llvm::SmallDenseSet<Value> synced, followed, constrained;
   SmallVector<Operation *> erased;
 };
 

@@ -72,7 +72,7 @@ bool PlacementTree::isMovable(Operation *op) {
   // A sync says which collective its operand gets.
   for (Operation *user : op->getResult(0).getUsers())
     if (auto reshard = dyn_cast<ReshardOp>(user);
-        reshard && values.isAskedFor(reshard))
+        reshard && values.isCollectiveAskedFor(reshard))
       return false;
   return movable[op] = true;
 }

@@ -83,6 +83,7 @@ def go_round(counts, axes, p, size, times=1):
 LAYERS, BATCH, SEQUENCE, HIDDEN, HEADS, VOCABULARY = 2, 4, 64, 64, 4, 512
 FLOAT = 4
 LLAMA_HEADS = 8  # of queries in examples/llama
+EXPERTS = 2  # of a token in examples/mixtral
 
 
 def place(work, module, schedule, options="", recompute="cheap"):
@@ -308,6 +309,23 @@ class Example:
                     expected.add("collective_permute", "cp", sent)
         return self.place("ring_zigzag", p), expected
 
+    def ep(self, p):
+        """What a token's experts make is added up forward, and backward the cotangents of what they take, and of the
+        numbers by which the router weighs them. Nothing is completed in between: a rank has the rows of its experts."""
+        expected = reduce(Counts(), "ep", p, self.all, 2 * self.layers)
+        return self.place("ep", p), reduce(expected, "ep", p, self.tokens * EXPERTS * FLOAT, self.layers)
+
+    def ep_dp(self, p):
+        """Tokens come from all ranks, and what experts make goes back; cotangents likewise. Of parameters that all ranks
+        have, all but the router's, which sees all tokens, are computed of a part of the batch."""
+        expected = gather(Counts(), "dp", p, self.all, 2 * self.layers)
+        scatter(expected, "dp", p, self.all, 2 * self.layers)
+        reduce(expected, "dp", p, self.tokens * EXPERTS * FLOAT, self.layers)
+        for name, size in self.parameters.items():
+            if not re.search(r"mlp\.(experts|gate)", name):
+                reduce(expected, "dp", p, size)
+        return self.place("ep_dp", p), expected
+
     def fsdp(self, p):
         expected = Counts()
         for size in self.parameters.values():
@@ -338,12 +356,16 @@ def main():
             for model, exporter, strategies in (
                 ("gpt2", "dynamo", ["tp", "sp"]),
                 ("llama", "dynamo", ["tp", "tp_full", "sp", "ulysses", "ring", "ring_zigzag", "fsdp"]),
+                ("mixtral", "dynamo", ["ep"]),
+                ("mixtral", "script", ["ep"]),
             ):
                 for name in strategies:
-                    cases[f"{model}_{name}_{p}"] = lambda name=name, p=p, model=model, exporter=exporter: getattr(
+                    cases[f"{model}_{exporter}_{name}_{p}"] = lambda name=name, p=p, model=model, exporter=exporter: getattr(
                         Example(work, model, exporter), name
                     )(p)
-        cases["llama_tp_kv_2"] = lambda: Example(work, "llama", "dynamo").tp_kv(2)
+        for exporter in ("dynamo", "script"):
+            cases[f"mixtral_{exporter}_ep_dp_2"] = lambda exporter=exporter: Example(work, "mixtral", exporter).ep_dp(2)
+        cases["llama_dynamo_tp_kv_2"] = lambda: Example(work, "llama", "dynamo").tp_kv(2)
         return xunit.run(
             "e2e.gradient_bytes", {name: lambda case=case: check(case) for name, case in cases.items()}, wanted
         )

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/ExclusiveSums.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -241,6 +242,25 @@ bool ExclusiveSums::passesMasked(Operation *op, const ShardingRule &rule,
   return findSlotFactors(op, rule, flagged).has_value();
 }
 
+bool ExclusiveSums::settles(Operation *op, ArrayRef<bool> flagged,
+                            ShardingAttr table) const {
+  auto scatter = dyn_cast<ScatterAddOp>(op);
+  if (!scatter || !table || scatter.getDims().size() != 1 || !flagged[0] ||
+      llvm::count(flagged, true) != 1)
+    return false;
+  const ExclusiveSum *sum = get(scatter.getSource());
+  if (!sum || !sum->cut)
+    return false;
+  int64_t dim = scatter.getDims()[0];
+  ExclusiveSum rows{scatter.getIndices(),
+                    scatter.getDest().getType().getDimSize(dim),
+                    table.getDims()[dim],
+                    {}};
+  int64_t batch = scatter.getIndices().getType().getRank() - 1;
+  return llvm::equal(sum->slots, llvm::seq<unsigned>(0, batch)) &&
+         areTogether(*sum, rows);
+}
+
 /// Whether the op commutes with sums.
 static bool isLinear(Operation *op, ArrayRef<bool> flagged) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -338,8 +358,8 @@ static bool leavesPending(Operation *op) {
 }
 
 bool ExclusiveSums::isBestLeftPending(
-    Value value, GetRule getRule,
-    function_ref<bool(Operation *)> counts) const {
+    Value value, GetRule getRule, function_ref<bool(Operation *)> counts,
+    function_ref<ShardingAttr(Value)> getTarget) const {
   constexpr unsigned kMostOps = 128;
   if (!get(value))
     return false;
@@ -367,6 +387,9 @@ bool ExclusiveSums::isBestLeftPending(
     SmallVector<bool> flagged;
     for (Value operand : op->getOperands())
       flagged.push_back(pending.contains(operand) || ahead.get(operand));
+    if (op->getNumResults() == 1 &&
+        ahead.settles(op, flagged, getTarget(op->getResult(0))))
+      continue;
     bool isPassed = leavesPending(op);
     if (isPassed) {
       ahead.copy(op->getOperand(0), op->getResult(0));

@@ -5,7 +5,9 @@
 // others have zeros. Such a sum passes through more than linear ops. An op that
 // keeps the rows apart, and makes zeros of zeros, makes the right row where the
 // row is, and zeros elsewhere; so it does of several such sums, as long as
-// their rows are on the same devices.
+// their rows are on the same devices. Added up where they were looked up, in a
+// table that is cut alike, the rows are complete: each device adds those that
+// it has to those that it has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,11 +60,17 @@ public:
   bool passesMasked(Operation *op, const ShardingRule &rule,
                     ArrayRef<bool> flagged) const;
 
-  /// Whether it sends less to leave the sum of `value`, which several ops
-  /// read, pending for all of them. Looks ahead at what they, and a bounded
-  /// number of ops after them, would leave pending; only at those that count.
+  /// Whether `op` adds the rows of its flagged operand to the table that they
+  /// were looked up in, which is placed as `table`: nothing is pending then.
+  bool settles(Operation *op, ArrayRef<bool> flagged, ShardingAttr table) const;
+
+  /// Whether it sends less to leave the sum of `value` pending for all that
+  /// read it. Looks ahead at what they, and a bounded number of ops after them,
+  /// would leave pending; only at those that count. `getTarget` says where the
+  /// results of ops are meant to be.
   bool isBestLeftPending(Value value, GetRule getRule,
-                         function_ref<bool(Operation *)> counts) const;
+                         function_ref<bool(Operation *)> counts,
+                         function_ref<ShardingAttr(Value)> getTarget) const;
 
 private:
   /// The factor of each slot in `op`; nothing where the flagged operands do not

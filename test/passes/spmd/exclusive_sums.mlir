@@ -123,3 +123,52 @@ func.func @as_written(%i: tensor<6x1xindex>, %o: tensor<6x16xf32>,
   } -> tensor<6x16xf32>
   return %1 : tensor<6x16xf32>
 }
+
+// -----
+
+// Added up where they were looked up, rows are complete: each device has its own, also those of a product that is larger
+// than they are.
+
+// CHECK-LABEL: func.func @added_back
+// CHECK-NOT: dist.{{all|reduce}}_
+// CHECK: dist.scatter_add
+// CHECK-NOT: dist.{{all|reduce}}_
+// CHECK: return
+dist.mesh @m ["ep" = 4]
+func.func @added_back(%i: tensor<6x1xindex>, %o: tensor<6x8xf32>,
+                      %a: tensor<8x16xf32> {dist.parameter = "a", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>},
+                      %b: tensor<8x16x8xf32> {dist.parameter = "b", dist.sharding = #dist.sharding<@m, [{"ep"}, {}, {}]>})
+    -> tensor<8x16x8xf32> {
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<8x16xf32>, tensor<6x1xindex>) -> tensor<6x16xf32>
+  %e = tensor.empty() : tensor<6x16x8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(t, n, d) -> (t, n)>, affine_map<(t, n, d) -> (t, d)>, affine_map<(t, n, d) -> (t, n, d)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%0, %o : tensor<6x16xf32>, tensor<6x8xf32>) outs(%e : tensor<6x16x8xf32>) {
+  ^bb0(%in: f32, %in2: f32, %out: f32):
+    %x = arith.mulf %in, %in2 : f32
+    linalg.yield %x : f32
+  } -> tensor<6x16x8xf32>
+  %2 = dist.scatter_add %1 into %b[%i] dims [0] : tensor<6x16x8xf32> into tensor<8x16x8xf32>[tensor<6x1xindex>]
+  return %2 : tensor<8x16x8xf32>
+}
+
+// -----
+
+// Added up elsewhere, or in a table of which other devices have the rows, they are completed before.
+
+// CHECK-LABEL: func.func @added_elsewhere
+// CHECK: %[[ROWS:.*]] = dist.all_reduce %{{.*}} sum over "ep" {{.*}} : tensor<6x16xf32>
+// CHECK: dist.scatter_add
+// CHECK: dist.scatter_add
+// CHECK: return
+dist.mesh @m ["ep" = 4]
+func.func @added_elsewhere(%i: tensor<6x1xindex>, %j: tensor<6x1xindex>,
+                           %a: tensor<8x16xf32> {dist.parameter = "a", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>},
+                           %b: tensor<8x16xf32> {dist.parameter = "b", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>},
+                           %c: tensor<12x16xf32> {dist.parameter = "c", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>})
+    -> (tensor<8x16xf32>, tensor<12x16xf32>) {
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<8x16xf32>, tensor<6x1xindex>) -> tensor<6x16xf32>
+  %1 = dist.scatter_add %0 into %b[%j] dims [0] : tensor<6x16xf32> into tensor<8x16xf32>[tensor<6x1xindex>]
+  %2 = dist.scatter_add %0 into %c[%i] dims [0] : tensor<6x16xf32> into tensor<12x16xf32>[tensor<6x1xindex>]
+  return %1, %2 : tensor<8x16xf32>, tensor<12x16xf32>
+}

@@ -349,6 +349,25 @@ func.func @rows(%i: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {
 
 // -----
 
+// Rows that are added where they were looked up are complete; elsewhere they would be lost.
+
+dist.mesh @m ["x" = 2]
+func.func @added(%i: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {}]>},
+                 %j: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{}, {}]>},
+                 %a: tensor<8x4xf32> {dist.sharding = #dist.sharding<@m, [{"x"}, {}]>}) {
+  %zero = arith.constant {dist.shardings = [#dist.sharding<@m, [{"x"}, {}]>]} dense<0.0> : tensor<8x4xf32>
+  %0 = tensor.gather %a[%i] gather_dims([0]) {dist.shardings = [#dist.sharding<@m, [{}, {}], partial = sum {"x"}>]}
+      : (tensor<8x4xf32>, tensor<4x1xindex>) -> tensor<4x4xf32>
+  %1 = dist.scatter_add %0 into %zero[%i] dims [0] {dist.shardings = [#dist.sharding<@m, [{"x"}, {}]>]}
+      : tensor<4x4xf32> into tensor<8x4xf32>[tensor<4x1xindex>]
+  // expected-error @below {{result 0 is placed as #dist.sharding<@m, [{"x"}, {}]>, but a sum over "x" is pending in it}}
+  %2 = dist.scatter_add %0 into %zero[%j] dims [0] {dist.shardings = [#dist.sharding<@m, [{"x"}, {}]>]}
+      : tensor<4x4xf32> into tensor<8x4xf32>[tensor<4x1xindex>]
+  return
+}
+
+// -----
+
 dist.mesh @m ["x" = 2]
 func.func @manual(%a: tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{"x"}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@m, [{}]>}) {
