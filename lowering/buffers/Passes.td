@@ -34,6 +34,33 @@ def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def DistSparsifySums : Pass<"dist-sparsify-sums", "::mlir::ModuleOp"> {
+  let summary = "Sums whose constant weights are mostly zeros add what counts";
+  let description = [{
+    Where a sum over windows of an image says that weights of zero count for
+    nothing, and at most half of the constant weights are none, constants say which
+    elements count for each result, and these are added one by one. What a pad adds
+    and nothing counts is not read. A part of a constant (`dist.local_constant`) makes
+    parts of these, which count from the first element that the device has.
+
+    ```mlir
+    // before: d0 x 25 results of 14 elements each, and a few around them
+    affine_map<(d0, d1, k) -> (d0 * 14 + k)>, affine_map<(d0, d1, k) -> (d0, d1, k)>
+    ^bb0(%x: f32, %w: f32, %sum: f32):
+      %none = arith.cmpf oeq, %w, %zero : f32
+      %product = arith.mulf %x, %w : f32
+      %counted = arith.select %none, %zero, %product : f32
+      %0 = arith.addf %sum, %counted : f32
+    // after: d0 * 25 results
+    ^bb0(%at0: i64, %w0: f32, %at1: i64, %w1: f32, %sum: f32):
+      %x0 = tensor.extract %image[%i0] : tensor<56xf32>  // %at0 as an index
+      ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def DistLimitInlining : Pass<"dist-limit-inlining", "::mlir::ModuleOp"> {
   let summary = "Calls that inlining would multiply are an error";
   let description = [{

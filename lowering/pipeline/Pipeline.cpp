@@ -41,6 +41,8 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createInlinerPass());
   passes.addPass(createSymbolDCEPass());
+  if (!options.plain)
+    passes.addPass(createDistSparsifySums());
   passes.addPass(createDistLowerConstants());
   passes.addPass(createDistLowerCollectives());
   if (!options.plain)

@@ -42,11 +42,50 @@ void HaloGroup::joinLevel(unsigned level) {
     want(chains.halos[number].getResult(), {}, chains.halos[number].position);
 }
 
+void HaloGroup::queueWaiting() {
+  for (Rows rows : waiting) {
+    note(rows);
+    queue(rows, wanted[rows]);
+  }
+}
+
 void HaloGroup::extend() {
   joinLevel(first--);
-  for (Rows rows : waiting)
-    queue(rows, wanted[rows]);
+  queueWaiting();
   walk();
+}
+
+HaloGroup::AsItIs::AsItIs(HaloGroup &group)
+    : group(group), brought(group.out.brought), taken(group.out.taken),
+      firstReads(group.out.firstReads), waiting(group.waiting),
+      seconds(group.out.seconds), headSeconds(group.out.headSeconds),
+      rowsTwice(group.out.rowsTwice), isDead(group.isDead),
+      isMissing(group.isMissing), isUnknown(group.isUnknown) {
+  group.mayGrow = false;
+  group.journal = &journal;
+  group.queueWaiting();
+  group.walk();
+}
+
+HaloGroup::AsItIs::~AsItIs() {
+  group.todo = {};
+  for (auto &[rows, before] : llvm::reverse(journal))
+    if (before)
+      group.wanted[rows] = *before;
+    else
+      group.wanted.erase(rows);
+  group.out.brought = std::move(brought);
+  group.out.taken = std::move(taken);
+  group.out.firstReads = std::move(firstReads);
+  group.out.seconds = seconds;
+  group.out.headSeconds = headSeconds;
+  group.out.rowsTwice = rowsTwice;
+  group.waiting = std::move(waiting);
+  group.isDead = isDead;
+  group.isMissing = isMissing;
+  group.isUnknown = isUnknown;
+  group.mayGrow = true;
+  group.journal = nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,17 +98,25 @@ void HaloGroup::queue(Rows rows, Wanted &need) {
   todo.push({chains.findPosition(rows.first.getDefiningOp()), rows});
 }
 
-/// All that reads rows has said how many before it is asked what these are
-/// made of.
+void HaloGroup::note(Rows rows) {
+  if (!journal)
+    return;
+  auto known = wanted.find(rows);
+  journal->push_back({rows, known == wanted.end()
+                                ? std::optional<Wanted>()
+                                : std::optional<Wanted>(known->second)});
+}
+
+/// In one walk all that reads rows has said how many before it is asked what
+/// these are made of.
 void HaloGroup::want(Rows rows, Widths widths, int64_t reader) {
+  note(rows);
   auto [entry, isNew] = wanted.try_emplace(rows, Wanted{widths, reader});
   Wanted &need = entry->second;
   bool isMore = isNew || !widths.isWithin(need.widths);
   need.widths.cover(widths);
   need.firstRead = std::min(need.firstRead, reader);
-  if (isMore && need.isDone)
-    isBroken = true;
-  else if (isMore)
+  if (isMore)
     queue(rows, need);
 }
 
@@ -80,7 +127,8 @@ void HaloGroup::walk() {
   out.headSeconds = 0;
   waiting.clear();
   isMissing = isUnknown = false;
-  while (!todo.empty()) {
+  // What is tried out need not be known further than that it is not possible.
+  while (!todo.empty() && !(journal && (isDead || isMissing))) {
     Rows rows = todo.top().second;
     todo.pop();
     visit(rows);
@@ -90,8 +138,9 @@ void HaloGroup::walk() {
 }
 
 void HaloGroup::visit(Rows rows) {
-  Wanted need = wanted[rows];
+  note(rows);
   wanted[rows].isQueued = false;
+  Wanted need = wanted[rows];
   if (std::optional<unsigned> number = chains.findExchange(rows))
     return visitExchange(*number, rows, need);
   if (need.widths.getSum() == 0)
@@ -99,7 +148,7 @@ void HaloGroup::visit(Rows rows) {
   if (visitSource(rows, need))
     waiting.insert(rows);
   else
-    compute(rows, need.widths);
+    compute(rows, need);
 }
 
 void HaloGroup::visitExchange(unsigned number, Rows rows, const Wanted &need) {
@@ -107,8 +156,13 @@ void HaloGroup::visitExchange(unsigned number, Rows rows, const Wanted &need) {
   Widths own = halo.getWidths();
   Widths all{own.low + need.widths.low, own.high + need.widths.high};
   if (isJoined(number)) {
-    wanted[rows].isDone = true;
-    out.wider[number] = need.widths;
+    if (need.done) {
+      out.rowsTwice -= own.getSum() + need.done->getSum();
+      out.seconds -= chains.getJoinedSeconds(number, *need.done);
+    }
+    wanted[rows].done = need.widths;
+    if (!journal)
+      out.wider[number] = need.widths;
     out.rowsTwice += all.getSum();
     out.seconds += chains.getJoinedSeconds(number, need.widths);
     return want(halo.getSource(), all, halo.position);
@@ -146,7 +200,7 @@ bool HaloGroup::visitSource(Rows rows, const Wanted &need) {
   return mayBeBrought;
 }
 
-void HaloGroup::compute(Rows rows, Widths widths) {
+void HaloGroup::compute(Rows rows, const Wanted &need) {
   const RowOperands *rule = chains.findRule(rows);
   if (!rule) {
     isDead = true;
@@ -155,13 +209,17 @@ void HaloGroup::compute(Rows rows, Widths widths) {
   // What is made of no rows is written where it is read.
   if (rule->empty())
     return;
-  wanted[rows].isDone = true;
-  out.computed[rows] = widths;
-  out.seconds += chains.getComputeSeconds(rows, widths);
+  if (need.done)
+    out.seconds -= chains.getComputeSeconds(rows, *need.done);
+  wanted[rows].done = need.widths;
+  if (!journal)
+    out.computed[rows] = need.widths;
+  out.seconds += chains.getComputeSeconds(rows, need.widths);
   Operation *op = rows.first.getDefiningOp();
   for (const RowOperand &operand : *rule)
     want({op->getOperand(operand.number), operand.dim},
-         operand.getWidths(op, rows.second, widths), chains.getPosition(op));
+         operand.getWidths(op, rows.second, need.widths),
+         chains.getPosition(op));
 }
 
 void HaloGroup::bring(unsigned head, Widths widths) {

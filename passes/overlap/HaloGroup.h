@@ -4,7 +4,8 @@
 // first level bring the rows of all. How many more rows of each value that
 // takes is found from the last ops to the first. When a level before is taken
 // in, the walk goes on where it ended, so that of groups with one last level
-// each costs what its first level has.
+// each costs what its first level has. What a group would be if it grew no more
+// is tried out from there, and undone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,10 +56,13 @@ public:
   bool isPossible() const;
   /// Whether no larger group can be, either.
   bool isAtEnd() const { return isDead || isFarTooWide(); }
-  /// Whether what is known of the group holds only while it does not grow:
-  /// join() says what is so of it as it is.
-  bool isUncertain() const { return isBroken || isUnknown; }
+  /// Whether what is known of the group holds only if it grows: an AsItIs says
+  /// what is so of it as it is.
+  bool isUncertain() const { return isUnknown; }
   const JoinedHalos &get() const { return out; }
+
+  /// While there is one, its group does not grow.
+  class AsItIs;
 
 private:
   HaloGroup(HaloChains &chains, unsigned chain, unsigned first, unsigned last,
@@ -66,7 +70,9 @@ private:
   struct Wanted {
     Widths widths;
     int64_t firstRead;
-    bool isQueued = false, isDone = false;
+    bool isQueued = false;
+    /// As many were seen to.
+    std::optional<Widths> done = {};
   };
   using Item = std::pair<int64_t, Rows>;
   struct IsBefore {
@@ -77,13 +83,16 @@ private:
 
   void want(Rows rows, Widths widths, int64_t reader);
   void queue(Rows rows, Wanted &need);
+  /// Before it is changed, so that this can be undone.
+  void note(Rows rows);
   void joinLevel(unsigned level);
+  void queueWaiting();
   void walk();
   void visit(Rows rows);
   void visitExchange(unsigned number, Rows rows, const Wanted &need);
   /// Whether an exchange brings the rows, or may once the group has grown.
   bool visitSource(Rows rows, const Wanted &need);
-  void compute(Rows rows, Widths widths);
+  void compute(Rows rows, const Wanted &need);
   void bring(unsigned head, Widths widths);
   bool isHead(unsigned number) const;
   bool isJoined(unsigned number) const;
@@ -101,9 +110,28 @@ private:
   /// Rows are made of what is no row, or of those of an exchange before the
   /// group.
   bool isDead = false, isMissing = false;
-  /// Rows may be brought when the group has grown, and are computed if not; or
-  /// more of them are wanted than had been computed.
-  bool isUnknown = false, isBroken = false;
+  /// Rows may be brought when the group has grown, and are computed if not.
+  bool isUnknown = false;
+  /// What was wanted before something is tried out; null where nothing is.
+  using Journal = SmallVector<std::pair<Rows, std::optional<Wanted>>>;
+  Journal *journal = nullptr;
+};
+
+class HaloGroup::AsItIs {
+public:
+  explicit AsItIs(HaloGroup &group);
+  ~AsItIs();
+
+private:
+  HaloGroup &group;
+  Journal journal;
+  llvm::MapVector<unsigned, Widths> brought;
+  llvm::MapVector<Rows, unsigned> taken;
+  llvm::SmallDenseMap<unsigned, int64_t> firstReads;
+  llvm::SetVector<Rows> waiting;
+  double seconds, headSeconds;
+  int64_t rowsTwice;
+  bool isDead, isMissing, isUnknown;
 };
 
 } // namespace mlir::dist

@@ -75,7 +75,8 @@ ChainChoice::ChainChoice(HaloChains &chains, unsigned chain, unsigned layers,
 /// before it. What two levels cost more than with an exchange between them, all
 /// groups that reach over both cost more as well, or more than that: what is in
 /// between is computed of as many rows more. So where that is not less than
-/// nothing, larger groups are not looked at.
+/// nothing, larger groups are not looked at. What all larger groups have, and
+/// perhaps more of, is what is known of one that is to grow.
 void ChainChoice::findGroupsTo(unsigned end) {
   HaloGroup group(chains, chain, end);
   double before = std::numeric_limits<double>::infinity();
@@ -83,22 +84,21 @@ void ChainChoice::findGroupsTo(unsigned end) {
     unsigned first = end - size;
     if (size > 1)
       group.extend();
-    bool isUncertain = group.isUncertain(), isPossible = group.isPossible();
-    double cost = getCost(group.get()), head = group.get().headSeconds;
-    if (isUncertain && !group.isAtEnd()) {
-      std::optional<JoinedHalos> joined = join(first, end);
-      isPossible = joined.has_value();
-      if (isPossible)
-        cost = getCost(*joined);
+    bool isPossible = group.isPossible();
+    double cost = getCost(group.get());
+    double least = cost - group.get().headSeconds;
+    if (group.isUncertain() && !group.isAtEnd()) {
+      HaloGroup::AsItIs settled(group);
+      isPossible = group.isPossible();
+      cost = getCost(group.get());
     }
     if (isPossible && (size == 1 || best[first] + cost < best[end])) {
       best[end] = best[first] + cost;
       from[end] = first;
     }
-    bool isCertain = isPossible && !isUncertain;
-    if (group.isAtEnd() || (byTime && isCertain && cost - head >= before))
+    if (group.isAtEnd() || (byTime && least >= before))
       return;
-    before = isCertain ? cost : std::numeric_limits<double>::infinity();
+    before = isPossible ? cost : std::numeric_limits<double>::infinity();
   }
 }
 

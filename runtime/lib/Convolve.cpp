@@ -17,7 +17,9 @@
 #include "dist/Tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 using namespace dist;
@@ -77,6 +79,12 @@ Sizes::Sizes(const ConvolveCall &call) {
                 "least 1, and padding not negative");
 }
 
+/// Whether a tap reads the padding at some place of the result.
+static bool readsPadding(const Window &w) {
+  return w.low > 0 ||
+         (w.out - 1) * w.stride + (w.taps - 1) * w.dilation - w.low >= w.in;
+}
+
 /// At how many places of the result at least one tap is in the image.
 static int64_t countPlacesInImage(const Window &w) {
   int64_t count = 0;
@@ -123,6 +131,8 @@ private:
                 char *out);
   const memory &packKernel(const char *kernel);
   void start(const float *bias, float *out, size_t window);
+  bool isFinite(const float *kernel);
+  void multiplyPadding(const float *kernel, float *out);
 
   OperandPool &pool;
   Sizes shape;
@@ -132,8 +142,8 @@ private:
   /// Whether oneDNN adds the bias, or we before it.
   bool hasBias, addsBiasFirst = false;
   bool accumulate, isConstant;
-  /// Whether no tap reaches the image anywhere.
-  bool isAllPadding = false;
+  /// Whether no tap reaches the image anywhere, and whether some do not.
+  bool isAllPadding = false, hasPadding = false;
   /// Groups that a call of the primitive does; the others follow one by one.
   int64_t together = 1;
   double totalFlops;
@@ -151,6 +161,9 @@ private:
   memory image, kernel, bias, out;
   std::optional<memory> imageCopy, kernelCopy, outCopy;
   std::optional<dnnl::reorder> takeImage, takeKernel, takeOut, giveOut;
+  /// What is known of constant kernels, by their address.
+  std::unordered_map<const float *, bool> finite;
+  bool isSameKernel;
   /// Constant kernels in the primitive's order, by their address.
   std::unordered_map<const char *, memory> packed;
 };
@@ -160,7 +173,8 @@ private:
 ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool)
     : pool(pool), shape(call), hasBias(call.bias),
       accumulate(call.flags & DIST_CONVOLVE_ACCUMULATE),
-      isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL) {
+      isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL),
+      isSameKernel(isConstant) {
   if (call.flags & DIST_CONVOLVE_CLAMP)
     clamp.emplace(call.low, call.high);
   int64_t groups = shape.groups.extent, channels = shape.channels.extent,
@@ -213,6 +227,7 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool)
   for (const Window &w : shape.windows) {
     int64_t count = countPlacesInImage(w);
     isAllPadding |= count == 0;
+    hasPadding |= readsPadding(w);
     addsBiasFirst |= count < w.out && hasBias && accumulate;
   }
   hasBias &= !addsBiasFirst;
@@ -360,6 +375,99 @@ void ConvolvePlan::start(const float *from, float *to, size_t window) {
       }
 }
 
+/// Calls `visit` with all indices below `extents`.
+template <typename Visit>
+static void forEach(const std::vector<int64_t> &extents, Visit visit) {
+  std::vector<int64_t> at(extents.size(), 0);
+  size_t i;
+  do {
+    visit(at);
+    for (i = at.size(); i > 0 && ++at[i - 1] == extents[i - 1]; --i)
+      at[i - 1] = 0;
+  } while (i > 0);
+}
+
+bool ConvolvePlan::isFinite(const float *kernel) {
+  if (isSameKernel)
+    if (auto known = finite.find(kernel); known != finite.end())
+      return known->second;
+  std::vector<int64_t> extents{shape.groups.extent, shape.features.extent,
+                               shape.channels.extent},
+      strides{shape.groups.kernel, shape.features.kernel,
+              shape.channels.kernel};
+  for (const Window &w : shape.windows) {
+    extents.push_back(w.taps);
+    strides.push_back(w.kernelStride);
+  }
+  int64_t count = 1, last = 0;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    count *= extents[i];
+    last += (extents[i] - 1) * strides[i];
+  }
+  // Numbers that are not finite have all bits of the exponent.
+  auto isOdd = [&](int64_t element) {
+    uint32_t bits;
+    std::memcpy(&bits, kernel + element, sizeof bits);
+    return (bits & 0x7f800000) == 0x7f800000;
+  };
+  bool odd = false;
+  if (last == count - 1) {
+    for (int64_t i = 0; i < count; ++i)
+      odd |= isOdd(i);
+  } else {
+    forEach(extents, [&](const std::vector<int64_t> &at) {
+      int64_t element = 0;
+      for (size_t i = 0; i < at.size(); ++i)
+        element += at[i] * strides[i];
+      odd |= isOdd(element);
+    });
+  }
+  if (isSameKernel)
+    finite[kernel] = !odd;
+  return !odd;
+}
+
+/// oneDNN skips the padding's zeros. Times what is not finite they are NaN, as
+/// they are where neighbours or memory hold them.
+void ConvolvePlan::multiplyPadding(const float *kernel, float *out) {
+  std::vector<int64_t> taps, places;
+  for (const Window &w : shape.windows) {
+    taps.push_back(w.taps);
+    places.push_back(w.out);
+  }
+  auto isOdd = [&](int64_t element) {
+    for (int64_t c = 0; c < shape.channels.extent; ++c)
+      if (!std::isfinite(kernel[element + c * shape.channels.kernel]))
+        return true;
+    return false;
+  };
+  auto spoil = [&](int64_t group, int64_t feature,
+                   const std::vector<int64_t> &tap) {
+    forEach(places, [&](const std::vector<int64_t> &place) {
+      bool isOutside = false;
+      int64_t element = group * shape.groups.out + feature * shape.features.out;
+      for (size_t i = 0; i < place.size(); ++i) {
+        const Window &w = shape.windows[i];
+        int64_t x = place[i] * w.stride + tap[i] * w.dilation - w.low;
+        isOutside |= x < 0 || x >= w.in;
+        element += place[i] * w.outStride;
+      }
+      for (int64_t n = 0; isOutside && n < shape.batch.extent; ++n)
+        out[element + n * shape.batch.out] =
+            std::numeric_limits<float>::quiet_NaN();
+    });
+  };
+  for (int64_t g = 0; g < shape.groups.extent; ++g)
+    for (int64_t f = 0; f < shape.features.extent; ++f)
+      forEach(taps, [&](const std::vector<int64_t> &tap) {
+        int64_t element = g * shape.groups.kernel + f * shape.features.kernel;
+        for (size_t i = 0; i < tap.size(); ++i)
+          element += tap[i] * shape.windows[i].kernelStride;
+        if (isOdd(element))
+          spoil(g, f, tap);
+      });
+}
+
 void ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
                             const char *biasData, char *outData) {
   kernelData = kernelStage.take(kernelData);
@@ -412,6 +520,9 @@ void ConvolvePlan::run(const ConvolveCall &call) {
       runGroups(call);
     }
   }
+  auto *kernelData = static_cast<const float *>(call.kernel);
+  if (hasPadding && !isFinite(kernelData))
+    multiplyPadding(kernelData, out);
   if (!clamp || fusesClamp)
     return;
   memory::dims extents{shape.batch.extent, shape.groups.extent,

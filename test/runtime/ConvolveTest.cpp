@@ -105,17 +105,17 @@ void layOut(Case &c, Order order) {
 /// Adds to `out` over the windows from `depth` on.
 void overWindows(const Case &c, size_t depth, const float *image, int64_t at,
                  const float *kernel, int64_t tap, double &sum,
-                 const std::vector<int64_t> &place) {
+                 const std::vector<int64_t> &place, bool isInside = true) {
   if (depth == c.windows.size()) {
-    sum += double(image[at]) * kernel[tap];
+    sum += double(isInside ? image[at] : 0) * kernel[tap];
     return;
   }
   const Window &w = c.windows[depth];
   for (int64_t t = 0; t < w.taps; ++t) {
     int64_t x = place[depth] * w.stride + t * w.dilation - w.low;
-    if (x >= 0 && x < w.in)
-      overWindows(c, depth + 1, image, at + x * w.imageStride, kernel,
-                  tap + t * w.kernelStride, sum, place);
+    overWindows(c, depth + 1, image, at + x * w.imageStride, kernel,
+                tap + t * w.kernelStride, sum, place,
+                isInside && x >= 0 && x < w.in);
   }
 }
 
@@ -322,6 +322,56 @@ TEST(Convolve, AnyShape) {
     layOut(c, static_cast<Order>(pick(0, 2)));
     check(c);
   }
+}
+
+/// Runs it with kernels that have odd numbers, with bounds and without.
+void checkOddKernels(const Case &c) {
+  std::vector<int64_t> table = c.table();
+  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::mt19937 random(3);
+    std::vector<float> image = numbers(random, c.imageSize),
+                       start = numbers(random, c.outSize);
+    std::vector<float> kernels[3];
+    for (std::vector<float> &kernel : kernels)
+      kernel = numbers(random, c.kernelSize);
+    kernels[1][random() % c.kernelSize] = inf;
+    kernels[2][random() % c.kernelSize] = nan;
+    for (int flags = 0; flags < 4; ++flags)
+      for (bool isBounded : {false, true})
+        for (int call = 0; call < 6; ++call) {
+          const std::vector<float> &kernel = kernels[call % 3];
+          std::vector<float> expected = start, out = start;
+          reference(c, image.data(), kernel.data(), nullptr,
+                    flags & DIST_CONVOLVE_ACCUMULATE, expected);
+          int32_t bounds = isBounded ? DIST_CONVOLVE_CLAMP : 0;
+          if (dist_convolve(rank, DIST_F32, flags | bounds, c.windows.size(),
+                            table.data(), image.data(), kernel.data(), nullptr,
+                            out.data(), -inf, inf))
+            return 1;
+          EXPECT_TRUE(areSame(out, expected))
+              << toString(c) << "flags " << flags << " call " << call;
+        }
+    return 0;
+  });
+  EXPECT_EQ(message, "") << toString(c);
+}
+
+// oneDNN skips padding.
+TEST(Convolve, PaddingIsZeros) {
+  for (Kind kind : {Kind{1, 16, 32}, Kind{1, 3, 5}, Kind{2, 16, 16},
+                    Kind{16, 1, 1}, Kind{3, 2, 5}})
+    for (int64_t stride : {1, 2})
+      for (Order order :
+           {Order::ChannelsFirst, Order::ChannelsLast, Order::Apart}) {
+        Case c{2, kind.groups, kind.channels, kind.features, {}};
+        c.windows = {{5, 6 / stride, 3, stride, 1, 1}, {4, 4, 3, 1, 1, 0}};
+        layOut(c, order);
+        checkOddKernels(c);
+        // No tap reaches the image.
+        c.windows = {{2, 2, 1, 1, 1, 4}};
+        layOut(c, order);
+        checkOddKernels(c);
+      }
 }
 
 // oneDNN makes a bound of a NaN.

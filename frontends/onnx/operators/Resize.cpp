@@ -256,12 +256,19 @@ static Reach findReach(const Taps &taps, const Period &period) {
   return {first, last - first + 1};
 }
 
+/// What does not count may be infinite.
+static Value countedAlone(Scalar &s, Value weight, Value product) {
+  Value zero = s.constant(product.getType(), 0);
+  return s.select(s.compare(Compare::EQ, weight, zero), zero, product);
+}
+
 /// A band of weights by periods, each of which reads a few elements around its
 /// own.
 static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
                                 DType type, const Taps &weights,
-                                const Line &line, const Reach &reach) {
+                                const Line &line) {
   Period period(line);
+  Reach reach = findReach(weights, period);
   int64_t first = reach.first, last = first + reach.size - 1;
   SmallVector<double> sums(line.to * reach.size, 0);
   for (auto [i, position] : llvm::enumerate(weights.positions)) {
@@ -301,8 +308,9 @@ static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
                          {AffineMap::get(rank + 2, 0, in, context), taps},
                          e.filled(shape, e.scalar(element, 0.0)),
                          AffineMap::get(rank + 2, 0, out, context),
-                         [](LoopScalar &s, ArrayRef<Value> args, Value sum) {
-                           return s.add(sum, s.mul(args[0], args[1]));
+                         [&](LoopScalar &s, ArrayRef<Value> args, Value sum) {
+                           Value product = s.mul(args[0], args[1]);
+                           return s.add(sum, countedAlone(s, args[1], product));
                          });
   return joinPeriods(e, result, axis);
 }
@@ -326,11 +334,9 @@ static Value interpolateTaken(Emitter &e, Value image, int64_t axis, DType type,
   }
   Type element = cast<RankedTensorType>(image.getType()).getElementType();
   return e.map(operands, shape, element, [&](Scalar &s, ArrayRef<Value> in) {
-    Value zero = s.constant(element, 0), sum;
+    Value sum;
     for (size_t i = 0; i < in.size(); i += 2) {
-      // What does not count may be infinite.
-      Value product = s.select(s.compare(Compare::EQ, in[i + 1], zero), zero,
-                               s.mul(in[i], in[i + 1]));
+      Value product = countedAlone(s, in[i + 1], s.mul(in[i], in[i + 1]));
       sum = sum ? s.add(sum, product) : product;
     }
     return sum;
@@ -358,16 +364,12 @@ static LogicalResult resize(NodeContext &c) {
       value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    // Periods are what devices that share out the axis have need of, but the
-    // band may be mostly zeros.
+    // By periods devices can share out the axis.
     Taps taps = interpolation(target, line);
-    Period period(line);
-    Reach reach = findReach(taps, period);
     Value image = c.valueOf(value);
-    Value product =
-        period.count > 1 && reach.size <= 2 * taps.count && sizeOf(x.type) > 2
-            ? interpolatePeriods(e, image, axis, x.type, taps, line, reach)
-            : interpolateTaken(e, image, axis, x.type, taps, line);
+    Value product = Period(line).count > 1 && sizeOf(x.type) > 2
+                        ? interpolatePeriods(e, image, axis, x.type, taps, line)
+                        : interpolateTaken(e, image, axis, x.type, taps, line);
     value = Tensor();
     value.type = x.type;
     value.shape = e.shapeOf(product);

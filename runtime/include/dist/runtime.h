@@ -340,7 +340,8 @@ typedef enum dist_convolve_flags {
 /// out[n, g, f, y...] = bias[g, f] + sum over c, t... of
 ///   image[n, g, c, (y * stride + t * dilation - low)...] * kernel[g, f, c,
 ///   t...]
-/// where what is outside of the image is not there (a padding of zeros).
+/// where outside of the image there are zeros (of which a kernel's infinity
+/// makes NaN, as of others).
 /// `table` holds
 ///   batch {extent, stride in image, in out},
 ///   groups {extent, stride in image, in kernel, in out},
