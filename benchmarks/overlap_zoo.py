@@ -34,6 +34,7 @@ def arguments():
     parser.add_argument("--steps", type=int, default=100, help="a turn")
     parser.add_argument("--most", type=float, default=1.02)
     parser.add_argument("--only", default="", help="REGEX of paths")
+    parser.add_argument("--links", default="", help="REGEX of links, as in '=(5|20)us,bandwidth=1G'")
     parser.add_argument("--cores", default="", help="two numbers, as in 0,1")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "bazel-bin/tools")
     return parser.parse_args()
@@ -83,10 +84,11 @@ def compare(a, folder, module, schedule, axis, link, seconds):
 def main():
     a = arguments()
     a.cores = a.cores or ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:2])
-    every = [(schedule, axis, link) for schedule, axis in find_schedules(a.only) for link in LINKS]
+    links = [link for link in LINKS if re.search(a.links, link)]
+    every = [(schedule, axis, link) for schedule, axis in find_schedules(a.only) for link in links]
     count = min(a.pairs, len(every))
     # Neighbours differ in their links, so that a sample has all of them.
-    chosen = [every[(i * len(every) // count + i % len(LINKS)) % len(every)] for i in range(count)]
+    chosen = [every[(i * len(every) // count + i % len(links)) % len(every)] for i in range(count)]
     bad, modules = 0, {}
     print(f"{count} of {len(every)}; machine {a.machine}, cores {a.cores}; best steps, ms", flush=True)
     with tempfile.TemporaryDirectory() as name:

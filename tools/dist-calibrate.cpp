@@ -18,6 +18,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 #include <unistd.h>
@@ -77,6 +78,29 @@ static std::string describeLoad() {
   return text;
 }
 
+/// What caches hold is where the rate has fallen more than half the way, by
+/// ratios, from what one of few bytes has to that of memory.
+static void measureMemory(ProgramTimer &timer, Machine &machine) {
+  constexpr int64_t kFew = 1 << 20, kMany = 128 << 20;
+  machine.bytesPerSecond = timer.getBytesPerSecond(kMany);
+  say("memory", machine.bytesPerSecond / 1e9, "GB/s");
+  double fast = timer.getBytesPerSecond(kFew), sum = 0;
+  double least = std::sqrt(fast * machine.bytesPerSecond);
+  int64_t count = 0;
+  for (int64_t bytes = kFew; bytes < kMany; bytes *= 2) {
+    double rate = bytes == kFew ? fast : timer.getBytesPerSecond(bytes);
+    if (rate <= least)
+      break;
+    machine.cacheBytes = bytes;
+    sum += 1 / rate;
+    ++count;
+  }
+  // Kernels of all these sizes are as frequent as any.
+  machine.cacheBytesPerSecond = count ? count / sum : machine.bytesPerSecond;
+  say("caches, " + Twine(machine.cacheBytes >> 20) + " MiB",
+      machine.cacheBytesPerSecond / 1e9, "GB/s");
+}
+
 static void measureDevice(int64_t ranks, Machine &machine) {
   DialectRegistry registry;
   registerAll(registry);
@@ -93,8 +117,7 @@ static void measureDevice(int64_t ranks, Machine &machine) {
   }
   machine.scalarOpsPerSecond = timer.getScalarOpsPerSecond();
   say("scalar operations", machine.scalarOpsPerSecond / 1e9, "G/s");
-  machine.bytesPerSecond = timer.getBytesPerSecond();
-  say("memory", machine.bytesPerSecond / 1e9, "GB/s");
+  measureMemory(timer, machine);
   machine.opSeconds = timer.getOpSeconds();
   say("a kernel", machine.opSeconds * 1e6, "us");
   machine.memoryBytes =
@@ -131,7 +154,9 @@ static MachineSources describeSources(int64_t ranks, const std::string &load) {
   sources.device =
       how + ". flops_per_second: compiled products of square matrices; "
             "scalar_ops_per_second: GELU four times in one loop nest on 512 "
-            "KiB; bytes_per_second: a sum that reads and writes 64 MiB; "
+            "KiB; bytes_per_second: a sum that reads and writes 128 MiB; "
+            "cache_bytes: up to which sums are nearer to one of 1 MiB, and "
+            "cache_bytes_per_second: theirs; "
             "op_seconds: products of 16 x 16 and loop nests in turn; "
             "memory_bytes: the computer's memory, shared by the ranks";
   sources.calls = how + joined +
@@ -139,8 +164,8 @@ static MachineSources describeSources(int64_t ranks, const std::string &load) {
                   "rank, the mean of both";
   sources.overlap =
       how + joined +
-      ". start_seconds: a small all_reduce on a stream beside products of 192 "
-      "x 192, less the products alone; slowdown: what an all_reduce of about 2 "
+      ". start_seconds: small all_reduces on a stream beside products of 512 "
+      "x 512, less the products alone; slowdown: what an all_reduce of about 2 "
       "ms costs these beyond that, by the time that it takes alone";
   sources.link =
       how + joined +
@@ -189,11 +214,12 @@ int main(int argc, char **argv) {
   host::handleSignals("dist-calibrate");
   cl::HideUnrelatedOptions(category);
   registerStageOptions();
-  parseOptions("dist-calibrate", argc, argv,
-               "Measures this computer, in some ten seconds, and writes a machine "
-               "file of it, which\n--machine of dist-report, dist-run and "
-               "dist-compile take: ranks that are threads.\n\n"
-               "What else runs meanwhile makes it slower in the file.\n");
+  parseOptions(
+      "dist-calibrate", argc, argv,
+      "Measures this computer, in some ten seconds, and writes a machine "
+      "file of it, which\n--machine of dist-report, dist-run and "
+      "dist-compile take: ranks that are threads.\n\n"
+      "What else runs meanwhile makes it slower in the file.\n");
   try {
     return finishOutput("dist-calibrate", failed(run()));
   } catch (const std::exception &error) {

@@ -23,7 +23,10 @@ bool CostModel::knows(Type type) const {
 }
 
 double CostModel::getComputeSeconds(const Work &work) const {
-  double moved = std::max(work.bytes / machine.bytesPerSecond,
+  // What kernels before it left in caches, and the rest.
+  double cached = std::min<double>(work.bytes, machine.cacheBytes);
+  double moved = std::max(cached / machine.cacheBytesPerSecond +
+                              (work.bytes - cached) / machine.bytesPerSecond,
                           work.scalarOps / machine.scalarOpsPerSecond);
   if (work.flops == 0)
     return moved;

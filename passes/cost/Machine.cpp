@@ -128,7 +128,8 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
   machine.name = json.find("name")->text;
   if (failed(checkKeys(device, "a device",
                        {"flops_per_second", "scalar_ops_per_second",
-                        "bytes_per_second", "memory_bytes", "op_seconds",
+                        "bytes_per_second", "cache_bytes",
+                        "cache_bytes_per_second", "memory_bytes", "op_seconds",
                         "source"})) ||
       failed(checkSource(device)))
     return failure();
@@ -146,6 +147,10 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
       *device.find("scalar_ops_per_second"), "scalar_ops_per_second", 1);
   FailureOr<double> bandwidth =
       readNumber(*device.find("bytes_per_second"), "bytes_per_second", 1);
+  FailureOr<double> cache =
+      readNumber(*device.find("cache_bytes"), "cache_bytes", 0);
+  FailureOr<double> cached = readNumber(*device.find("cache_bytes_per_second"),
+                                        "cache_bytes_per_second", 1);
   FailureOr<int64_t> memory =
       readCount(*device.find("memory_bytes"), "memory_bytes");
   FailureOr<double> op =
@@ -153,8 +158,8 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
   FailureOr<double> call =
       readNumber(*json.find("call_seconds"), "call_seconds", 0);
   const LocatedJson &overlap = *json.find("overlap");
-  if (failed(scalarOps) || failed(bandwidth) || failed(memory) || failed(op) ||
-      failed(call) ||
+  if (failed(scalarOps) || failed(bandwidth) || failed(cache) ||
+      failed(cached) || failed(memory) || failed(op) || failed(call) ||
       failed(checkKeys(overlap, "\"overlap\"",
                        {"start_seconds", "slowdown", "source"})) ||
       failed(checkSource(overlap)))
@@ -169,6 +174,8 @@ FailureOr<Machine> Reader::read(const LocatedJson &json) {
   machine.startSeconds = *start;
   machine.slowdown = *slowdown;
   machine.bytesPerSecond = *bandwidth;
+  machine.cacheBytes = static_cast<int64_t>(*cache);
+  machine.cacheBytesPerSecond = *cached;
   machine.memoryBytes = *memory;
   machine.opSeconds = *op;
   machine.callSeconds = *call;

@@ -40,6 +40,10 @@ struct Machine {
   double scalarOpsPerSecond = 0;
   /// Of the device's memory, read and written together.
   double bytesPerSecond = 0;
+  /// The same of the first so many bytes of each kernel, which caches hold; 0
+  /// where that makes no difference.
+  int64_t cacheBytes = 0;
+  double cacheBytesPerSecond = 0;
   int64_t memoryBytes = 0;
   /// What every kernel and library call costs at least.
   double opSeconds = 0;

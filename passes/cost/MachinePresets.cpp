@@ -25,9 +25,10 @@ static constexpr llvm::StringLiteral kA100 = R"json(
     "flops_per_second": {"f64": 15.2e12, "f32": 15.2e12, "bf16": 243e12, "f16": 243e12},
     "scalar_ops_per_second": 7.6e12,
     "bytes_per_second": 1.83e12,
+    "cache_bytes": 0, "cache_bytes_per_second": 1.83e12,
     "memory_bytes": 80e9,
     "op_seconds": 0.5e-6,
-    "source": "NVIDIA A100 80GB SXM datasheet: 19.5 (f64, f32), 312 (bf16, f16) TFLOP/s, 2039 GB/s, 80 GB; scalar operations: half of f32's, in which one that adds and multiplies counts as two; times 0.78 for products and 0.9 for memory, the shares that an H200 was seen to reach (770 of 989 TFLOP/s at 8192^3, 4.3 of 4.8 TB/s). op_seconds: 3.4 us between kernels of 2.9 us in a graph (NVIDIA, Getting Started with CUDA Graphs, 2019)"
+    "source": "NVIDIA A100 80GB SXM datasheet: 19.5 (f64, f32), 312 (bf16, f16) TFLOP/s, 2039 GB/s, 80 GB; scalar operations: half of f32's, in which one that adds and multiplies counts as two; times 0.78 for products and 0.9 for memory, the shares that an H200 was seen to reach (770 of 989 TFLOP/s at 8192^3, 4.3 of 4.8 TB/s); no gain of caches is counted. op_seconds: 3.4 us between kernels of 2.9 us in a graph (NVIDIA, Getting Started with CUDA Graphs, 2019)"
   },)json";
 
 static constexpr llvm::StringLiteral kH100 = R"json(
@@ -35,9 +36,10 @@ static constexpr llvm::StringLiteral kH100 = R"json(
     "flops_per_second": {"f64": 52e12, "f32": 52e12, "bf16": 770e12, "f16": 770e12},
     "scalar_ops_per_second": 26e12,
     "bytes_per_second": 3.0e12,
+    "cache_bytes": 0, "cache_bytes_per_second": 3.0e12,
     "memory_bytes": 80e9,
     "op_seconds": 0.5e-6,
-    "source": "NVIDIA H100 SXM datasheet: 67 (f64, f32), 989 (bf16, f16) TFLOP/s, 3.35 TB/s, 80 GB; scalar operations: half of f32's, in which one that adds and multiplies counts as two; times 0.78 for products and 0.9 for memory, the shares that an H200 was seen to reach (770 of 989 TFLOP/s at 8192^3, 4.3 of 4.8 TB/s). op_seconds: 3.4 us between kernels of 2.9 us in a graph (NVIDIA, Getting Started with CUDA Graphs, 2019)"
+    "source": "NVIDIA H100 SXM datasheet: 67 (f64, f32), 989 (bf16, f16) TFLOP/s, 3.35 TB/s, 80 GB; scalar operations: half of f32's, in which one that adds and multiplies counts as two; times 0.78 for products and 0.9 for memory, the shares that an H200 was seen to reach (770 of 989 TFLOP/s at 8192^3, 4.3 of 4.8 TB/s); no gain of caches is counted. op_seconds: 3.4 us between kernels of 2.9 us in a graph (NVIDIA, Getting Started with CUDA Graphs, 2019)"
   },)json";
 
 static constexpr llvm::StringLiteral kNvLink3 = R"json(
@@ -60,9 +62,10 @@ static constexpr llvm::StringLiteral kCpu = R"json({
     "flops_per_second": {"f64": 120e9, "f32": 240e9, "bf16": 240e9, "f16": 240e9},
     "scalar_ops_per_second": 15e9,
     "bytes_per_second": 20e9,
+    "cache_bytes": 0, "cache_bytes_per_second": 20e9,
     "memory_bytes": 32e9,
     "op_seconds": 0.3e-6,
-    "source": "contract_benchmark for f32 and bf16; f64 and f16 assumed from the width of vectors; loop nests and memory: kernels of the GPT stack of benchmarks/step_time.py"
+    "source": "contract_benchmark for f32 and bf16; f64 and f16 assumed from the width of vectors; loop nests and memory: kernels of the GPT stack of benchmarks/step_time.py, caches included"
   },
   "call_seconds": 1e-6,
   "overlap": {

@@ -26,6 +26,61 @@ static Operation *findFirstReader(Operation *op, scf::ForOp loop) {
   return first;
 }
 
+/// How often the user is done in a loop where `op` is done once.
+static std::optional<int64_t> countTurns(Operation *user, Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+  if (!loop || loop->getBlock() != op->getBlock())
+    return std::nullopt;
+  std::optional<APInt> turns = loop.getStaticTripCount();
+  return turns ? std::optional(turns->getSExtValue()) : std::nullopt;
+}
+
+/// Of what is gathered only slices are read in loops, each of the whole
+/// dimension that is put together: these are gathered in its place.
+static void sliceFirst(AllGatherOp gather) {
+  int64_t dim = gather.getDim();
+  RankedTensorType whole = gather.getResult().getType();
+  RankedTensorType part = gather.getOperand().getType();
+  if (!whole.hasStaticShape())
+    return;
+  double elements = 0;
+  for (Operation *user : gather->getUsers()) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    std::optional<int64_t> turns = countTurns(user, gather);
+    if (!slice || !turns || !slice.getType().hasStaticShape() ||
+        slice.getStaticSizes()[dim] != whole.getDimSize(dim) ||
+        slice.getDroppedDims().test(dim))
+      return;
+    elements += double(*turns) * slice.getType().getNumElements();
+  }
+  if (elements > whole.getNumElements())
+    return;
+  for (Operation *user : llvm::make_early_inc_range(gather->getUsers())) {
+    auto slice = cast<tensor::ExtractSliceOp>(user);
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    int64_t newDim = dim;
+    for (int64_t before = 0; before < dim; ++before)
+      newDim -= dropped.test(before);
+    OpBuilder builder(slice);
+    SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
+    sizes[dim] = builder.getIndexAttr(part.getDimSize(dim));
+    SmallVector<int64_t> shape(slice.getType().getShape());
+    shape[newDim] = part.getDimSize(dim);
+    Value operand = tensor::ExtractSliceOp::create(
+        builder, slice.getLoc(), slice.getType().clone(shape),
+        gather.getOperand(), slice.getMixedOffsets(), sizes,
+        slice.getMixedStrides());
+    IRMapping map;
+    map.map(gather.getOperand(), operand);
+    auto inside = cast<AllGatherOp>(builder.clone(*gather, map));
+    inside.setDim(newDim);
+    inside.getResult().setType(slice.getType());
+    slice.getResult().replaceAllUsesWith(inside.getResult());
+    slice.erase();
+  }
+  gather.erase();
+}
+
 static void moveGathers(scf::ForOp loop) {
   llvm::DenseSet<Value> ofParameters = findOfParameters(*loop->getBlock());
   // What is gathered, and what is made of it.
@@ -120,4 +175,11 @@ void mlir::dist::moveIntoLoop(scf::ForOp loop) {
     // Over one axis after the other.
     while (scatterInLoop(loop, i))
       ;
+}
+
+void mlir::dist::gatherSlices(Block &block) {
+  // What is gathered over several axes: the last one first.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (auto gather = dyn_cast<AllGatherOp>(op))
+      sliceFirst(gather);
 }

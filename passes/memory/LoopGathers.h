@@ -13,6 +13,10 @@ namespace mlir::dist {
 /// device's part of them.
 void moveIntoLoop(scf::ForOp loop);
 
+/// What is gathered and of which loops read slices alone, parameters of all
+/// layers say, is gathered slice by slice, where that sends no more.
+void gatherSlices(Block &block);
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_MEMORY_LOOPGATHERS_H

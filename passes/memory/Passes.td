@@ -21,7 +21,8 @@ def DistRecompute : Pass<"dist-recompute", "::mlir::ModuleOp"> {
     `what=cheap` repeats ops that work element by element or only move data; never a
     product (contraction, convolution, attention), a reduction, a loop, or what is
     sent. `what=gathers` besides gathers parameters again that are only stored in
-    parts (ZeRO-3). `what=asked` repeats nothing of its own accord.
+    parts (ZeRO-3); those of all layers, of which a loop reads a layer's slice in each
+    turn, slice by slice. `what=asked` repeats nothing of its own accord.
 
     Of a module under `dist.checkpoint` all may be repeated, products and collectives
     too, from what the module is given: values that leave the module are kept where

@@ -247,8 +247,11 @@ struct Recompute : mlir::dist::impl::DistRecomputeBase<Recompute> {
       for (Block *block : blocks)
         if (auto loop = dyn_cast<scf::ForOp>(block->getParentOp()))
           moveIntoLoop(loop);
-    for (Block *block : blocks)
+    for (Block *block : blocks) {
       Recomputation(*block, *repeated).run();
+      if (*repeated == Repeated::Gathers)
+        gatherSlices(*block);
+    }
   }
 };
 } // namespace

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
+#include "passes/spmd/LoopSlices.h"
 #include "passes/spmd/MoveReshards.h"
 #include "passes/spmd/ReshardInserter.h"
 #include "passes/spmd/TidyReshards.h"
@@ -336,6 +337,7 @@ LogicalResult ReshardInserter::run(Operation *module) {
   for (FunctionOpInterface function : functions) {
     combineSums(function, reshards, values);
     moveReshards(function, layout, graph, values);
+    sliceBeforeReshards(function, values);
     tidyReshards(function, values);
   }
   return success();

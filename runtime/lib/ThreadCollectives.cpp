@@ -8,6 +8,7 @@
 #include "ThreadRank.h"
 
 #include <algorithm>
+#include <sys/prctl.h>
 #include <utility>
 
 using namespace dist;
@@ -33,8 +34,6 @@ bool ThreadRank::meet(Channel &channel,
   if (channel.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 ==
       channel.slots.size()) {
     channel.arrived.store(0, std::memory_order_relaxed);
-    if (run.link.enabled())
-      channel.lastArrival = nowNanos();
     channel.turn.advance();
     return !failed();
   }
@@ -60,13 +59,13 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
 }
 
 void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
-                             int64_t arrival) {
-  if (!run.link.enabled())
-    return;
+                             const Channel &channel) {
   double seconds = run.link.latencySeconds;
   if (run.link.bytesPerSecond > 0)
     seconds += bytes / run.link.bytesPerSecond;
-  int64_t end = arrival;
+  int64_t end = 0;
+  for (const Channel::Slot &slot : channel.slots)
+    end = std::max(end, slot.calledAt);
   {
     std::lock_guard<std::mutex> lock(linkMutex);
     const std::vector<AxisRef> &refs = topology.comms[call.comm].refs;
@@ -76,11 +75,15 @@ void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
     for (const AxisRef &ref : refs)
       linkFreeAt[ref.axis] = end;
   }
+  // As the kernel has it, a sleep may take 50 us more than asked for.
+  thread_local bool isExact = prctl(PR_SET_TIMERSLACK, 1) == 0;
+  (void)isExact;
   std::this_thread::sleep_until(
       std::chrono::steady_clock::time_point(std::chrono::nanoseconds(end)));
 }
 
-bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
+bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
+                          int64_t calledAt) {
   const Communicator &comm = topology.comms[call.comm];
   int64_t me = comm.place[index];
   GroupBuffers &buffers = work[call.stream].buffers;
@@ -93,6 +96,7 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
     Channel::Slot &slot = channel.slots[me];
     slot.call = call;
     slot.print = fingerprint(call);
+    slot.calledAt = std::max(calledAt, work[call.stream].readyAt);
     if (!meet(channel, what) || !agree(channel, call) ||
         !channel.visitors.enter(run.waiting))
       return channel.visitors.outlast();
@@ -112,15 +116,16 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call) {
   if (comm.size == 1)
     return true;
   channel.visitors.leave();
-  emulateLink(call, sent, channel.lastArrival);
+  if (run.link.enabled())
+    emulateLink(call, sent, channel);
   return meet(channel, what) || channel.visitors.outlast();
 }
 
 /// On the thread of the call's stream.
-bool ThreadRank::perform(const CollectiveCall &call) {
+bool ThreadRank::perform(const CollectiveCall &call, int64_t calledAt) {
   int64_t start = rank.tracing ? nowNanos() : 0;
   Channel &channel = channelOf(call);
-  bool ok = together(channel, call);
+  bool ok = together(channel, call, calledAt);
   if (rank.tracing)
     work[call.stream].trace.push_back(
         {collectiveName(call.kind), index, call.stream, call.site, start,
@@ -130,21 +135,22 @@ bool ThreadRank::perform(const CollectiveCall &call) {
 
 bool ThreadRank::collective(const CollectiveCall &call) {
   endKernel();
+  int64_t now = run.link.enabled() ? nowNanos() : 0;
   if (call.stream == 0)
-    return perform(call);
+    return perform(call, now);
   if (run.streams.hasThreads()) {
-    submit(call.stream, [this, call] { return perform(call); });
+    submit(call.stream, [this, call, now] { return perform(call, now); });
     return true;
   }
   Stream &stream = open(call.stream);
   stream.flights.emplace_back(call, topology);
   InFlight &flight = stream.flights.back();
   flight.at = stream.submitted.load() + Word::step;
-  submit(call.stream, [this, call, &flight] {
+  submit(call.stream, [this, call, now, &flight] {
     std::string wrong = flight.check();
     if (!wrong.empty())
       return fail(wrong);
-    bool ok = perform(call);
+    bool ok = perform(call, now);
     flight.arrive();
     return ok;
   });

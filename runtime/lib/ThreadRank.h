@@ -29,6 +29,11 @@ inline int64_t nowNanos() {
 /// Keeps the calling thread on one core.
 void pinTo(int cpu);
 
+/// Asks the scheduler to let the calling thread in soon, for short: what a
+/// stream does is little beside the computation on its core, and links and
+/// other ranks wait for it.
+void takeShortTurns();
+
 /// Counts the threads that touch memory of others. When a run fails, a thread
 /// whose memory they touch must not leave before they have noticed.
 class Visitors {
@@ -61,13 +66,13 @@ struct Channel {
   struct alignas(64) Slot {
     uint64_t print = 0;
     CollectiveCall call;
+    /// When the program had called it, and what it waits for was there.
+    int64_t calledAt = 0;
   };
 
   Word turn;
   std::atomic<uint32_t> arrived{0};
   Visitors visitors;
-  /// When the last member arrived.
-  int64_t lastArrival = 0;
   std::vector<Slot> slots;
 };
 
@@ -124,6 +129,8 @@ private:
     GroupBuffers buffers;
     /// What this rank sent in the last call.
     int64_t bytesSent = 0;
+    /// When what another stream was waited for last was there.
+    int64_t readyAt = 0;
     std::vector<TraceEvent> trace;
   };
   struct Event {
@@ -132,12 +139,15 @@ private:
   };
 
   bool meet(Channel &channel, const std::function<std::string()> &what);
-  bool perform(const CollectiveCall &call);
-  bool together(Channel &channel, const CollectiveCall &call);
+  /// What the program called at `calledAt`.
+  bool perform(const CollectiveCall &call, int64_t calledAt);
+  bool together(Channel &channel, const CollectiveCall &call, int64_t calledAt);
   bool agree(const Channel &channel, const CollectiveCall &call);
   /// Sleeps until the emulated link has carried the call, which it began to do
-  /// when the last member arrived, or when it had carried what came before.
-  void emulateLink(const CollectiveCall &call, int64_t bytes, int64_t arrival);
+  /// when the last member had called it, or when it had carried what came
+  /// before; when a stream's thread got to it does not count.
+  void emulateLink(const CollectiveCall &call, int64_t bytes,
+                   const Channel &channel);
   /// In a trace: the module of the library's call that begins.
   std::string takeMark();
   /// What the program has computed itself since the last mark, if anything, is

@@ -70,6 +70,7 @@ void ThreadRank::doTasks(Stream &stream, uint32_t at) {
 
 void ThreadRank::serve(Stream &stream) {
   describeThread(topology.describe(index));
+  takeShortTurns();
   // On its rank's core, which the thread inherits, unless every rank can have
   // a second one.
   if (2 * topology.mesh.size() <= run.cores)
@@ -142,7 +143,14 @@ bool ThreadRank::streamWait(int32_t stream, int32_t event) {
     return true;
   if (stream == 0)
     return waitFor(source.stream, source.at);
-  submit(stream, [this, source] { return waitFor(source.stream, source.at); });
+  submit(stream, [this, stream, source] {
+    bool isThere =
+        isReached(source.at, streams[source.stream]->completed.load());
+    bool ok = waitFor(source.stream, source.at);
+    if (!isThere)
+      work[stream].readyAt = nowNanos();
+    return ok;
+  });
   return true;
 }
 

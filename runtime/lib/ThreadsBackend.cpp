@@ -12,6 +12,8 @@
 #include <cstring>
 #include <exception>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace dist;
 
@@ -31,6 +33,29 @@ void dist::pinTo(int cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+// As sched_setattr(2) has it, which the C library does not.
+namespace {
+struct SchedulingAttributes {
+  uint32_t size = sizeof(SchedulingAttributes), policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime = 0, deadline = 0, period = 0;
+};
+} // namespace
+
+void dist::takeShortTurns() {
+  // A thread that wakes displaces one whose turns are longer; kernels before
+  // 6.12 have turns of one length, and refuse or ignore it.
+  constexpr uint64_t kShortest = 100'000;
+  SchedulingAttributes attributes;
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
+      attributes.policy != SCHED_OTHER)
+    return;
+  attributes.runtime = kShortest;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 ThreadsRun::ThreadsRun(Topology topology, EmulatedLink link, StreamMode streams)

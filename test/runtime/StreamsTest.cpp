@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 using namespace dist;
 using namespace dist::test;
@@ -195,6 +196,58 @@ TEST(Streams, LinksCarryOneTransferAtATime) {
   };
   EXPECT_GE(seconds(0), 0.1);
   EXPECT_GE(seconds(1), 0.05);
+}
+
+// A thread that gets to a call late makes no link slower.
+TEST(Streams, LinksCarryFromWhenTheProgramCalled) {
+  constexpr double kLatency = 0.2;
+  ThreadsRun run(line(2), {kLatency, 0}, {StreamMode::Late, 0});
+  std::vector<double> taken(2);
+  EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
+    int64_t x = 1, y;
+    EXPECT_TRUE(rank.backend.meet());
+    auto start = std::chrono::steady_clock::now();
+    auto elapsed = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                           start)
+          .count();
+    };
+    EXPECT_EQ(dist_all_reduce(&rank, 0, 1, -1, DIST_I64, DIST_SUM, 1, &x, &y),
+              0);
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLatency));
+    EXPECT_EQ(sync(&rank, 1), 0);
+    taken[rank.index] = elapsed();
+    EXPECT_EQ(y, 2);
+    return 0;
+  })) << run.message();
+  EXPECT_GE(*std::min_element(taken.begin(), taken.end()), kLatency);
+  EXPECT_LT(*std::min_element(taken.begin(), taken.end()), 1.8 * kLatency);
+}
+
+// But not before what the stream waits for is there.
+TEST(Streams, LinksCarryWhatIsThere) {
+  Mesh mesh = makeMesh({2, 2});
+  Topology topology = makeTopology(mesh, {{mesh.whole(0)}, {mesh.whole(1)}});
+  ThreadsRun run(topology, {0.05, 0});
+  std::vector<double> taken(4);
+  EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
+    int64_t x = 1, y, z;
+    EXPECT_TRUE(rank.backend.meet());
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(dist_all_reduce(&rank, 0, 1, -1, DIST_I64, DIST_SUM, 1, &x, &y),
+              0);
+    EXPECT_EQ(dist_event_record(&rank, 0, 1), 0);
+    EXPECT_EQ(dist_stream_wait(&rank, 2, 0), 0);
+    EXPECT_EQ(dist_all_reduce(&rank, 1, 2, -1, DIST_I64, DIST_SUM, 1, &y, &z),
+              0);
+    EXPECT_EQ(sync(&rank, 2), 0);
+    taken[rank.index] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    EXPECT_EQ(z, 4);
+    return 0;
+  })) << run.message();
+  EXPECT_GE(*std::min_element(taken.begin(), taken.end()), 0.1);
 }
 
 /// Runs `body` in a mode; returns the failure's message.

@@ -29,6 +29,8 @@ std::string mlir::dist::printMachine(const Machine &machine,
       });
       number("scalar_ops_per_second", machine.scalarOpsPerSecond);
       number("bytes_per_second", machine.bytesPerSecond);
+      json.attribute("cache_bytes", machine.cacheBytes);
+      number("cache_bytes_per_second", machine.cacheBytesPerSecond);
       json.attribute("memory_bytes", machine.memoryBytes);
       number("op_seconds", machine.opSeconds);
       json.attribute("source", sources.device);

@@ -117,16 +117,15 @@ double ProgramTimer::getScalarOpsPerSecond() {
   return kRows * kColumns * ops / getSeconds("tensor<256x512xf32>", body);
 }
 
-double ProgramTimer::getBytesPerSecond() {
-  constexpr int64_t kCount = 16 << 20;
-  std::string tensor = formatv("tensor<{0}xf32>", kCount);
+double ProgramTimer::getBytesPerSecond(int64_t bytes) {
+  std::string tensor = formatv("tensor<{0}xf32>", bytes / 8);
   double seconds = getSeconds(tensor, formatv(R"mlir(
   %e = tensor.empty() : {0}
   %y = linalg.add ins(%x, %x : {0}, {0}) outs(%e : {0}) -> {0}
 )mlir",
                                               tensor)
                                           .str());
-  return 2.0 * 4 * kCount / seconds;
+  return bytes / seconds;
 }
 
 double ProgramTimer::getOpSeconds() {

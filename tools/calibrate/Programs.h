@@ -25,8 +25,8 @@ public:
   double getFlopsPerSecond(StringRef type, int64_t &size);
   /// Of an activation function, in a cache.
   double getScalarOpsPerSecond();
-  /// Of a sum that reads and writes more than caches hold.
-  double getBytesPerSecond();
+  /// Of a sum that reads and writes so many bytes.
+  double getBytesPerSecond(int64_t bytes);
   /// Of kernels and library calls that have next to nothing to do.
   double getOpSeconds();
 

@@ -74,11 +74,11 @@ dist.schedule @s on @m {
 }
 //--- slow.json
 {"name": "slow", "source": "round numbers", "call_seconds": 1e-3,
- "device": {"flops_per_second": {"f32": 1e11}, "scalar_ops_per_second": 1e10, "bytes_per_second": 1e11, "memory_bytes": 1e10, "op_seconds": 0, "source": "round numbers"},
+ "device": {"flops_per_second": {"f32": 1e11}, "scalar_ops_per_second": 1e10, "bytes_per_second": 1e11, "cache_bytes": 0, "cache_bytes_per_second": 1e11, "memory_bytes": 1e10, "op_seconds": 0, "source": "round numbers"},
  "overlap": {"start_seconds": 1e-6, "slowdown": 0, "source": "round numbers"},
  "links": [{"name": "l", "devices": 2, "bytes_per_second": 1e9, "step_seconds": 0, "source": "round numbers"}]}
 //--- fast.json
 {"name": "fast", "source": "round numbers", "call_seconds": 1e-9,
- "device": {"flops_per_second": {"f32": 1e11}, "scalar_ops_per_second": 1e10, "bytes_per_second": 1e11, "memory_bytes": 1e10, "op_seconds": 0, "source": "round numbers"},
+ "device": {"flops_per_second": {"f32": 1e11}, "scalar_ops_per_second": 1e10, "bytes_per_second": 1e11, "cache_bytes": 0, "cache_bytes_per_second": 1e11, "memory_bytes": 1e10, "op_seconds": 0, "source": "round numbers"},
  "overlap": {"start_seconds": 1e-3, "slowdown": 0, "source": "round numbers"},
  "links": [{"name": "l", "devices": 2, "bytes_per_second": 1e12, "step_seconds": 0, "source": "round numbers"}]}

@@ -26,7 +26,7 @@ device, (link,) = machine["device"], machine["links"]
 check("the element types", sorted(device["flops_per_second"]) == ["bf16", "f16", "f32", "f64"])
 for name, value in {**device, **device["flops_per_second"], **link, **machine}.items():
     if name.endswith(("_per_second", "_seconds", "_bytes")) and not isinstance(value, dict) or name in ("f32", "f64", "f16", "bf16"):
-        check(name, math.isfinite(value) and (value > 0 or name == "step_seconds"))
+        check(name, math.isfinite(value) and (value > 0 or name in ("step_seconds", "cache_bytes") and value == 0))
 for name in ("start_seconds", "slowdown"):
     check(name, math.isfinite(machine["overlap"][name]) and machine["overlap"][name] >= 0)
 for place in (machine, device, machine["overlap"], link):
