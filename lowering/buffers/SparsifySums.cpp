@@ -288,8 +288,10 @@ private:
   void mergeLoops();
   SmallVector<ReassociationIndices> groupDims(AffineMap map,
                                               std::optional<unsigned> without);
-  AffineMap renumber(AffineMap map, ArrayRef<ReassociationIndices> groups,
-                     std::optional<unsigned> without);
+  AffineMap renumber(AffineMap map, std::optional<unsigned> without);
+  void addTables(const Terms &terms);
+  Value addUp(OpBuilder &inner, Location at, Value image, ValueRange others,
+              Value position, Value weight, Value before);
   Value makeTable(ArrayRef<Attribute> elements, Type element);
   Value collapse(Value value, ArrayRef<ReassociationIndices> groups);
 
@@ -302,6 +304,9 @@ private:
   SmallVector<unsigned> numbers;
   SmallVector<bool> isMerged;
   unsigned loops = 0;
+  /// Of the op that is written.
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
 };
 } // namespace
 
@@ -358,16 +363,15 @@ Writer::groupDims(AffineMap map, std::optional<unsigned> without) {
   return groups;
 }
 
-AffineMap Writer::renumber(AffineMap map, ArrayRef<ReassociationIndices> groups,
-                           std::optional<unsigned> without) {
-  SmallVector<AffineExpr> dims, exprs;
+/// The loops that a tensor, but one dimension, is read by.
+AffineMap Writer::renumber(AffineMap map, std::optional<unsigned> without) {
+  SmallVector<AffineExpr> dims, kept, exprs;
   for (unsigned number : numbers)
     dims.push_back(b.getAffineDimExpr(number));
-  SmallVector<AffineExpr> kept;
   for (auto [dim, expr] : llvm::enumerate(map.getResults()))
     if (dim != without)
       kept.push_back(expr);
-  for (const ReassociationIndices &group : groups)
+  for (const ReassociationIndices &group : groupDims(map, without))
     exprs.push_back(kept[group.front()]);
   return AffineMap::get(op.getNumLoops(), 0, exprs, op.getContext())
       .replaceDimsAndSymbols(dims, {}, loops, 0);
@@ -401,84 +405,88 @@ Value Writer::makeTable(ArrayRef<Attribute> elements, Type element) {
   return collapse(table, groupDims(map, sum.weightsDim));
 }
 
-void Writer::write(const Terms &terms, Value image) {
-  mergeLoops();
-  AffineMap out = op.getIndexingMapsArray().back();
-  AffineMap weightsMap = op.getMatchingIndexingMap(sum.weights);
-  auto outGroups = groupDims(out, std::nullopt);
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  SmallVector<unsigned> places(op.getNumDpsInputs(), 0);
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (input == sum.image || input == sum.weights)
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(input);
-    places[input->getOperandNumber()] = inputs.size();
-    inputs.push_back(input->get());
-    maps.push_back(renumber(map, groupDims(map, std::nullopt), std::nullopt));
-  }
-  unsigned first = inputs.size(), count = terms.positions.front().size();
-  AffineMap table = renumber(weightsMap, groupDims(weightsMap, sum.weightsDim),
-                             sum.weightsDim);
-  for (unsigned term = 0; term < count; ++term) {
+/// Where the n-th elements are, and their weights.
+void Writer::addTables(const Terms &terms) {
+  AffineMap map = op.getMatchingIndexingMap(sum.weights);
+  AffineMap table = renumber(map, sum.weightsDim);
+  for (size_t term = 0; term < terms.positions.front().size(); ++term) {
     SmallVector<Attribute> positions, weights;
-    for (auto [place, all] : llvm::enumerate(terms.positions)) {
+    for (auto [all, of] : llvm::zip_equal(terms.positions, terms.weights)) {
       positions.push_back(b.getI64IntegerAttr(all[term]));
-      weights.push_back(b.getFloatAttr(sum.data.getElementType(),
-                                       terms.weights[place][term]));
+      weights.push_back(b.getFloatAttr(sum.data.getElementType(), of[term]));
     }
     inputs.push_back(makeTable(positions, b.getI64Type()));
     inputs.push_back(makeTable(weights, sum.data.getElementType()));
     maps.append(2, table);
   }
-  Value init = collapse(op.getDpsInits()[0], outGroups);
-  maps.push_back(renumber(out, outGroups, std::nullopt));
-  Block &body = *op.getBlock();
-  AffineMap imageMap = op.getMatchingIndexingMap(sum.image);
-  int64_t last =
-      cast<RankedTensorType>(image.getType()).getDimSize(sum.imageDim) - 1;
-  auto addUp = [&](OpBuilder &inner, Location at, ValueRange args) {
-    SmallVector<Value> coordinates;
-    for (AffineExpr expr : imageMap.getResults())
-      coordinates.push_back(
-          expr.isFunctionOfDim(sum.loop)
-              ? Value()
-              : linalg::IndexOp::create(
-                    inner, at,
-                    numbers[cast<AffineDimExpr>(expr).getPosition()]));
-    // What is padding of a device's part may be any number.
-    Value end = arith::ConstantIndexOp::create(inner, at, last);
-    Value result = args.back();
-    for (unsigned term = 0; term < count; ++term) {
-      Value position = arith::IndexCastOp::create(
-          inner, at, inner.getIndexType(), args[first + 2 * term]);
-      coordinates[sum.imageDim] =
-          arith::MinUIOp::create(inner, at, position, end);
-      IRMapping mapping;
-      for (OpOperand *input : op.getDpsInputOperands())
-        mapping.map(body.getArgument(input->getOperandNumber()),
-                    args[places[input->getOperandNumber()]]);
-      mapping.map(
-          body.getArgument(sum.image->getOperandNumber()),
-          tensor::ExtractOp::create(inner, at, image, coordinates).getResult());
-      mapping.map(body.getArgument(sum.weights->getOperandNumber()),
-                  args[first + 2 * term + 1]);
-      mapping.map(body.getArguments().back(), result);
-      for (Operation &nested : body.without_terminator())
-        result = inner.clone(nested, mapping)->getResult(0);
-      result = mapping.lookup(sum.add.getResult());
+}
+
+/// The body once more, with the element of `image` at `position`.
+Value Writer::addUp(OpBuilder &inner, Location at, Value image,
+                    ValueRange others, Value position, Value weight,
+                    Value before) {
+  SmallVector<Value> coordinates;
+  AffineMap map = op.getMatchingIndexingMap(sum.image);
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (dim != sum.imageDim) {
+      unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+      coordinates.push_back(linalg::IndexOp::create(inner, at, numbers[loop]));
+      continue;
     }
-    linalg::YieldOp::create(inner, at, result);
-  };
+    // What is padding of a device's part may be any number.
+    int64_t size = cast<RankedTensorType>(image.getType()).getDimSize(dim);
+    Value last = arith::ConstantIndexOp::create(inner, at, size - 1);
+    position =
+        arith::IndexCastOp::create(inner, at, inner.getIndexType(), position);
+    coordinates.push_back(arith::MinUIOp::create(inner, at, position, last));
+  }
+  Block &body = *op.getBlock();
+  IRMapping mapping;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    Value value;
+    if (input == sum.image)
+      value = tensor::ExtractOp::create(inner, at, image, coordinates);
+    else if (input == sum.weights)
+      value = weight;
+    else
+      value = others.front(), others = others.drop_front();
+    mapping.map(body.getArgument(input->getOperandNumber()), value);
+  }
+  mapping.map(body.getArguments().back(), before);
+  for (Operation &nested : body.without_terminator())
+    inner.clone(nested, mapping);
+  return mapping.lookup(sum.add.getResult());
+}
+
+void Writer::write(const Terms &terms, Value image) {
+  mergeLoops();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input == sum.image || input == sum.weights)
+      continue;
+    inputs.push_back(input->get());
+    maps.push_back(renumber(op.getMatchingIndexingMap(input), std::nullopt));
+  }
+  size_t others = inputs.size();
+  addTables(terms);
+  AffineMap out = op.getIndexingMapsArray().back();
+  auto groups = groupDims(out, std::nullopt);
+  Value init = collapse(op.getDpsInits()[0], groups);
+  maps.push_back(renumber(out, std::nullopt));
   auto sparse = linalg::GenericOp::create(
       b, loc, init.getType(), inputs, init, maps,
       SmallVector<utils::IteratorType>(loops, utils::IteratorType::parallel),
-      addUp);
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        Value result = args.back();
+        for (size_t i = others; i + 1 < args.size(); i += 2)
+          result = addUp(inner, at, image, args.take_front(others), args[i],
+                         args[i + 1], result);
+        linalg::YieldOp::create(inner, at, result);
+      });
   sparse->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Value result = sparse.getResult(0);
-  if (result.getType() != op.getResult(0).getType())
-    result = tensor::ExpandShapeOp::create(b, loc, op.getResult(0).getType(),
-                                           result, outGroups);
+  Type type = op.getResult(0).getType();
+  if (result.getType() != type)
+    result = tensor::ExpandShapeOp::create(b, loc, type, result, groups);
   op.getResult(0).replaceAllUsesWith(result);
   op.erase();
 }

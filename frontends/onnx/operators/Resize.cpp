@@ -243,6 +243,9 @@ struct Reach {
 };
 } // namespace
 
+/// Of a wider band most is zeros, which gradients multiply by.
+static constexpr int64_t kMostReach = 64;
+
 static Reach findReach(const Taps &taps, const Period &period) {
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (auto [i, position] : llvm::enumerate(taps.positions)) {
@@ -266,9 +269,8 @@ static Value countedAlone(Scalar &s, Value weight, Value product) {
 /// own.
 static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
                                 DType type, const Taps &weights,
-                                const Line &line) {
+                                const Line &line, const Reach &reach) {
   Period period(line);
-  Reach reach = findReach(weights, period);
   int64_t first = reach.first, last = first + reach.size - 1;
   SmallVector<double> sums(line.to * reach.size, 0);
   for (auto [i, position] : llvm::enumerate(weights.positions)) {
@@ -366,10 +368,12 @@ static LogicalResult resize(NodeContext &c) {
     }
     // By periods devices can share out the axis.
     Taps taps = interpolation(target, line);
+    Reach reach = findReach(taps, Period(line));
     Value image = c.valueOf(value);
-    Value product = Period(line).count > 1 && sizeOf(x.type) > 2
-                        ? interpolatePeriods(e, image, axis, x.type, taps, line)
-                        : interpolateTaken(e, image, axis, x.type, taps, line);
+    Value product =
+        Period(line).count > 1 && reach.size <= kMostReach && sizeOf(x.type) > 2
+            ? interpolatePeriods(e, image, axis, x.type, taps, line, reach)
+            : interpolateTaken(e, image, axis, x.type, taps, line);
     value = Tensor();
     value.type = x.type;
     value.shape = e.shapeOf(product);
