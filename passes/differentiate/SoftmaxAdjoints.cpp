@@ -11,7 +11,8 @@
 //
 // A row of which a mask leaves nothing is no number. Exports of attention put 0
 // in its place: nothing comes back through it then, as with PyTorch's, where
-// the formula, of y, would make NaN of it and of all parameters.
+// the formula, of y, would make NaN of it and of all parameters. Where y is
+// used as it is, too, it stays NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,24 +26,68 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether an op asks of the elements of `y` whether they are NaN.
-static bool isTestedForNan(Value y) {
-  return llvm::any_of(y.getUses(), [](OpOperand &use) {
+/// The number that `value` asks of whether it is NaN, or null.
+static Value getTestedForNan(Value value) {
+  auto compare = value.getDefiningOp<arith::CmpFOp>();
+  return compare && compare.getPredicate() == arith::CmpFPredicate::UNO &&
+                 compare.getLhs() == compare.getRhs()
+             ? compare.getLhs()
+             : Value();
+}
+
+/// Whether `condition`, in the body of the op that uses `y`, says whether the
+/// same element of it is NaN: there, or in an op before.
+static bool asksForNan(Value condition, OpOperand &y) {
+  auto op = cast<linalg::LinalgOp>(y.getOwner());
+  auto argument = dyn_cast<BlockArgument>(condition);
+  if (!argument)
+    return getTestedForNan(condition) == op.getMatchingBlockArgument(&y);
+  if (argument.getOwner() != op.getBlock())
+    return false;
+  OpOperand *mask = op.getMatchingOpOperand(argument);
+  auto maker = mask->get().getDefiningOp<linalg::LinalgOp>();
+  if (!maker || maker->getNumResults() != 1 || !maker.isAllParallelLoops())
+    return false;
+  auto element = dyn_cast_or_null<BlockArgument>(
+      getTestedForNan(maker.getBlock()->getTerminator()->getOperand(0)));
+  if (!element || element.getOwner() != maker.getBlock())
+    return false;
+  OpOperand *tested = maker.getMatchingOpOperand(element);
+  return tested->get() == y.get() &&
+         maker.getMatchingIndexingMap(tested) ==
+             maker.getIndexingMapsArray().back() &&
+         op.getMatchingIndexingMap(mask) == op.getMatchingIndexingMap(&y);
+}
+
+/// Whether all that uses `y` forward takes something else where it is NaN.
+static bool isReplacedWhereNan(Value y) {
+  bool isReplaced = false;
+  for (OpOperand &use : y.getUses()) {
+    if (use.getOwner()->hasAttr(kBackwardAttr))
+      continue;
     auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
     if (!op || !op.hasPureTensorSemantics())
       return false;
     BlockArgument element = op.getMatchingBlockArgument(&use);
-    return llvm::any_of(element.getUsers(), [&](Operation *user) {
-      auto compare = dyn_cast<arith::CmpFOp>(user);
-      return compare && compare.getPredicate() == arith::CmpFPredicate::UNO &&
-             compare.getLhs() == compare.getRhs();
-    });
-  });
+    for (Operation *user : element.getUsers()) {
+      if (user->getNumResults() == 1 &&
+          getTestedForNan(user->getResult(0)) == element)
+        continue;
+      auto select = dyn_cast<arith::SelectOp>(user);
+      if (!select || select.getTrueValue() == element ||
+          select.getFalseValue() != element ||
+          !asksForNan(select.getCondition(), use))
+        return false;
+      isReplaced = true;
+    }
+  }
+  return isReplaced;
 }
 
 void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                                    unsigned row, Adjoints &adjoints) {
   Value cotangent = adjoints.lookup(y);
+  bool isGuarded = isReplacedWhereNan(y);
   auto type = cast<RankedTensorType>(y.getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   AffineMap rows = all.dropResult(row);
@@ -66,7 +111,6 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
                linalg::YieldOp::create(b, loc, sum);
              })
              .getResult(0);
-  bool isGuarded = isTestedForNan(y);
   auto made = linalg::GenericOp::create(
       b, loc, type, ValueRange{cotangent, y, sums}, like,
       ArrayRef<AffineMap>{all, all, rows, all}, loops,

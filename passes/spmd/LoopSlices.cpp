@@ -14,11 +14,13 @@ static bool isCut(tensor::ExtractSliceOp slice, unsigned dim) {
          slice.getStaticStrides()[dim] != 1;
 }
 
-/// Whether devices have all of the dimensions that are cut, before and after.
+/// Whether devices have all of the dimensions that are cut or dropped, before
+/// and after.
 static bool commutes(ReshardOp reshard, tensor::ExtractSliceOp slice) {
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
   for (unsigned dim = 0, rank = slice.getSourceType().getRank(); dim < rank;
        ++dim)
-    if (isCut(slice, dim) &&
+    if ((isCut(slice, dim) || dropped.test(dim)) &&
         (!reshard.getSource().getDims()[dim].getAllAxes().empty() ||
          !reshard.getSharding().getDims()[dim].getAllAxes().empty()))
       return false;

@@ -152,9 +152,13 @@ LogicalResult OpVerifier::verifyPending(const ExclusiveSums &exclusive) {
       any = true;
     }
   }
+  // What is added to may be pending over other axes.
+  SmallVector<bool, 8> isAdded = isPassed;
+  for (unsigned init : rule.inits)
+    isAdded[init] = false;
   bool isSettled = any && kind == ReductionKind::Sum &&
                    op->getNumResults() == 1 &&
-                   exclusive.settles(op, isPassed, get(op->getResult(0)));
+                   exclusive.settles(op, isAdded, get(op->getResult(0)));
   for (OpResult result : op->getResults()) {
     ShardingAttr now = get(result);
     if (!now)

@@ -93,3 +93,30 @@ func.func @dense(%x: tensor<5xf32>, %init: tensor<2xf32>) -> (tensor<2xf32>, ten
   } -> tensor<2xf32>
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// A pad that only running tells is read.
+// CHECK-LABEL: @running_pad
+// CHECK: %[[PAD:.*]] = tensor.pad %{{.*}} low[%{{.*}}] high[%{{.*}}]
+// CHECK-COUNT-2: tensor.extract %[[PAD]]
+#image = affine_map<(q, k) -> (q + k)>
+#band = affine_map<(q, k) -> (q, k)>
+#out = affine_map<(q, k) -> (q)>
+func.func @running_pad(%x: tensor<5xf32>, %init: tensor<2xf32>, %low: index, %high: index) -> tensor<2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %few = arith.constant dense<[[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 3.0, 0.0, 0.0]]> : tensor<2x5xf32>
+  %padded = tensor.pad %x low[%low] high[%high] {
+  ^bb0(%j: index):
+    tensor.yield %zero : f32
+  } : tensor<5xf32> to tensor<9xf32>
+  %0 = linalg.generic {indexing_maps = [#image, #band, #out], iterator_types = ["parallel", "reduction"]} ins(%padded, %few : tensor<9xf32>, tensor<2x5xf32>) outs(%init : tensor<2xf32>) {
+  ^bb0(%a: f32, %w: f32, %sum: f32):
+    %p = arith.mulf %a, %w : f32
+    %none = arith.cmpf oeq, %w, %zero : f32
+    %counted = arith.select %none, %zero, %p : f32
+    %s = arith.addf %sum, %counted : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -172,3 +172,21 @@ func.func @added_elsewhere(%i: tensor<6x1xindex>, %j: tensor<6x1xindex>,
   %2 = dist.scatter_add %0 into %c[%i] dims [0] : tensor<6x16xf32> into tensor<12x16xf32>[tensor<6x1xindex>]
   return %1, %2 : tensor<8x16xf32>, tensor<12x16xf32>
 }
+
+// -----
+
+// Where the rows are shared out over another axis, what they are added to is pending over that one.
+
+// CHECK-LABEL: func.func @added_back_over_batch
+// CHECK: dist.scatter_add
+// CHECK-NOT: dist.{{.*}} over {{.*}}"ep"
+// CHECK: dist.all_reduce %{{.*}} sum over "dp" {{.*}} : tensor<4x8xf32>
+// CHECK: return
+dist.mesh @m ["dp" = 2, "ep" = 2]
+func.func @added_back_over_batch(%i: tensor<4x1xindex> {dist.sharding = #dist.sharding<@m, [{"dp"}, {}]>},
+                                 %a: tensor<8x8xf32> {dist.parameter = "a", dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>})
+    -> (tensor<8x8xf32> {dist.sharding = #dist.sharding<@m, [{"ep"}, {}]>}) {
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<8x8xf32>, tensor<4x1xindex>) -> tensor<4x8xf32>
+  %1 = dist.scatter_add %0 into %a[%i] dims [0] : tensor<4x8xf32> into tensor<8x8xf32>[tensor<4x1xindex>]
+  return %1 : tensor<8x8xf32>
+}
