@@ -53,10 +53,14 @@ LogicalResult Reader::checkKeys(const LocatedJson &object, StringRef what,
     if (!llvm::is_contained(keys, key.text))
       return error(key) << what << " has no key \"" << key.text
                         << "\"; its keys are " << llvm::join(keys, ", ");
+  SmallVector<StringRef> missing;
   for (StringRef key : keys)
     if (!object.find(key))
-      return error(object) << what << " lacks \"" << key << "\"";
-  return success();
+      missing.push_back(key);
+  if (missing.empty())
+    return success();
+  return error(object) << what << " lacks \"" << llvm::join(missing, "\", \"")
+                       << "\"; dist-calibrate writes files with all keys";
 }
 
 FailureOr<double> Reader::readNumber(const LocatedJson &value, StringRef key,

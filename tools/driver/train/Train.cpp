@@ -204,6 +204,10 @@ void mlir::dist::runTraining(const host::Program &program,
       throw host::Error("--steps " + std::to_string(options.steps) + ": " +
                         options.resume + " is at step " +
                         std::to_string(start.step) + " already");
+    if (start.optimizer != options.optimizer)
+      llvm::errs() << "dist-run: warning: --resume " << options.resume
+                   << ": trained so far with --optimizer " << start.optimizer
+                   << ", from here on with " << options.optimizer << "\n";
   }
   start.optimizer = options.optimizer;
   Batches batches({options.data.begin(), options.data.end()}, manifest,
