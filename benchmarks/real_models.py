@@ -19,7 +19,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from step_time_peers import serve
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -125,14 +126,7 @@ def worker(a):
     step()
     if a.worker == "onnxruntime":
         numpy.save(folder / "expected.npy", result)
-    print("ready", file=out)
-    for line in sys.stdin:
-        times = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            step()
-            times.append(time.perf_counter() - start)
-        print(json.dumps(times), file=out)
+    serve(step, out)
 
 
 class Peer:

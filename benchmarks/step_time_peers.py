@@ -169,6 +169,18 @@ def make_jax_step(kind, a, folder):
     return step, compare
 
 
+def serve(step, out):
+    """Says "ready", then makes as many steps as each line of standard input says, and prints the time of each."""
+    print("ready", file=out)
+    for line in sys.stdin:
+        times = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            step()
+            times.append(time.perf_counter() - start)
+        print(json.dumps(times), file=out)
+
+
 def work(kind, a, folder, make_model):
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # libraries print
@@ -184,12 +196,5 @@ def work(kind, a, folder, make_model):
         step()
     # The peak of memory from here on: what compiled is over.
     pathlib.Path("/proc/self/clear_refs").write_text("5")
-    print("ready", file=out)
-    for line in sys.stdin:
-        times = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            step()
-            times.append(time.perf_counter() - start)
-        print(json.dumps(times), file=out)
+    serve(step, out)
     os._exit(0)

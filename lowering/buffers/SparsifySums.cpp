@@ -257,7 +257,8 @@ static bool readUnpadded(WeightedSum &sum, Terms &terms, Value &image) {
       return true;
     };
     low = pad.getStaticLow()[sum.imageDim];
-    if (!ShapedType::isDynamic(low) && addsOnly(pad.getStaticLow()) && addsOnly(pad.getStaticHigh()) &&
+    if (!ShapedType::isDynamic(low) && addsOnly(pad.getStaticLow()) &&
+        addsOnly(pad.getStaticHigh()) &&
         isWithin(low, pad.getSourceType().getDimSize(sum.imageDim)))
       image = pad.getSource();
     else

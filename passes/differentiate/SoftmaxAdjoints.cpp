@@ -22,19 +22,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/attention/AttentionMatch.h"
 #include "passes/differentiate/Models.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// The number that `value` asks of whether it is NaN, or null.
-static Value getTestedForNan(Value value) {
-  auto compare = value.getDefiningOp<arith::CmpFOp>();
-  return compare && compare.getPredicate() == arith::CmpFPredicate::UNO &&
-                 compare.getLhs() == compare.getRhs()
-             ? compare.getLhs()
-             : Value();
-}
 
 /// Whether `condition`, in the body of the op that uses `y`, says whether the
 /// same element of it is NaN: there, or in an op before.
@@ -42,22 +34,21 @@ static bool asksForNan(Value condition, OpOperand &y) {
   auto op = cast<linalg::LinalgOp>(y.getOwner());
   auto argument = dyn_cast<BlockArgument>(condition);
   if (!argument)
-    return getTestedForNan(condition) == op.getMatchingBlockArgument(&y);
+    return isNanTest(condition, op.getMatchingBlockArgument(&y));
   if (argument.getOwner() != op.getBlock())
     return false;
   OpOperand *mask = op.getMatchingOpOperand(argument);
   auto maker = mask->get().getDefiningOp<linalg::LinalgOp>();
-  if (!maker || maker->getNumResults() != 1 || !maker.isAllParallelLoops())
+  if (!maker || maker->getNumResults() != 1 || !maker.isAllParallelLoops() ||
+      op.getMatchingIndexingMap(mask) != op.getMatchingIndexingMap(&y))
     return false;
-  auto element = dyn_cast_or_null<BlockArgument>(
-      getTestedForNan(maker.getBlock()->getTerminator()->getOperand(0)));
-  if (!element || element.getOwner() != maker.getBlock())
-    return false;
-  OpOperand *tested = maker.getMatchingOpOperand(element);
-  return tested->get() == y.get() &&
-         maker.getMatchingIndexingMap(tested) ==
-             maker.getIndexingMapsArray().back() &&
-         op.getMatchingIndexingMap(mask) == op.getMatchingIndexingMap(&y);
+  Value isNan = maker.getBlock()->getTerminator()->getOperand(0);
+  return llvm::any_of(maker->getOpOperands(), [&](OpOperand &tested) {
+    return tested.get() == y.get() &&
+           maker.getMatchingIndexingMap(&tested) ==
+               maker.getIndexingMapsArray().back() &&
+           isNanTest(isNan, maker.getMatchingBlockArgument(&tested));
+  });
 }
 
 /// Whether all that uses `y` forward takes something else where it is NaN.
@@ -71,8 +62,7 @@ static bool isReplacedWhereNan(Value y) {
       return false;
     BlockArgument element = op.getMatchingBlockArgument(&use);
     for (Operation *user : element.getUsers()) {
-      if (user->getNumResults() == 1 &&
-          getTestedForNan(user->getResult(0)) == element)
+      if (user->getNumResults() == 1 && isNanTest(user->getResult(0), element))
         continue;
       auto select = dyn_cast<arith::SelectOp>(user);
       if (!select || select.getTrueValue() == element ||

@@ -200,7 +200,7 @@ TEST(Streams, LinksCarryOneTransferAtATime) {
 
 // A thread that gets to a call late makes no link slower.
 TEST(Streams, LinksCarryFromWhenTheProgramCalled) {
-  constexpr double kLatency = 0.2;
+  constexpr double kLatency = 0.5;
   ThreadsRun run(line(2), {kLatency, 0}, {StreamMode::Late, 0});
   std::vector<double> taken(2);
   EXPECT_TRUE(run.run([&](dist_rank &rank) -> int32_t {
