@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -79,17 +80,23 @@ std::shared_ptr<void> dist::allocate(int64_t bytes) {
   constexpr int64_t hugePage = 2 << 20;
   if (bytes >= hugePage) {
     // Fresh pages are zero, and appear where the thread that touches them runs.
-    // Only whole huge pages at multiples of their size are made one.
-    int64_t mapped = (bytes + 2 * hugePage - 1) / hugePage * hugePage;
+    // Only whole huge pages at multiples of their size are made one; what is
+    // left over at either end goes back, or the kernel would fill up the last.
+    static const int64_t page = sysconf(_SC_PAGESIZE);
+    int64_t size = (bytes + page - 1) / page * page, mapped = size + hugePage;
     void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
       throw Error("out of memory: " + std::to_string(bytes) + " bytes");
-    madvise(memory, mapped, MADV_HUGEPAGE);
-    auto address = reinterpret_cast<uintptr_t>(memory);
-    uintptr_t first = (address + hugePage - 1) / hugePage * hugePage;
-    return {reinterpret_cast<void *>(first),
-            [memory, mapped](void *) { munmap(memory, mapped); }};
+    auto *start = static_cast<char *>(memory);
+    int64_t before = -reinterpret_cast<uintptr_t>(start) % hugePage;
+    char *first = start + before;
+    if (before > 0)
+      munmap(start, before);
+    if (before < hugePage)
+      munmap(first + size, hugePage - before);
+    madvise(first, size, MADV_HUGEPAGE);
+    return {first, [size](void *data) { munmap(data, size); }};
   }
   size_t size = (bytes + 63) / 64 * 64;
   void *memory = std::aligned_alloc(64, size ? size : 64);
