@@ -22,6 +22,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "passes/spmd/MergedRows.h"
 #include "passes/spmd/PlacementAnalysis.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -410,6 +411,8 @@ void SeparateDimsPass::runOnOperation() {
     return signalPassFailure();
   if (!*mesh)
     return;
+  if (failed(rewriteMergedRows(getOperation(), *mesh)))
+    return signalPassFailure();
   SmallVector<tensor::CollapseShapeOp> candidates = findCandidates(*mesh);
   if (candidates.empty())
     return;
