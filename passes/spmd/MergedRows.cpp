@@ -18,8 +18,9 @@ namespace {
 /// Either reshape of one group of dimensions.
 struct MergedRows {
   Operation *reshape;
-  /// What has the dimensions apart: operand or result. Of several reshapes that
-  /// are rewritten one may have been another's, but its type stays.
+  /// What has the dimensions apart: operand or result, or what follows it (a
+  /// cotangent, placed as its primal). Of several reshapes that are rewritten
+  /// one may have been another's, but its type stays.
   Value apart;
   RankedTensorType type;
   ReassociationIndices group;
@@ -53,6 +54,21 @@ static bool movesAlong(Operation *op, Value value, int64_t dim) {
   return false;
 }
 
+static bool isInWindows(Value value, int64_t dim) {
+  Operation *made = value.getDefiningOp();
+  return (made && movesAlong(made, value, dim)) ||
+         llvm::any_of(value.getUsers(), [&](Operation *user) {
+           return movesAlong(user, value, dim);
+         });
+}
+
+/// What follows a value that nothing else reads; else the value.
+static Value getFollowing(Value value) {
+  auto follow =
+      value.hasOneUse() ? dyn_cast<FollowOp>(*value.user_begin()) : FollowOp();
+  return follow && follow.getOperand() == value ? follow.getResult() : value;
+}
+
 /// The groups of all reshapes that merge rows of periods which some axis of the
 /// mesh does not divide.
 static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
@@ -70,13 +86,7 @@ static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
       bool isUneven = llvm::any_of(mesh.getAxes(), [&](MeshAxisAttr axis) {
         return size % axis.getSize() != 0;
       });
-      if (!isUneven)
-        continue;
-      Operation *made = apart.getDefiningOp();
-      if ((made && movesAlong(made, apart, dim)) ||
-          llvm::any_of(apart.getUsers(), [&](Operation *user) {
-            return movesAlong(user, apart, dim);
-          }))
+      if (isUneven && isInWindows(apart, dim))
         found.push_back(
             {op, apart, type, group, static_cast<unsigned>(merged)});
     }
@@ -85,7 +95,7 @@ static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
       add(op, collapse.getSrc(), collapse.getReassociationIndices());
     else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-      add(op, expand, expand.getReassociationIndices());
+      add(op, getFollowing(expand), expand.getReassociationIndices());
   });
   return found;
 }
@@ -104,6 +114,8 @@ static bool isUneven(const MergedRows &rows, ShardingAttr sharding,
   DimShardingAttr dim =
       layout.canonical(sharding.getDims()[rows.group.front()], periods);
   if (dim.getAllAxes().size() != 1 || layout.isEven(dim, periods))
+    return false;
+  if (period == 1)
     return false;
   Blocks apart(layout, dim, periods), merged(layout, dim, periods * period);
   return (apart.devices - 1) * (apart.extent * period - merged.extent) <=

@@ -65,3 +65,39 @@ func.func @even(%x: tensor<40xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}
   %r = tensor.collapse_shape %y [[0, 1]] : tensor<20x3xf32> into tensor<60xf32>
   return %r : tensor<60xf32>
 }
+
+// -----
+
+#image = affine_map<(q, r, k) -> (q * 2 + k)>
+#band = affine_map<(q, r, k) -> (r, k)>
+#out = affine_map<(q, r, k) -> (q, r)>
+
+// A cotangent is taken apart the same way: by what it follows.
+// CHECK-LABEL: func.func @adjoint
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : tensor<63xf32>) outs(%{{.*}} : tensor<21x3xf32>)
+// SPMD-LABEL: func.func @adjoint
+// SPMD-NOT: dist.all_
+// SPMD: dist.halo_exchange %{{.*}} dim 0 low 0 high 1 over "rows" {{.*}} : tensor<32xf32> -> tensor<33xf32>
+// SPMD-NOT: dist.all_
+// SPMD: dist.halo_reduce
+// SPMD-NOT: dist.all_
+// SPMD: return
+dist.mesh @m ["rows" = 2]
+func.func @adjoint(%dz: tensor<63xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>},
+                   %y: tensor<21x3xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}, {}]>}, %w: tensor<3x2xf32>)
+    -> (tensor<42xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}) {
+  %zero = arith.constant 0.0 : f32
+  %d = tensor.expand_shape %dz [[0, 1]] output_shape [21, 3] {dist.backward} : tensor<63xf32> into tensor<21x3xf32>
+  %dy = dist.follow %d like %y {dist.backward} : tensor<21x3xf32>
+  %e = tensor.empty() {dist.backward} : tensor<42xf32>
+  %f = linalg.fill {dist.backward} ins(%zero : f32) outs(%e : tensor<42xf32>) -> tensor<42xf32>
+  %dx = linalg.generic {indexing_maps = [#out, #band, #image], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%dy, %w : tensor<21x3xf32>, tensor<3x2xf32>) outs(%f : tensor<42xf32>) attrs = {dist.backward} {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.addf %c, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<42xf32>
+  return %dx : tensor<42xf32>
+}
