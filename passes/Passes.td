@@ -315,8 +315,9 @@ def SeparateDimsPass : Pass<"dist-separate-dims", "ModuleOp"> {
     heads on 3 devices could not. Where the operand of a `tensor.collapse_shape`
     is placed so, the linalg ops that read its result, and those that read
     theirs, are rewritten on the dimensions apart, until a `tensor.expand_shape`
-    takes them apart itself. Programs whose sizes the mesh divides stay as they
-    are, and so do sums over a merged dimension.
+    takes them apart itself, or a sum over them is made (a group norm's, of rows
+    that devices share out unevenly). Programs whose sizes the mesh divides stay
+    as they are, and so do products that sum over a merged dimension.
 
     ```mlir
     %0 = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x4x5xf32> into tensor<8x5xf32>

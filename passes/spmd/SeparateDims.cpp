@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/spmd/SeparateDims.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
@@ -21,8 +22,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "passes/spmd/MergedRows.h"
 #include "passes/spmd/PlacementAnalysis.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mlir::dist {
@@ -33,45 +34,15 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-namespace {
-/// Follows what is rewritten: new ops take the scope of the op that they are
-/// in place of, and are backward as it is. Knows the collapses whose readers
-/// are still to be rewritten, and the expansions of their other operands.
-class Separation : public RewriterBase::Listener {
-public:
-  void add(tensor::CollapseShapeOp collapse) { collapses.insert(collapse); }
-  bool contains(tensor::CollapseShapeOp collapse) const {
-    return collapses.contains(collapse);
-  }
-
-  /// Whether `operand` of a linalg op, or of an expansion, may be replaced by
-  /// what its dimensions are made of.
-  bool mayExpand(OpOperand *operand) const;
-
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    inserted.push_back(op);
-  }
-  void notifyOperationReplaced(Operation *op, ValueRange values) override;
-  void notifyOperationErased(Operation *op) override {
-    collapses.erase(op);
-    expansions.erase(op);
-    llvm::erase(inserted, op);
-  }
-
-private:
-  llvm::SmallDenseSet<Operation *> collapses, expansions;
-  SmallVector<Operation *> inserted;
-};
-} // namespace
-
 /// Whether `op` may be rewritten on other dimensions.
 static bool isReader(Operation *op) {
-  return isa<linalg::LinalgOp, tensor::GatherOp, FollowOp>(op);
+  return isa<linalg::LinalgOp, tensor::GatherOp, FollowOp,
+             tensor::ExpandShapeOp>(op);
 }
 
 /// Whether of what `dist` writes on ops `op` has no more than every op may
 /// have, and all sizes are known.
-static bool isPlain(Operation *op) {
+bool mlir::dist::isPlain(Operation *op) {
   auto isStatic = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
     return !shaped || shaped.hasStaticShape();
@@ -98,14 +69,17 @@ bool Separation::mayExpand(OpOperand *operand) const {
   auto reader = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   if (!collapse || !collapses.contains(collapse) || !reader || !isPlain(reader))
     return false;
-  // Sums over merged dimensions stay: their major one can be shared out.
+  // Products stay sums over one dimension, which kernels take: their major one
+  // can be shared out.
+  bool isProduct = linalg::isaContractionOpInterface(reader);
   AffineMap map = reader.getMatchingIndexingMap(operand);
   SmallVector<utils::IteratorType> loops = reader.getIteratorTypesArray();
   for (auto [group, place] :
        llvm::zip_equal(collapse.getReassociationIndices(), map.getResults())) {
     auto loop = dyn_cast<AffineDimExpr>(place);
     if (group.size() > 1 &&
-        (!loop || loops[loop.getPosition()] != utils::IteratorType::parallel))
+        (!loop || (isProduct &&
+                   loops[loop.getPosition()] != utils::IteratorType::parallel)))
       return false;
   }
   return true;
@@ -126,7 +100,7 @@ void Separation::notifyOperationReplaced(Operation *op, ValueRange values) {
       expansions.insert(made);
   }
   inserted.clear();
-  if (!isReader(op))
+  if (!isReader(op) || isa<tensor::ExpandShapeOp>(op))
     return;
   for (Value value : values)
     if (auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>())
@@ -407,6 +381,7 @@ void SeparateDimsPass::rewrite(Separation &separation) {
       patterns,
       [&](OpOperand *operand) { return separation.mayExpand(operand); });
   patterns.add<SeparateLookup, SeparateFollow>(context, separation);
+  populateSeparateReshapes(patterns, separation);
   // What is made so are reshapes of reshapes, of fills and of empty tensors.
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
@@ -436,6 +411,8 @@ void SeparateDimsPass::runOnOperation() {
     return signalPassFailure();
   if (!*mesh)
     return;
+  if (failed(rewriteMergedRows(getOperation(), *mesh)))
+    return signalPassFailure();
   SmallVector<tensor::CollapseShapeOp> candidates = findCandidates(*mesh);
   if (candidates.empty())
     return;

@@ -3,6 +3,7 @@
 #include "Converter.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -193,11 +194,14 @@ static Taps interpolation(const Target &target, const Line &line) {
 
 /// Where both sizes are multiples of `count`, a resize repeats itself: the
 /// results q * to + r, with r < to, lie around the elements from q * from on.
+/// Nearly so where they are not (choosePeriod).
 struct Period {
   explicit Period(const Line &line)
       : count(std::gcd(line.from, line.to)), from(line.from / count),
         to(line.to / count) {}
   int64_t count, from, to;
+  /// Results of the first period that are cut off.
+  int64_t lead = 0;
 };
 
 /// Splits `dim` of `value` into periods, or puts them together again.
@@ -251,7 +255,7 @@ static Reach findReach(const Taps &taps, const Period &period) {
   for (auto [i, position] : llvm::enumerate(taps.positions)) {
     if (taps.weights[i] == 0)
       continue;
-    int64_t q = int64_t(i) / taps.count / period.to;
+    int64_t q = (int64_t(i) / taps.count + period.lead) / period.to;
     int64_t offset = position - q * period.from;
     first = std::min(first, offset);
     last = std::max(last, offset);
@@ -265,16 +269,52 @@ static Value countedAlone(Scalar &s, Value weight, Value product) {
   return s.select(s.compare(Compare::EQ, weight, zero), zero, product);
 }
 
+/// Where sizes have no divisor in common, or too small a one, parts that are
+/// nearly periods: each begins a whole number of elements after the one before,
+/// so that what they read drifts from their own elements by as many as the last
+/// one begins too early or late. The longer they are the less they drift, the
+/// more each reads, and the further devices' blocks of periods are from those
+/// of results. What is too much is cut off so that placement sees no blocks in
+/// it.
+static Period choosePeriod(const Taps &taps, const Line &line) {
+  constexpr int64_t kLongest = 256;
+  Period exact(line);
+  if ((exact.count > 1 && findReach(taps, exact).size <= kMostReach) ||
+      line.to < 2)
+    return exact;
+  double step = double(taps.positions.back() - taps.positions.front()) /
+                double(line.to - 1);
+  auto estimate = [&](const Period &period) {
+    double drift = std::abs(double(period.from) / period.to - step) * line.to;
+    return period.from + period.to + drift;
+  };
+  Period nearly = exact;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t to = 1; to < std::min(line.to, kLongest); ++to) {
+    Period period(line);
+    period.to = to;
+    period.from = std::max<int64_t>(1, std::llround(to * step));
+    period.count = llvm::divideCeil(line.to, to);
+    if (double here = estimate(period); here < least) {
+      least = here;
+      nearly = period;
+    }
+  }
+  int64_t made = nearly.count * nearly.to;
+  nearly.lead = made > line.to && std::gcd(made, line.to) > 1;
+  return nearly;
+}
+
 /// A band of weights by periods, each of which reads a few elements around its
 /// own.
 static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
                                 DType type, const Taps &weights,
-                                const Line &line, const Reach &reach) {
-  Period period(line);
+                                const Line &line, const Period &period,
+                                const Reach &reach) {
   int64_t first = reach.first, last = first + reach.size - 1;
-  SmallVector<double> sums(line.to * reach.size, 0);
+  SmallVector<double> sums(period.count * period.to * reach.size, 0);
   for (auto [i, position] : llvm::enumerate(weights.positions)) {
-    int64_t at = int64_t(i) / weights.count;
+    int64_t at = int64_t(i) / weights.count + period.lead;
     if (weights.weights[i] != 0)
       sums[at * reach.size + position - at / period.to * period.from - first] +=
           weights.weights[i];
@@ -314,7 +354,7 @@ static Value interpolatePeriods(Emitter &e, Value image, int64_t axis,
                            Value product = s.mul(args[0], args[1]);
                            return s.add(sum, countedAlone(s, args[1], product));
                          });
-  return joinPeriods(e, result, axis);
+  return e.sliceDim(joinPeriods(e, result, axis), axis, period.lead, line.to);
 }
 
 /// Takes the elements that count, the first ones of all results together, then
@@ -368,11 +408,13 @@ static LogicalResult resize(NodeContext &c) {
     }
     // By periods devices can share out the axis.
     Taps taps = interpolation(target, line);
-    Reach reach = findReach(taps, Period(line));
+    Period period = choosePeriod(taps, line);
+    Reach reach = findReach(taps, period);
     Value image = c.valueOf(value);
     Value product =
-        Period(line).count > 1 && reach.size <= kMostReach && sizeOf(x.type) > 2
-            ? interpolatePeriods(e, image, axis, x.type, taps, line, reach)
+        period.count > 1 && reach.size <= kMostReach && sizeOf(x.type) > 2
+            ? interpolatePeriods(e, image, axis, x.type, taps, line, period,
+                                 reach)
             : interpolateTaken(e, image, axis, x.type, taps, line);
     value = Tensor();
     value.type = x.type;

@@ -91,13 +91,10 @@ func.func @lookup(%t: tensor<2x4x7xf32> {dist.sharding = #dist.sharding<@m, [{},
 
 // -----
 
-// Heads that the devices divide can be shared out as they are; nor is a sum over what is merged taken apart.
+// Heads that the devices divide can be shared out as they are.
 // CHECK-LABEL: func.func @even
 // CHECK: tensor.collapse_shape
 // CHECK: tensor<8x5xf32>
-// CHECK-LABEL: func.func @summed
-// CHECK: tensor.collapse_shape %arg0 {{\[\[}}0], [1, 2]] : tensor<5x4x3xf32> into tensor<5x12xf32>
-// CHECK-NEXT: linalg.reduce
 // SPMD-LABEL: func.func @even
 dist.mesh @m ["tp" = 2]
 func.func @even(%a: tensor<2x4x5xf32> {dist.sharding = #dist.sharding<@m, [{}, {"tp"}, {}]>}) -> tensor<8x5xf32> {
@@ -106,9 +103,30 @@ func.func @even(%a: tensor<2x4x5xf32> {dist.sharding = #dist.sharding<@m, [{}, {
   %r = linalg.exp ins(%as : tensor<8x5xf32>) outs(%e : tensor<8x5xf32>) -> tensor<8x5xf32>
   return %r : tensor<8x5xf32>
 }
+
+// -----
+
+// A sum over what is merged is one over what it is made of: each device adds what it has. A product stays one sum.
+// CHECK-LABEL: func.func @summed
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: linalg.generic {{.*}}["parallel", "reduction", "reduction"]{{.*}} ins(%arg0 : tensor<5x4x3xf32>)
+// CHECK-LABEL: func.func @product
+// CHECK: tensor.collapse_shape
+// CHECK: linalg.matvec
+// SPMD-LABEL: func.func @summed
+// SPMD-NOT: dist.all_gather
+// SPMD: dist.all_reduce %{{.*}} sum over "tp" {{.*}} : tensor<5xf32>
+// SPMD-NOT: dist.all_gather
+// SPMD-LABEL: func.func @product
+dist.mesh @m ["tp" = 2]
 func.func @summed(%a: tensor<5x4x3xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"tp"}]>}, %init: tensor<5xf32>) -> tensor<5xf32> {
   %as = tensor.collapse_shape %a [[0], [1, 2]] : tensor<5x4x3xf32> into tensor<5x12xf32>
   %r = linalg.reduce { arith.addf } ins(%as : tensor<5x12xf32>) outs(%init : tensor<5xf32>) dimensions = [1]
+  return %r : tensor<5xf32>
+}
+func.func @product(%a: tensor<5x4x3xf32> {dist.sharding = #dist.sharding<@m, [{}, {}, {"tp"}]>}, %x: tensor<12xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+  %as = tensor.collapse_shape %a [[0], [1, 2]] : tensor<5x4x3xf32> into tensor<5x12xf32>
+  %r = linalg.matvec ins(%as, %x : tensor<5x12xf32>, tensor<12xf32>) outs(%init : tensor<5xf32>) -> tensor<5xf32>
   return %r : tensor<5xf32>
 }
 
