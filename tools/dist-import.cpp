@@ -114,9 +114,15 @@ static llvm::Error writeOutputs(const frontend::ImportedModel &imported,
   return OutputStream::keep({weightsStream->get(), programStream->get()});
 }
 
+static void listNames(raw_ostream &os, ArrayRef<std::string> names) {
+  constexpr size_t kMost = 8;
+  llvm::interleaveComma(names.take_front(kMost), os);
+  if (names.size() > kMost)
+    os << " and " << names.size() - kMost << " more";
+}
+
 /// What a schedule cannot place, and training does not change.
 static void noteFolded(ArrayRef<std::string> names) {
-  constexpr size_t kMost = 8;
   if (names.empty())
     return;
   bool isOne = names.size() == 1;
@@ -126,11 +132,23 @@ static void noteFolded(ArrayRef<std::string> names) {
      << (isOne ? "is no argument" : "are no arguments")
      << ", as the exporter made constants of what is computed from " << them
      << ", or nothing reads " << them << " by this name: ";
-  llvm::interleaveComma(names.take_front(kMost), os);
-  if (names.size() > kMost)
-    os << " and " << names.size() - kMost << " more";
+  listNames(os, names);
   os << "; training leaves " << them << " as " << (isOne ? "it is" : "they are")
      << "\n";
+}
+
+/// What training cannot reach through a parameter that it does change.
+static void noteComputed(ArrayRef<std::string> names) {
+  if (names.empty())
+    return;
+  bool isOne = names.size() == 1;
+  raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+  os << names.size() << (isOne ? " table" : " tables") << " of the file "
+     << (isOne ? "is" : "are")
+     << " the exporter's own, made when it folded constants: ";
+  listNames(os, names);
+  os << "; a parameter that went into " << (isOne ? "it" : "them")
+     << " gets no gradient this way\n";
 }
 
 int main(int argc, char **argv) {
@@ -206,5 +224,12 @@ int main(int argc, char **argv) {
           *imported, output, writesWeights ? StringRef(weightsPath) : ""))
     return fail(llvm::toString(std::move(failure)));
   noteFolded(imported->foldedParameters);
+  noteComputed(imported->computedConstants);
+  if (!imported->foldedParameters.empty() ||
+      !imported->computedConstants.empty())
+    llvm::WithColor::note(llvm::errs(), "dist-import")
+        << "to train, export without folding: torch.onnx.export with "
+           "optimize=False, or with dynamo=False and do_constant_folding=False "
+           "(docs/training.md, What exporters lose)\n";
   return 0;
 }

@@ -543,6 +543,7 @@ ImportedModel Importer::finish() {
     (*module)->setAttr(dist::kWeightsAttr,
                        builder.getStringAttr(options.weights));
   result.foldedParameters = parameters.findFolded(model, scopes);
+  result.computedConstants = parameters.findComputed(model);
   result.module = std::move(module);
   return result;
 }

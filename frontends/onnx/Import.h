@@ -31,6 +31,8 @@ struct ImportedModel {
   /// Those of the model that it has no arguments for, as the exporter made
   /// constants of them (Parameters::findFolded).
   std::vector<std::string> foldedParameters;
+  /// Constants that may hang on parameters (Parameters::findComputed).
+  std::vector<std::string> computedConstants;
 };
 
 /// Loads the dialects that it needs. Fails with all unsupported operators at

@@ -45,7 +45,9 @@ template <bool takesLogits> static LogicalResult crossEntropy(NodeContext &c) {
   if (!isFloat(scores.type))
     return c.invalid("scores of type " + nameOf(scores.type));
   if (labels.type != DType::I64 && labels.type != DType::I32)
-    return c.invalid("labels of type " + nameOf(labels.type));
+    return c.invalid("labels of type " + nameOf(labels.type) +
+                     ": ONNX has numbers of classes here; a loss by "
+                     "probabilities is written as -(p * log_softmax(x)).sum()");
   int64_t rank = scores.rank();
   if (rank < 2)
     return c.invalid("scores of shape " + toString(scores.shape));

@@ -39,9 +39,14 @@ static Value pool(Emitter &e, ArrayRef<Value> inputs, ArrayRef<Value> results,
 
 static FailureOr<Windows> poolWindows(NodeContext &c) {
   std::optional<SmallVector<int64_t>> kernel = c.intsAttr("kernel_shape");
-  if (c.in(0).rank() < 3 || !kernel) {
-    (void)c.invalid("a pool without kernel_shape, or of shape " +
-                    toString(c.in(0).shape));
+  if (!kernel) {
+    (void)c.invalid("a pool without kernel_shape");
+    return failure();
+  }
+  if (c.in(0).rank() < 3) {
+    (void)c.invalid("a pool over shape " + toString(c.in(0).shape) +
+                    ": ONNX's have a batch and channels before the window's "
+                    "dimensions");
     return failure();
   }
   FailureOr<Windows> windows = readWindows(c, *kernel);

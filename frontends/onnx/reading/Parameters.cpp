@@ -431,6 +431,41 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
   return {folded.begin(), folded.end()};
 }
 
+/// Whether there are more than two numbers, as masks have.
+static bool isTable(const HostTensor &data) {
+  if (!isFloat(data.getType()) || data.size() < 3)
+    return false;
+  double first = data.getFloat(0), second = first;
+  for (int64_t i = 1, e = data.size(); i < e; ++i) {
+    double value = data.getFloat(i);
+    if (value == first || value == second)
+      continue;
+    if (second != first)
+      return true;
+    second = value;
+  }
+  return false;
+}
+
+std::vector<std::string> Parameters::findComputed(const Model &model) const {
+  Signature signature(model);
+  std::vector<std::string> computed;
+  if (signature.empty())
+    return computed;
+  for (const auto &it : entryOf) {
+    const Entry &entry = entries[it.second];
+    StringRef name = it.first();
+    bool isRead = entry.firstUser && !entry.parameter && entry.name.empty() &&
+                  !entryOfUse.contains(name.str() + std::string(1, '\0') +
+                                       utostr(entry.firstUser->ordinal));
+    if (isRead && !signature.hasTarget(name) &&
+        !signature.hasPlaceholder(name) && isTable(entry.data))
+      computed.push_back(name.str());
+  }
+  llvm::sort(computed);
+  return computed;
+}
+
 size_t Parameters::addConstant(StringRef name, const HostTensor &data) {
   Parameter &parameter = parameters.emplace_back();
   parameter.data = data;

@@ -58,6 +58,10 @@ public:
   /// the model's, what was computed, by its name in the file.
   std::vector<std::string> findFolded(const Model &model,
                                       const Scopes &scopes) const;
+  /// Tables of floats that the file has beside the model's own list of
+  /// parameters and buffers, sorted: computed by the exporter, perhaps of a
+  /// parameter that other nodes still read. None where a file has no list.
+  std::vector<std::string> findComputed(const Model &model) const;
   /// Adds a large constant that no module owns; returns its index.
   size_t addConstant(llvm::StringRef name, const HostTensor &data);
 

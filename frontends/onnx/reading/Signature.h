@@ -29,6 +29,9 @@ public:
   /// No such list: the script exporter's, or another program's file.
   bool empty() const { return !present; }
   bool hasTarget(llvm::StringRef name) const { return targets.contains(name); }
+  bool hasPlaceholder(llvm::StringRef name) const {
+    return targetOf.contains(name);
+  }
   /// Parameters alone, no buffers, in order.
   const std::vector<std::string> &getParameters() const { return parameters; }
   /// The targets that a node's fx_node names, in order.
