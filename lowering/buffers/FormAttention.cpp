@@ -110,11 +110,11 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
   using Base::Base;
 
   void runOnOperation() override {
-    int64_t formed =
-        formAttentions(getOperation(), minScores, /*withAdjoints=*/true,
-                       [](AttentionOp op, AttentionMatch &) {
-                         return success(op.getScoreType().isF32());
-                       });
+    int64_t formed = formAttentions(
+        getOperation(), minScores, /*withAdjoints=*/true,
+        /*withFactors=*/true, [](AttentionOp op, AttentionMatch &) {
+          return success(op.getScoreType().isF32());
+        });
     // What an adjoint computes again is of the operands as they were.
     getOperation()->walk([](AttentionOp op) {
       if (op.getInits().size() < 3)

@@ -221,7 +221,8 @@ SmallVector<Value> AttentionExpansion::writePlaces(Range queries, Range keys) {
 }
 
 Value AttentionExpansion::applyRegion(Region &region, ValueRange values,
-                                      ArrayRef<Value> places, bool isPlain) {
+                                      ArrayRef<Value> places, bool isPlain,
+                                      unsigned yielded) {
   Block &body = region.front();
   IRMapping mapping;
   unsigned number = 0;
@@ -238,17 +239,17 @@ Value AttentionExpansion::applyRegion(Region &region, ValueRange values,
     for (auto [condition, value] :
          llvm::zip_equal(getConditions(op), blocks.plainConditions))
       mapping.map(condition, arith::ConstantIntOp::create(b, value, 1));
-  for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumResults() == 1 && mapping.contains(inner.getResult(0)))
+  for (Operation *inner : getMakers(region, yielded)) {
+    if (inner->getNumResults() == 1 && mapping.contains(inner->getResult(0)))
       continue;
-    Operation *clone = b.clone(inner, mapping);
+    Operation *clone = b.clone(*inner, mapping);
     SmallVector<Value> folded;
     if (failed(b.tryFold(clone, folded)) || folded.empty())
       continue;
-    mapping.map(inner.getResults(), folded);
+    mapping.map(inner->getResults(), folded);
     clone->erase();
   }
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(yielded));
 }
 
 void AttentionExpansion::overTiles(int64_t size, int64_t tile,

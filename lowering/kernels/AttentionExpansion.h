@@ -90,10 +90,10 @@ protected:
   SmallVector<View> extras(Range queries, Range keys);
   /// Where batches, queries and keys begin, for applyRegion.
   SmallVector<Value> writePlaces(Range queries, Range keys);
-  /// In a loop over queries and keys: a region of the op, of its arguments but
-  /// for the indices.
+  /// In a loop over queries and keys: what a region of the op yields with that
+  /// number, of its arguments but for the indices.
   Value applyRegion(Region &region, ValueRange values, ArrayRef<Value> places,
-                    bool isPlain);
+                    bool isPlain, unsigned yielded = 0);
 
   Value allocate(ArrayRef<int64_t> shape) {
     return memref::AllocOp::create(b, MemRefType::get(shape, element));

@@ -32,6 +32,7 @@ private:
   void writeKeys(Range queries, Range keys, bool isPlain) override;
   void writeNeeded(Range queries);
   void writeX(Range queries, Range keys, bool isPlain, View x);
+  void dropWeights(Range queries, Range keys, bool isPlain, View weights);
   void writeResults(Range queries);
 
   /// What x is compared with in exponents: 0 while nothing is seen, for which
@@ -86,6 +87,22 @@ void Expansion::writeX(Range queries, Range keys, bool isPlain, View x) {
     part.erase();
 }
 
+/// Zero for the weights of a tile that the body does not keep.
+void Expansion::dropWeights(Range queries, Range keys, bool isPlain,
+                            View weights) {
+  if (!op.dropsWeights())
+    return;
+  SmallVector<Value> places = writePlaces(queries, keys);
+  generic(extras(queries, keys), weights, {op.getQueryDim(), op.getKeyDim()},
+          [&](ValueRange v) -> Value {
+            SmallVector<Value> values = {constant(0)}; // no matter which score
+            llvm::append_range(values, v.drop_back());
+            Value kept = applyRegion(op.getBody(), values, places, isPlain,
+                                     /*yielded=*/1);
+            return select(kept, v.back(), constant(0));
+          });
+}
+
 void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
   unsigned i = op.getQueryDim(), j = op.getKeyDim(), e = op.getValueDim();
   View x = scratch(scores, {i, j}, {queries.size, keys.size}),
@@ -118,6 +135,7 @@ void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
   generic({scale}, a, {i, e}, [&](ValueRange v) -> Value {
     return arith::MulFOp::create(b, v[1], v[0]);
   });
+  dropWeights(queries, keys, isPlain, x);
   multiplyAdd(x, copyOrOperand(2, queries, keys), a, {i, e, j});
 }
 

@@ -72,13 +72,20 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
     Value x = applyRegion(op.getBody(), values, places, isPlain);
     Value power = math::ExpOp::create(b, arith::SubFOp::create(b, x, largest));
     Value weight = arith::DivFOp::create(b, power, numerators);
-
+    Value kept;
+    if (op.dropsWeights()) {
+      kept = applyRegion(op.getBody(), values, places, isPlain, /*yielded=*/1);
+      ofWeight = select(kept, ofWeight, constant(0));
+    }
     Value ofX = ofNumber(
         weight, arith::MulFOp::create(
                     b, weight, arith::SubFOp::create(b, ofWeight, ofRow)));
     values.insert(values.begin() + 1, ofX);
     Value ofScore = applyRegion(op.getAdjoint(), values, places, isPlain);
-    return SmallVector<Value>{ofNumber(weight, weight), ofScore};
+    Value used = ofNumber(weight, weight);
+    if (kept)
+      used = select(kept, used, constant(0));
+    return SmallVector<Value>{used, ofScore};
   });
   unsigned init = op.getFirstInit();
   multiplyAdd(dx, operand(1, queries, keys), operand(init, queries, keys),

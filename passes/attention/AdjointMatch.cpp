@@ -13,14 +13,6 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What a value is, without the barriers that computing it again stands behind
-/// (--dist-recompute).
-static Value stripBarriers(Value value) {
-  while (auto barrier = value.getDefiningOp<OptimizationBarrierOp>())
-    value = barrier->getOperand(cast<OpResult>(value).getResultNumber());
-  return value;
-}
-
 /// Whether two values are one, or computed alike of the same values: what
 /// backward reads of forward may be computed again.
 static bool isSame(Value a, Value b, unsigned depth = 0) {
@@ -136,7 +128,8 @@ LogicalResult AdjointMatch::findEnds() {
       if (succeeded(product) && isOfMatrices(*product))
         found.push_back(user);
       else if ((linalgOp && linalgOp.hasPureTensorSemantics()) ||
-               isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+               isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                   OptimizationBarrierOp>(user))
         pending.push_back(user);
       else
         return failure();
@@ -280,7 +273,7 @@ LogicalResult AdjointMatch::matchEnds() {
     if (failed(places))
       return failure();
     Value element = attention.getElements().get(tensor, *places);
-    if (element == attention.getWeight())
+    if (attention.isWeight(element))
       continue;
     if (ofScores && element != ofScores)
       return failure();
@@ -364,9 +357,10 @@ LogicalResult AdjointMatch::matchOfX(Value product) {
       continue;
     if (attention.isNanZero())
       ofWeight = getOfNumber(ofWeight);
-    if (!ofWeight)
-      continue;
-    const ElementsOf::Leaf *leaf = elements.getLeaf(ofWeight);
+    if (ofWeight)
+      ofWeight = attention.stripFactor(ofWeight);
+    const ElementsOf::Leaf *leaf =
+        ofWeight ? elements.getLeaf(ofWeight) : nullptr;
     if (leaf && succeeded(matchOfWeights(*leaf)))
       return success();
   }
@@ -518,7 +512,7 @@ void AdjointMatch::replace(AttentionOp forward,
                                             type.getElementType()));
   }
   Value query = attention.getQuery(), largest = forward.getResult(1),
-        sums = forward.getResult(2), back = cotangent;
+        sums = forward.getResult(2), back = attention.scale(b, cotangent);
   if (isQuery) {
     // Queries that are padding may be anything, and have no part in sums.
     query = fillPadding(b, query, maps[0], 0);
@@ -555,7 +549,9 @@ void AdjointMatch::replace(AttentionOp forward,
           b, loc, b.getFloatAttr(op.getScoreType(), ofPadding));
       yielded = arith::SelectOp::create(b, loc, kept, yielded, filler);
     }
-    AttentionYieldOp::create(b, loc, yielded);
+    bool drops = attention.dropsWeights() && &region == &op.getBody();
+    AttentionYieldOp::create(b, loc, yielded,
+                             drops ? attention.cloneKept(b, mapping) : Value());
   };
   write(op.getBody(), attention.getX(), attention.getScore(),
         -std::numeric_limits<double>::infinity());

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -71,11 +72,123 @@ static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
   return select.getFalseValue();
 }
 
+/// All values of its block that `root` is made of, and what they begin with.
+static DenseSet<Value> getSlice(Value root) {
+  DenseSet<Value> slice;
+  SmallVector<Value> pending = {root};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value.getDefiningOp<arith::ConstantOp>() ||
+        isa<IndexType>(value.getType()) || !slice.insert(value).second)
+      continue;
+    Operation *maker = value.getDefiningOp();
+    if (maker && maker->getBlock() == root.getParentBlock())
+      llvm::append_range(pending, maker->getOperands());
+  }
+  return slice;
+}
+
+/// Whether some number is part of both; places may be.
+static bool shareNumbers(Value a, Value b) {
+  DenseSet<Value> ofB = getSlice(b);
+  return llvm::any_of(getSlice(a), [&](Value one) {
+    return isa<FloatType>(one.getType()) && ofB.contains(one);
+  });
+}
+
+/// Takes constants and selections of zero off: those whose condition has
+/// nothing to do with the value.
+std::pair<AttentionMatch::Factor, Value>
+AttentionMatch::splitFactor(Value value) {
+  Factor factor;
+  while (true) {
+    APFloat number(0.0);
+    if (auto multiply = value.getDefiningOp<arith::MulFOp>()) {
+      bool isLast = matchPattern(multiply.getRhs(), m_ConstantFloat(&number));
+      if ((!isLast &&
+           !matchPattern(multiply.getLhs(), m_ConstantFloat(&number))) ||
+          !number.isFinite())
+        break;
+      value = isLast ? multiply.getLhs() : multiply.getRhs();
+    } else if (auto divide = value.getDefiningOp<arith::DivFOp>();
+               divide &&
+               matchPattern(divide.getRhs(), m_ConstantFloat(&number)) &&
+               number.isFiniteNonZero()) {
+      number = APFloat(number.getSemantics(), 1) / number;
+      value = divide.getLhs();
+    } else if (auto select = value.getDefiningOp<arith::SelectOp>()) {
+      if (!matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
+        break;
+      Value condition = select.getCondition(), kept = select.getTrueValue();
+      if (shareNumbers(condition, kept))
+        break;
+      factor.conditions.push_back(condition);
+      value = kept;
+      continue;
+    } else {
+      break;
+    }
+    bool loses;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    factor.number *= number.convertToDouble();
+  }
+  return {factor, value};
+}
+
+/// Whether two scalars are computed alike of the same.
+static bool isAlike(Value a, Value b,
+                    DenseSet<std::pair<Value, Value>> &known) {
+  if (a == b || known.contains({a, b}))
+    return true;
+  auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
+  if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber())
+    return false;
+  if (!OperationEquivalence::isEquivalentTo(
+          ofA.getOwner(), ofB.getOwner(),
+          [&](Value x, Value y) { return success(isAlike(x, y, known)); },
+          /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations))
+    return false;
+  known.insert({a, b});
+  return true;
+}
+
+bool AttentionMatch::isWeight(Value element) const {
+  DenseSet<std::pair<Value, Value>> known;
+  return isAlike(element, weight, known);
+}
+
+Value AttentionMatch::stripFactor(Value value) {
+  if (!factor)
+    return value;
+  auto [found, rest] = splitFactor(value);
+  DenseSet<std::pair<Value, Value>> known;
+  if (found.number != factor->number ||
+      !llvm::equal(found.conditions, factor->conditions,
+                   [&](Value x, Value y) { return isAlike(x, y, known); }))
+    return {};
+  return rest;
+}
+
+Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
+  Value kept;
+  for (Value condition : factor->conditions) {
+    Value made = cloneScalars(b, condition, mapping);
+    kept = kept ? arith::AndIOp::create(b, made.getLoc(), kept, made) : made;
+  }
+  return kept;
+}
+
 /// A row in which all keys are at -inf has none: exponentials are then of these
 /// less zero, and quotients by a sum of zero are zero.
-LogicalResult AttentionMatch::matchWeights() {
+LogicalResult AttentionMatch::matchWeights(bool withFactors) {
   weight = elements.get(getWeights(), getWeightsMap());
   Value sum, largest, weight = this->weight;
+  if (withFactors) {
+    auto [found, rest] = splitFactor(weight);
+    if (rest != weight)
+      factor = found;
+    weight = rest;
+  }
   if (Value some = getUnlessEqual(weight, m_AnyZeroFloat(), sum)) {
     weight = some;
   } else if (auto select = weight.getDefiningOp<arith::SelectOp>()) {
@@ -199,20 +312,15 @@ bool AttentionMatch::isOnlyUsedHere() {
   return true;
 }
 
-LogicalResult AttentionMatch::match(int64_t minScores) {
-  keyLoop = product.onlyLoop(LoopKind::K);
-  valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
-  if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights()))
-    return failure();
-  // What x is made of.
-  SmallVector<Value> pending = {x};
-  llvm::SmallDenseSet<Value> seen;
+void AttentionMatch::findLeaves(Value root, bool isOfScores,
+                                llvm::SmallDenseSet<Value> &seen) {
+  SmallVector<Value> pending = {root};
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
-      if (!score && succeeded(matchScores(*leaf)))
+      if (isOfScores && !score && succeeded(matchScores(*leaf)))
         score = value;
       else
         leaves.push_back(value);
@@ -222,7 +330,24 @@ LogicalResult AttentionMatch::match(int64_t minScores) {
     if (op && op->getBlock() == elements.getIndex(0).getParentBlock())
       llvm::append_range(pending, op->getOperands());
   }
-  return success(score && succeeded(matchDims(minScores)));
+}
+
+LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
+  keyLoop = product.onlyLoop(LoopKind::K);
+  valueLoop = product.onlyLoop(weightsOperand == 0 ? LoopKind::N : LoopKind::M);
+  if (keyLoop < 0 || valueLoop < 0 || failed(matchWeights(withFactors)))
+    return failure();
+  llvm::SmallDenseSet<Value> seen;
+  findLeaves(x, /*isOfScores=*/true, seen);
+  if (!score)
+    return failure();
+  if (factor)
+    for (Value condition : factor->conditions) {
+      if (getSlice(condition).contains(score))
+        return failure();
+      findLeaves(condition, /*isOfScores=*/false, seen);
+    }
+  return matchDims(minScores);
 }
 
 SmallVector<AffineMap> AttentionMatch::getInputMaps() {
@@ -304,7 +429,9 @@ AttentionOp AttentionMatch::write(bool forAdjoint) {
   for (unsigned dim = 0; dim < getNumDims() - 2; ++dim)
     body->addArgument(b.getIndexType(), loc);
   mapIndices(*body, 1 + leaves.size(), mapping);
-  AttentionYieldOp::create(b, loc, cloneScalars(b, x, mapping));
+  Value ofScore = cloneScalars(b, x, mapping);
+  Value kept = dropsWeights() ? cloneKept(b, mapping) : Value();
+  AttentionYieldOp::create(b, loc, ofScore, kept);
   return op;
 }
 
@@ -340,7 +467,31 @@ Value AttentionMatch::clearRows(AttentionOp op) {
   return cleared.getResult(0);
 }
 
+Value AttentionMatch::scale(OpBuilder &b, Value tensor) {
+  if (!factor || factor->number == 1)
+    return tensor;
+  Location loc = product.op.getLoc();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  Value empty =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  auto scaled = linalg::GenericOp::create(
+      b, loc, type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
+      [&](OpBuilder &b, Location loc, ValueRange args) {
+        Value number = arith::ConstantOp::create(
+            b, loc, b.getFloatAttr(type.getElementType(), factor->number));
+        linalg::YieldOp::create(
+            b, loc, arith::MulFOp::create(b, loc, args[0], number).getResult());
+      });
+  if (Attribute scope = product.op->getAttr(kScopeAttr))
+    scaled->setAttr(kScopeAttr, scope);
+  return scaled.getResult(0);
+}
+
 void AttentionMatch::replaceWith(AttentionOp op) {
-  product.op->getResult(0).replaceAllUsesWith(noneIsZero ? clearRows(op)
-                                                         : op.getResult(0));
+  OpBuilder b(product.op);
+  Value means = noneIsZero ? clearRows(op) : op.getResult(0);
+  product.op->getResult(0).replaceAllUsesWith(scale(b, means));
 }

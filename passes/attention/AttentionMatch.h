@@ -19,8 +19,9 @@ public:
         elements(this->product.op.getContext(), this->product.kinds.size()) {}
 
   /// Whether this is attention, with at least so many scores, in whatever else
-  /// reads what it is made of.
-  LogicalResult match(int64_t minScores);
+  /// reads what it is made of. `withFactors`: also where weights are multiplied
+  /// by something before the product, as dropout does.
+  LogicalResult match(int64_t minScores, bool withFactors);
   /// Whether nothing but this attention needs the scores, or what is made of
   /// them.
   bool isOnlyUsedHere();
@@ -51,12 +52,24 @@ public:
   /// For each loop of elements, the op's dimension.
   ArrayRef<AffineExpr> getDims() const { return dims; }
   ElementsOf &getElements() { return elements; }
+  /// What is left of a weight, or of what comes back for one, without what
+  /// weights are multiplied by; null if it is multiplied by something else.
+  Value stripFactor(Value value);
+  /// Whether some weights are 0 whatever their score, and for one: whether it
+  /// is not.
+  bool dropsWeights() const { return factor && !factor->conditions.empty(); }
+  Value cloneKept(OpBuilder &b, IRMapping &mapping);
+  /// A tensor times the number that all weights are multiplied by. The op is
+  /// without it: so means of one key alone are its values, to the last bit, and
+  /// what comes back for its score is zero.
+  Value scale(OpBuilder &b, Value tensor);
   /// The leaf of the scores' product, what softmax is taken of, the weight
   /// before it is guarded, and as the product takes it.
   Value getScore() const { return score; }
   Value getX() const { return x; }
   Value getQuotient() const { return quotient; }
-  Value getWeight() const { return weight; }
+  /// Whether an element is the weight, or computed as it is, again.
+  bool isWeight(Value element) const;
   ArrayRef<Value> getLeaves() const { return leaves; }
   bool isNanZero() const { return nanIsZero; }
   bool isNoneZero() const { return noneIsZero; }
@@ -71,13 +84,23 @@ public:
   }
 
 private:
+  /// A number where all conditions hold, 0 elsewhere.
+  struct Factor {
+    double number = 1;
+    SmallVector<Value> conditions;
+  };
+  static std::pair<Factor, Value> splitFactor(Value value);
+  /// Adds to the leaves what `root` is made of; of `scores` one may be the
+  /// score.
+  void findLeaves(Value root, bool isOfScores,
+                  llvm::SmallDenseSet<Value> &seen);
   Value clearRows(AttentionOp op);
   /// Where in the result the features of values are.
   int64_t getValuePlace() {
     return *product.out().getResultPosition(
         getAffineDimExpr(valueLoop, product.op.getContext()));
   }
-  LogicalResult matchWeights();
+  LogicalResult matchWeights(bool withFactors);
   LogicalResult matchScores(const ElementsOf::Leaf &leaf);
   LogicalResult matchDims(int64_t minScores);
   Value getReduced(const ElementsOf::Leaf *leaf, bool isMaximum);
@@ -89,6 +112,7 @@ private:
   unsigned weightsOperand;
   ElementsOf elements;
   Value x, score, quotient, weight;
+  std::optional<Factor> factor;
   bool nanIsZero = false;
   /// Whether means of no keys are zero.
   bool noneIsZero = false;

@@ -1,6 +1,7 @@
 //===- ElementOf.cpp - What an element of a tensor is made of -------------===//
 
 #include "passes/attention/ElementOf.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -42,6 +43,20 @@ static bool isDimOrZero(AffineExpr expr) {
   return isa<AffineDimExpr>(expr) || (constant && constant.getValue() == 0);
 }
 
+/// A tensor without dimensions that a body reads, as random numbers read their
+/// seed; null if the op is none that does.
+static Value getScalarRead(Operation *op) {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
+  return extract && extract.getIndices().empty() ? extract.getTensor()
+                                                 : Value();
+}
+
+Value mlir::dist::stripBarriers(Value value) {
+  while (auto barrier = value.getDefiningOp<OptimizationBarrierOp>())
+    value = barrier->getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {
   if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics())
@@ -52,6 +67,8 @@ static bool hasPlainBody(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner))
       return false;
+    if (getScalarRead(&inner))
+      continue;
     for (TypeRange types : {TypeRange(inner.getOperandTypes()),
                             TypeRange(inner.getResultTypes())})
       if (llvm::any_of(types, llvm::IsaPred<ShapedType>))
@@ -122,6 +139,10 @@ Value ElementsOf::build(Value tensor, AffineMap map) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return {};
+  if (isa<OptimizationBarrierOp>(op)) {
+    ops.push_back(op);
+    return get(stripBarriers(tensor), map);
+  }
   DenseElementsAttr constant;
   if (matchPattern(tensor, m_Constant(&constant)) && constant.isSplat()) {
     auto value = dyn_cast<TypedAttr>(constant.getSplatValue<Attribute>());
@@ -180,6 +201,12 @@ Value ElementsOf::buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
     mapping.map(argument, get(input->get(), place));
   }
   for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (Value tensor = getScalarRead(&inner)) {
+      mapping.map(inner.getResult(0),
+                  get(stripBarriers(tensor),
+                      AffineMap::get(numDims, 0, op.getContext())));
+      continue;
+    }
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (!index) {
       if (&inner != combine)

@@ -57,6 +57,10 @@ private:
   SmallVector<Operation *> ops;
 };
 
+/// What a value is, without the barriers that computing it again stands behind
+/// (--dist-recompute).
+Value stripBarriers(Value value);
+
 /// The map with the place of an element before a reshape that only adds or
 /// drops dimensions of size 1, given that of it after; null for others.
 AffineMap mapThroughUnitReshape(Operation *reshape, AffineMap map);

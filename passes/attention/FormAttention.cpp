@@ -38,7 +38,8 @@ static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
 }
 
 int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
-                                   bool withAdjoints, AcceptAttention accept) {
+                                   bool withAdjoints, bool withFactors,
+                                   AcceptAttention accept) {
   SmallVector<Operation *> products;
   module.walk([&](linalg::LinalgOp op) {
     if (succeeded(matchProduct(op)))
@@ -52,7 +53,7 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
         break;
       AttentionMatch attention(*matchProduct(cast<linalg::LinalgOp>(op)),
                                weights);
-      if (failed(attention.match(minScores)))
+      if (failed(attention.match(minScores, withFactors)))
         continue;
       AdjointMatch adjoint(attention);
       bool hasAdjoint = false;

@@ -21,9 +21,10 @@ using AcceptAttention =
 /// that `accept` agrees to, and returns how many there were. `accept` may give
 /// the op attributes, and is told what it was made of. `withAdjoints`: also of
 /// those whose weights are read to compute gradients, if all that does so is
-/// their adjoint, which becomes dist.attention_adjoint.
+/// their adjoint, which becomes dist.attention_adjoint. `withFactors`: also of
+/// those whose weights are dropped, or multiplied by a number.
 int64_t formAttentions(ModuleOp module, int64_t minScores, bool withAdjoints,
-                       AcceptAttention accept);
+                       bool withFactors, AcceptAttention accept);
 
 /// Erases what nobody needs any more of what these ops are made of; what that
 /// was.

@@ -177,11 +177,29 @@ void Ranges::visit(Operation *op) {
       [&](Value value, const ConstantIntRanges &range) { set(value, range); });
 }
 
+SmallVector<Operation *> mlir::dist::getMakers(Region &region,
+                                               unsigned yielded) {
+  Block &body = region.front();
+  DenseSet<Operation *> needed;
+  SmallVector<Value> pending = {body.getTerminator()->getOperand(yielded)};
+  while (!pending.empty()) {
+    Operation *maker = pending.pop_back_val().getDefiningOp();
+    if (maker && maker->getBlock() == &body && needed.insert(maker).second)
+      llvm::append_range(pending, maker->getOperands());
+  }
+  SmallVector<Operation *> inOrder;
+  for (Operation &inner : body)
+    if (needed.contains(&inner))
+      inOrder.push_back(&inner);
+  return inOrder;
+}
+
 SmallVector<Value> mlir::dist::getConditions(AttentionLikeOpInterface op) {
   SmallVector<Value> conditions;
-  for (Operation &inner : op.getBody().front().without_terminator())
-    if (inner.getNumResults() == 1 && inner.getResult(0).getType().isInteger(1))
-      conditions.push_back(inner.getResult(0));
+  for (Operation *inner : getMakers(op.getBody()))
+    if (inner->getNumResults() == 1 &&
+        inner->getResult(0).getType().isInteger(1))
+      conditions.push_back(inner->getResult(0));
   return conditions;
 }
 
@@ -211,8 +229,8 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
     if (extra.integers)
       ranges.set(element, *extra.integers);
   }
-  for (Operation &inner : body.without_terminator())
-    ranges.visit(&inner);
+  for (Operation *inner : getMakers(op.getBody()))
+    ranges.visit(inner);
   ScoreFacts facts;
   facts.x = ranges.getFloat(body.getTerminator()->getOperand(0));
   for (Value condition : getConditions(op)) {

@@ -48,7 +48,11 @@ ScoreFacts getScoreFacts(AttentionLikeOpInterface op,
                          std::pair<int64_t, int64_t> keys,
                          ArrayRef<ExtraRange> extras = {});
 
-/// The conditions of the body of an attention: its ops with an i1.
+/// The ops that make what a region of an attention yields with that number, in
+/// their order.
+SmallVector<Operation *> getMakers(Region &region, unsigned yielded = 0);
+
+/// The conditions that the x of an attention hangs on: ops with an i1.
 SmallVector<Value> getConditions(AttentionLikeOpInterface op);
 
 /// Whether for an x nothing of which comes back nothing comes back for its

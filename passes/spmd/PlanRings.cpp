@@ -141,7 +141,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       return failure(); // it stays as it is
     };
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
-                   look);
+                   /*withFactors=*/false, look);
     if (isUnusable)
       return signalPassFailure();
     Builder builder(&getContext());

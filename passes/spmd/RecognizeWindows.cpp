@@ -27,17 +27,17 @@ struct RecognizeWindowsPass
       return;
     auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
     KeyWindows windows;
-    formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
-                   [&](AttentionOp op, AttentionMatch &) {
-                     // A schedule says how these get their keys.
-                     if (findModuleNote(op, rings))
-                       return failure();
-                     std::optional<KeyWindow> window = windows.find(op);
-                     if (window)
-                       op.setWindow(
-                           ArrayRef<int64_t>{window->left, window->right});
-                     return success(window.has_value());
-                   });
+    formAttentions(
+        getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
+        /*withFactors=*/false, [&](AttentionOp op, AttentionMatch &) {
+          // A schedule says how these get their keys.
+          if (findModuleNote(op, rings))
+            return failure();
+          std::optional<KeyWindow> window = windows.find(op);
+          if (window)
+            op.setWindow(ArrayRef<int64_t>{window->left, window->right});
+          return success(window.has_value());
+        });
   }
 };
 } // namespace

@@ -401,6 +401,7 @@ struct RingAttentionPass
     SmallVector<std::pair<AttentionOp, const NamedAttribute *>> found;
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
     formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
+                   /*withFactors=*/false,
                    [&](AttentionOp op, AttentionMatch &) {
                      const NamedAttribute *ring = findModuleNote(op, rings);
                      if (ring)

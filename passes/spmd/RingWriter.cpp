@@ -209,7 +209,8 @@ void RingWriter::writeBody(Region &from, Region &to, const Queries &queries,
   b.setInsertionPoint(yield);
   Value isKey = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place,
                                       index(numKeys));
-  yield.setOperand(select(isKey, yield.getOperand(), constant(none)));
+  yield.getOperandMutable().set(
+      select(isKey, yield.getOperand(), constant(none)));
 }
 
 bool RingWriter::sees(Queries::Kind kind, int64_t device, int64_t step) const {

@@ -99,6 +99,13 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
       region.code->run(region.registers.data(), context);
       return region.registers[region.code->getYields()[0]].f;
     };
+    auto ifKept = [&](double value) {
+      if (!op.dropsWeights())
+        return value;
+      apply(0, 0, nullptr);
+      return regions[0].registers[regions[0].code->getYields()[1]].i ? value
+                                                                     : 0.0;
+    };
     auto sum = [&](unsigned dim, auto term) {
       double total = 0;
       for (at[dim] = 0; at[dim] < sizes[dim]; ++at[dim])
@@ -145,6 +152,7 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
               double weight = std::exp(x[at[j]] - m) / l;
               if (nanIsZero && std::isnan(weight))
                 weight = 0;
+              weight = ifKept(weight);
               mean += weight * operands[2].get(at);
             }
             at[j] = 0;
@@ -168,12 +176,14 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
           double weight = std::exp(x[at[j]] - m) / l;
           double ofWeight =
               sum(e, [&] { return ofO.get(at) * operands[2].get(at); });
+          ofWeight = ifKept(ofWeight);
           if (nanIsZero && std::isnan(weight))
             ofWeight = 0;
           double ofX = weight * (ofWeight - ofRow);
           double ofScore = apply(1, scores[at[j]], &ofX);
           if (nanIsZero && std::isnan(weight))
             weight = 0;
+          weight = ifKept(weight);
           auto add = [&](unsigned number, unsigned dim, auto term) {
             Elements &to = operands[first + number];
             for (at[dim] = 0; at[dim] < sizes[dim]; ++at[dim])

@@ -130,6 +130,22 @@ static LogicalResult verifySizes(AttentionLikeOpInterface op) {
   return success();
 }
 
+/// Whether a value of a block is computed of another.
+static bool hangsOn(Value value, Value other) {
+  SmallVector<Value> pending = {value};
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (next == other)
+      return true;
+    Operation *maker = next.getDefiningOp();
+    if (maker && maker->getBlock() == other.getParentBlock() &&
+        seen.insert(next).second)
+      llvm::append_range(pending, maker->getOperands());
+  }
+  return false;
+}
+
 /// `numScores` values that belong to a score, then elements and indices.
 static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
                                 StringRef name, StringRef takes,
@@ -148,6 +164,12 @@ static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
   auto yield = dyn_cast<AttentionYieldOp>(body.getTerminator());
   if (!yield || yield.getOperand().getType() != score)
     return op->emitOpError(name) << " yields no " << score;
+  if (yield.getKept() && &region != &op.getBody())
+    return op->emitOpError(name) << " says which weights are kept";
+  if (yield.getKept() && hangsOn(yield.getKept(), body.getArgument(0)))
+    return op->emitOpError(name)
+           << " says by the score which weights are kept: only by places and "
+              "elements of further operands";
   for (Operation &inner : body)
     for (TypeRange types : {TypeRange(inner.getOperandTypes()),
                             TypeRange(inner.getResultTypes())})

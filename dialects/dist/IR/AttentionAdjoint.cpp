@@ -47,6 +47,7 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
       });
   Value ofWeights = parts.contract(getCotangent(), out, getValue(), getMap(2),
                                    empty(all), all);
+  ofWeights = parts.dropWeights(ofWeights, scores);
   Value ofX =
       parts.generic({weights, ofWeights, sums}, {all, all, rows}, empty(all),
                     all, all, [&](ValueRange v) -> Value {
@@ -58,6 +59,7 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
   if (getNanIsZero())
     weights = parts.generic(weights, all, empty(all), all, all,
                             [&](ValueRange v) { return parts.guard(v[0]); });
+  weights = parts.dropWeights(weights, scores);
   unsigned init = getFirstInit();
   return SmallVector<Value>{parts.contract(ofScores, all, getKey(), getMap(1),
                                            getInits()[0], getMap(init)),

@@ -115,14 +115,16 @@ Value AttentionParts::writeScores() {
                   makeEmpty(all, element), all);
 }
 
-Value AttentionParts::applyRegion(Region &region, ValueRange perScore) {
+Value AttentionParts::applyRegion(Region &region, ValueRange perScore,
+                                  unsigned yielded) {
   SmallVector<Value> inputs(perScore);
   SmallVector<AffineMap> maps(perScore.size(), all);
   for (auto [number, extra] : llvm::enumerate(op.getExtras())) {
     inputs.push_back(extra);
     maps.push_back(op.getMap(3 + number));
   }
-  return generic(inputs, maps, makeEmpty(all, element), all, all,
+  Type made = region.front().getTerminator()->getOperand(yielded).getType();
+  return generic(inputs, maps, makeEmpty(all, made), all, all,
                  [&](ValueRange v) -> Value {
                    Block &body = region.front();
                    IRMapping mapping;
@@ -135,7 +137,19 @@ Value AttentionParts::applyRegion(Region &region, ValueRange perScore) {
                    for (Operation &inner : body.without_terminator())
                      b.clone(inner, mapping);
                    return mapping.lookupOrDefault(
-                       body.getTerminator()->getOperand(0));
+                       body.getTerminator()->getOperand(yielded));
+                 });
+}
+
+Value AttentionParts::dropWeights(Value weights, Value scores) {
+  if (!op.dropsWeights())
+    return weights;
+  Value kept = applyRegion(op.getBody(), scores, /*yielded=*/1);
+  return generic({weights, kept}, {all, all}, makeEmpty(all, element), all, all,
+                 [&](ValueRange v) -> Value {
+                   Value zero = arith::ConstantOp::create(
+                       b, loc, b.getFloatAttr(element, 0));
+                   return arith::SelectOp::create(b, loc, v[1], v[0], zero);
                  });
 }
 
@@ -154,7 +168,8 @@ static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
   Location loc = parts.loc;
   FloatType element = parts.element;
   AffineMap all = parts.all, rows = parts.rows;
-  Value x = parts.applyRegion(op.getBody(), parts.writeScores());
+  Value scores = parts.writeScores();
+  Value x = parts.applyRegion(op.getBody(), scores);
   Value largest = parts.generic(
       x, all, parts.fill(parts.makeEmpty(rows, element), parts.number(true)),
       rows, all, [&](ValueRange v) -> Value {
@@ -184,6 +199,7 @@ static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
     weights =
         parts.generic(weights, all, parts.makeEmpty(all, element), all, all,
                       [&](ValueRange v) { return parts.guard(v[0]); });
+  weights = parts.dropWeights(weights, scores);
   if (stored != element)
     weights =
         parts.generic(weights, all, parts.makeEmpty(all, stored), all, all,

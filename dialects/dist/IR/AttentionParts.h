@@ -26,8 +26,10 @@ public:
                  AffineMap initMap);
   Value writeScores();
   /// What a region makes of each score, or of `perScore`, all as large as the
-  /// scores.
-  Value applyRegion(Region &region, ValueRange perScore);
+  /// scores: what it yields with that number.
+  Value applyRegion(Region &region, ValueRange perScore, unsigned yielded = 0);
+  /// `weights`, 0 where the body says that they are not kept.
+  Value dropWeights(Value weights, Value scores);
   /// Of a weight: 0 where it is NaN, with `nan_is_zero`.
   Value guard(Value weight) { return selectNumber(weight, weight); }
   /// `value`, or 0 where the weight is NaN, with `nan_is_zero`.

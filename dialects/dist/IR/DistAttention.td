@@ -36,6 +36,10 @@ def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
     InterfaceMethod<"Whether weights that are NaN are 0.", "bool", "getNanIsZero">,
   ];
   let extraSharedClassDeclaration = [{
+    /// Whether the body says which weights are kept.
+    bool dropsWeights() {
+      return $_op.getBody().front().getTerminator()->getNumOperands() > 1;
+    }
     /// The map of an operand, by its number.
     ::mlir::AffineMap getMap(unsigned operand) {
       return ::llvm::cast<::mlir::AffineMapAttr>($_op.getIndexingMaps()[operand])
@@ -84,7 +88,9 @@ def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
     (Vaswani et al., "Attention is all you need", 2017). What is between scores
     and softmax is up to the body: scales, additive and boolean masks, causal and
     windowed ones, ALiBi, soft caps. It is given the score, an element of each
-    further operand and the indices of the score, and yields x.
+    further operand and the indices of the score, and yields x. Where it yields an
+    i1, too, which does not hang on the score, weights for which that is false are 0,
+    as dropout makes them: after the softmax, whose denominator has all.
 
     Dimensions are those of the indexing maps, as in linalg: first any number of
     batches, then queries, keys, features of keys, features of values. Operands
@@ -154,6 +160,9 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
         dk(j,d) = sum over i of ds(i,j) * q(i,d)
         dv(j,e) = sum over i of p(i,j) * do(i,e)
 
+    Where the body yields which weights are kept, dp(i,j) and the p(i,j) of dv are 0
+    for the others.
+
     (Dao et al., "FlashAttention", 2022, algorithm 4): scores and weights are computed
     again, so that forward keeps two numbers for each query and none for each pair. Keys
     and values that lack a batch of the queries get the sum over it. With
@@ -215,12 +224,15 @@ def Dist_AttentionYieldOp : Dist_Op<"attention_yield", [
     Pure, Terminator, ParentOneOf<["AttentionOp", "AttentionAdjointOp"]>]> {
   let summary = "What softmax is taken of, or what comes back for a score";
   let description = [{
+    From the body of attention also, after it, whether the weight is kept.
+
     ```mlir
     dist.attention_yield %x : f32
+    dist.attention_yield %x, %kept : f32, i1
     ```
   }];
-  let arguments = (ins AnyFloat:$operand);
-  let assemblyFormat = "$operand attr-dict `:` type($operand)";
+  let arguments = (ins AnyFloat:$operand, Optional<I1>:$kept);
+  let assemblyFormat = "$operand (`,` $kept^)? attr-dict `:` type($operand) (`,` type($kept)^)?";
 }
 
 #endif // DIST_IR_DISTATTENTION_TD

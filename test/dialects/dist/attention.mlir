@@ -148,3 +148,40 @@ func.func @region(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %v: tensor<7x5xf32>,
   } -> tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x5xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#a = affine_map<(i, j, d, e) -> (i, j)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+// Weights that are 0 after the softmax.
+// CHECK-LABEL: func @dropped
+// CHECK: ^bb0(%[[S:.*]]: f32, %[[KEPT:.*]]: i1, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT: dist.attention_yield %[[S]], %[[KEPT]] : f32, i1
+func.func @dropped(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %a: tensor<6x8xi1>, %o: tensor<6x5xf32>) -> tensor<6x5xf32> {
+  %0 = dist.attention(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>) with(%a : tensor<6x8xi1>) outs(%o : tensor<6x5xf32>)
+      maps [#q, #k, #v, #a, #o] {
+  ^bb0(%s: f32, %kept: i1, %i: index, %j: index):
+    dist.attention_yield %s, %kept : f32, i1
+  } -> tensor<6x5xf32>
+  return %0 : tensor<6x5xf32>
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+func.func @by_score(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{body says by the score which weights are kept: only by places and elements of further operands}}
+  %0 = dist.attention(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>) outs(%o : tensor<6x5xf32>) maps [#q, #k, #v, #o] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    %kept = arith.cmpf oge, %s, %zero : f32
+    dist.attention_yield %s, %kept : f32, i1
+  } -> tensor<6x5xf32>
+  return
+}

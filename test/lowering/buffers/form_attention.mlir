@@ -85,3 +85,63 @@ func.func @over_queries(%q: tensor<5x4xf32>, %k: tensor<6x4xf32>, %v: tensor<6x8
       ins(%p, %v : tensor<5x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<5x8xf32>) -> tensor<5x8xf32>
   return %o : tensor<5x8xf32>
 }
+
+// -----
+
+// Dropout of weights by a mask: which are kept is said by the body, and what they are multiplied by, the result is.
+// CHECK: rt.attentions = 1
+// CHECK-LABEL: func @dropped
+// CHECK: %[[O:.*]] = dist.attention(%arg0, %arg1, %arg2 : {{.*}}) with(%arg3 : tensor<5x6xi1>)
+// CHECK-NEXT: ^bb0(%[[S:[^:]*]]: f32, %[[KEPT:[^:]*]]: i1, %{{[^:]*}}: index, %{{[^:]*}}: index):
+// CHECK-NEXT: dist.attention_yield %[[S]], %[[KEPT]] : f32, i1
+// CHECK: linalg.generic {{.*}} ins(%[[O]] : tensor<5x8xf32>)
+// CHECK: arith.mulf %{{.*}}, %cst
+func.func @dropped(%q: tensor<5x4xf32>, %k: tensor<6x4xf32>, %v: tensor<6x8xf32>, %m: tensor<5x6xi1>) -> tensor<5x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant 1.25 : f32
+  %e = tensor.empty() : tensor<5x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      ins(%q, %k : tensor<5x4xf32>, tensor<6x4xf32>) outs(%z : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %p = linalg.softmax dimension(1) ins(%s : tensor<5x6xf32>) outs(%e : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%p, %m : tensor<5x6xf32>, tensor<5x6xi1>) outs(%e : tensor<5x6xf32>) {
+  ^bb0(%a: f32, %kept: i1, %out: f32):
+    %1 = arith.mulf %a, %scale : f32
+    %2 = arith.select %kept, %1, %zero : f32
+    linalg.yield %2 : f32
+  } -> tensor<5x6xf32>
+  %eo = tensor.empty() : tensor<5x8xf32>
+  %zo = linalg.fill ins(%zero : f32) outs(%eo : tensor<5x8xf32>) -> tensor<5x8xf32>
+  %o = linalg.contract indexing_maps = [affine_map<(i, e, j) -> (i, j)>, affine_map<(i, e, j) -> (j, e)>, affine_map<(i, e, j) -> (i, e)>]
+      ins(%d, %v : tensor<5x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<5x8xf32>) -> tensor<5x8xf32>
+  return %o : tensor<5x8xf32>
+}
+
+// -----
+
+// What is dropped by the score itself is no dropout.
+// CHECK: rt.attentions = 0
+// CHECK-LABEL: func @by_score
+func.func @by_score(%q: tensor<5x4xf32>, %k: tensor<6x4xf32>, %v: tensor<6x8xf32>) -> tensor<5x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(i, j, d) -> (i, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>]
+      ins(%q, %k : tensor<5x4xf32>, tensor<6x4xf32>) outs(%z : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %p = linalg.softmax dimension(1) ins(%s : tensor<5x6xf32>) outs(%e : tensor<5x6xf32>) -> tensor<5x6xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%p, %s : tensor<5x6xf32>, tensor<5x6xf32>) outs(%e : tensor<5x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %kept = arith.cmpf oge, %b, %zero : f32
+    %1 = arith.select %kept, %a, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<5x6xf32>
+  %eo = tensor.empty() : tensor<5x8xf32>
+  %zo = linalg.fill ins(%zero : f32) outs(%eo : tensor<5x8xf32>) -> tensor<5x8xf32>
+  %o = linalg.contract indexing_maps = [affine_map<(i, e, j) -> (i, j)>, affine_map<(i, e, j) -> (j, e)>, affine_map<(i, e, j) -> (i, e)>]
+      ins(%d, %v : tensor<5x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<5x8xf32>) -> tensor<5x8xf32>
+  return %o : tensor<5x8xf32>
+}
