@@ -5,9 +5,9 @@
 // f32 product, the matmul primitive for batches and for bf16. The primitive
 // takes its slow reference code for some strides; then the batch is a loop over
 // dnnl_sgemm. A constant operand is brought into the order that the primitive
-// reads fastest, once for each address, where that is faster than to read it as
-// it lies. Without AVX-512 oneDNN has no fast bf16 product either: then its
-// operands are converted, and products and their sums are f32.
+// or dnnl_sgemm reads fastest, once for each address, where that is faster than
+// to read it as it lies. Without AVX-512 oneDNN has no fast bf16 product
+// either: then its operands are converted, and products and their sums are f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,6 +177,19 @@ static std::string nameOf(int32_t dtype) {
 /// compute (benchmarks/contract_benchmark).
 constexpr int64_t fewRows = 64;
 
+/// With AVX-512, products with a constant operand for which dnnl_sgemm on rows
+/// that do not get into each other's way in the cache is faster than the
+/// primitive, and than dnnl_sgemm on rows that lie so that they do.
+constexpr int64_t fewSpreadRows = 32, farRows = 1024, widestSpread = 16384;
+
+/// Floats from one row to the next, such that rows neither share cache lines
+/// nor compete for the same sets.
+static int64_t spreadLeading(int64_t columns) {
+  int64_t leading = (columns + GemmCall::gap - 1) / GemmCall::gap;
+  leading *= GemmCall::gap;
+  return leading % 128 == 0 ? leading + GemmCall::gap : leading;
+}
+
 namespace dist {
 
 class ContractPlan {
@@ -189,6 +202,8 @@ private:
   void swapOperands();
   bool makePrimitive(bool withBatch, bool accumulate,
                      std::optional<dnnl::matmul> &primitive);
+  bool paysToSpread() const;
+  bool spreadB();
   void zero(char *c);
   void runAround(size_t depth, bool accumulating, const char *a, const char *b,
                  char *c);
@@ -212,6 +227,8 @@ private:
   bool swapped = false;
   /// Whether b never changes and is packed once.
   bool packs = false;
+  /// What dnnl_sgemm reads b's packed rows by, if it does.
+  std::optional<GemmOperand> spread;
   int64_t inBytes, outBytes;
   double totalFlops = 0;
 
@@ -221,11 +238,11 @@ private:
   std::optional<dnnl::matmul> first, added;
   dnnl::stream stream{cpuEngine()};
   memory memoryA, memoryB, memoryC;
-  /// The order that the primitives read b in, and what brings b there, if it is
-  /// given in another.
+  /// The order that b is read in, and what brings b there, if it is given in
+  /// another.
   std::optional<memory::desc> packedDesc;
   std::optional<dnnl::reorder> takeB;
-  /// b in the primitive's order, by the address that it was given at.
+  /// b in that order, by the address that it was given at.
   std::unordered_map<const char *, memory> packed;
   std::vector<float> packedA, packedB, packedC;
   /// Some rows of a and columns of b at a time (GemmCall).
@@ -257,9 +274,14 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
        constantB = call.flags & DIST_CONTRACT_CONSTANT_B;
   if (constantA && !constantB && nest.m.c == 1)
     swapOperands();
+  bool isConstant =
+      (swapped || constantB) && nest.n.extent > 1 && nest.k.extent > 1;
+  if (f32 && isConstant && paysToSpread() && spreadB())
+    return;
   // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.
-  packs = (swapped || constantB) && nest.n.extent > 1 && nest.k.extent > 1 &&
-          (bf16 || nest.n.b != 1 || nest.m.extent < fewRows);
+  int64_t few =
+      f32 && hasAvx512() && nest.around.empty() ? fewSpreadRows : fewRows;
+  packs = isConstant && (bf16 || nest.n.b != 1 || nest.m.extent < few);
   bool sumsAround =
       !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
   // The primitive reads in place what single products copy.
@@ -286,6 +308,38 @@ void ContractPlan::swapOperands() {
   std::swap(nest.m, nest.n);
   for (Loop &loop : nest.around)
     std::swap(loop.a, loop.b);
+}
+
+/// Whether a constant b is copied for dnnl_sgemm.
+bool ContractPlan::paysToSpread() const {
+  if (!hasAvx512() || !nest.around.empty() || nest.k.a != 1 ||
+      nest.m.a < nest.k.extent || nest.n.c != 1 ||
+      nest.m.extent < fewSpreadRows || nest.n.extent > widestSpread)
+    return false;
+  bool liesSpread = nest.n.b == 1 && nest.k.b % 128 != 0;
+  bool isFar = nest.n.b == 1 && nest.m.extent >= farRows;
+  return !liesSpread && !isFar;
+}
+
+/// Has b copied to rows that dnnl_sgemm reads. False if oneDNN has no code that
+/// copies it.
+bool ContractPlan::spreadB() {
+  if (nest.k.b <= 0 || nest.n.b <= 0)
+    return false;
+  memory::dims extents{nest.k.extent, nest.n.extent};
+  int64_t leading = spreadLeading(nest.n.extent);
+  try {
+    memory::desc given(extents, memory::data_type::f32, {nest.k.b, nest.n.b});
+    packedDesc = memory::desc(extents, memory::data_type::f32, {leading, 1});
+    memoryB = memory(given, cpuEngine(), nullptr);
+    takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
+  } catch (const dnnl::error &) {
+    packedDesc.reset();
+    takeB.reset();
+    return false;
+  }
+  spread = GemmOperand{true, 'N', leading};
+  return true;
 }
 
 /// Describes the product, and the loops around it as batch dimensions, to
@@ -415,7 +469,7 @@ void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
 GemmCall ContractPlan::describeGemm() const {
   int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
   return GemmCall(gemmOperand({nest.m.a, nest.k.a}, m, k),
-                  gemmOperand({nest.k.b, nest.n.b}, k, n),
+                  spread.value_or(gemmOperand({nest.k.b, nest.n.b}, k, n)),
                   gemmOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
 }
 
@@ -436,7 +490,10 @@ void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
     pack(a, stridesA, m, k, packedA.data());
     a = packedA.data();
   }
-  if (!gemmOperand(stridesB, k, n).direct) {
+  if (spread) {
+    b = static_cast<const float *>(
+        packB(reinterpret_cast<const char *>(b)).get_data_handle());
+  } else if (!gemmOperand(stridesB, k, n).direct) {
     packedB.resize(k * n);
     pack(b, stridesB, k, n, packedB.data());
     b = packedB.data();

@@ -186,6 +186,86 @@ TEST(Contract, FarRows) {
                         {K, 300, 512, 256, 0}});
 }
 
+/// Constant operands that are brought into rows apart from each other
+/// (Contract.cpp, spreadB), and their neighbours that are not: fewer rows, rows
+/// that lie well, no unit stride.
+TEST(Contract, SpreadConstants) {
+  for (int64_t m : {31, 32, 65, 1024})
+    for (int64_t n : {2, 128, 130})
+      for (int64_t k : {2, 70}) {
+        std::string size = " of " + std::to_string(m) + "x" +
+                           std::to_string(k) + "x" + std::to_string(n);
+        check("[k, n]" + size,
+              {{M, m, k, 0, n}, {N, n, 0, 1, 1}, {K, k, 1, n, 0}});
+        check("[k, n], far" + size,
+              {{M, m, k, 0, n}, {N, n, 0, 1, 1}, {K, k, 1, 256, 0}});
+        check("[n, k]" + size,
+              {{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}});
+        check("rows apart" + size,
+              {{M, m, k + 3, 0, n + 5}, {N, n, 0, k + 2, 1}, {K, k, 1, 1, 0}});
+        check("no unit stride" + size,
+              {{M, m, k, 0, n}, {N, n, 0, 3 * k, 1}, {K, k, 1, 3, 0}});
+        // The transposed product: a is the constant one.
+        check("c transposed" + size,
+              {{M, n, k, 0, 1}, {N, m, 0, k, n}, {K, k, 1, 1, 0}});
+      }
+  check("rows that overlap, b [n, k]",
+        {{M, 40, 1, 0, 9}, {N, 9, 0, 7, 1}, {K, 7, 1, 1, 0}});
+  check("a window over b",
+        {{M, 40, 7, 0, 9}, {N, 9, 0, 1, 1}, {K, 7, 1, 1, 0}});
+}
+
+/// Two operands of one table each keep their own copy.
+TEST(Contract, SpreadConstantsByAddress) {
+  const int64_t m = 40, n = 33, k = 17;
+  std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
+  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::vector<float> a(m * k, 1.0f), first(n * k, 2.0f), second(n * k, 3.0f),
+        c(m * n);
+    for (int round = 0; round < 2; ++round)
+      for (const std::vector<float> *b : {&first, &second}) {
+        if (dist_contract(rank, DIST_F32, DIST_F32, DIST_CONTRACT_CONSTANT_B,
+                          loops.size(), &loops[0].kind, a.data(), b->data(),
+                          c.data()) != 0)
+          return 1;
+        for (float x : c)
+          EXPECT_EQ(x, k * b->front());
+      }
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
+/// A NaN or an infinity of either operand reaches the elements that it belongs
+/// to, and no others.
+TEST(Contract, SpreadConstantsNotFinite) {
+  const int64_t m = 40, n = 33, k = 17;
+  std::vector<LoopRow> loops{{M, m, k, 0, n}, {N, n, 0, k, 1}, {K, k, 1, 1, 0}};
+  std::string message = runRanks(line(1), [&](dist_rank *rank) {
+    std::vector<float> a(m * k, 1.0f), b(n * k, 2.0f), c(m * n);
+    a[3 * k + 5] = NAN;
+    a[39 * k] = -INFINITY;
+    b[32 * k + 16] = INFINITY;
+    if (dist_contract(rank, DIST_F32, DIST_F32, DIST_CONTRACT_CONSTANT_B,
+                      loops.size(), &loops[0].kind, a.data(), b.data(),
+                      c.data()) != 0)
+      return 1;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float x = c[i * n + j];
+        if (i == 3 || (i == 39 && j == 32))
+          EXPECT_TRUE(std::isnan(x)) << i << ", " << j;
+        else
+          EXPECT_EQ(x, i == 39   ? -INFINITY
+                       : j == 32 ? INFINITY
+                                 : 2.0f * k)
+              << i << ", " << j;
+      }
+    return 0;
+  });
+  EXPECT_EQ(message, "");
+}
+
 TEST(Contract, VectorsAndScalars) {
   check("matrix times vector", {{M, 6, 8, 0, 1}, {K, 8, 1, 1, 0}});
   check("vector times matrix", {{N, 6, 0, 1, 1}, {K, 8, 1, 6, 0}});
