@@ -180,7 +180,7 @@ constexpr int64_t fewRows = 64;
 /// With AVX-512, products with a constant operand for which dnnl_sgemm on rows
 /// that do not get into each other's way in the cache is faster than the
 /// primitive, and than dnnl_sgemm on rows that lie so that they do.
-constexpr int64_t fewSpreadRows = 32, farRows = 1024, widestSpread = 16384;
+constexpr int64_t fewSpreadRows = 32, farRows = 128, widestSpread = 16384;
 
 /// Floats from one row to the next, such that rows neither share cache lines
 /// nor compete for the same sets.
