@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "passes/cost/Work.h"
+#include "passes/report/Strategies.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -202,6 +203,9 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
       report.axes.emplace_back(axis.getName().str(), axis.getSize());
   }
   report.entry = entryFunction->getName().str();
+  llvm::DenseMap<Operation *, std::vector<AttentionUse>> attentions;
+  for (auto &[function, use] : findAttentionUses(module))
+    attentions[function].push_back(std::move(use));
   for (auto function : module.getOps<FunctionOpInterface>()) {
     if (function.isExternal())
       continue;
@@ -219,6 +223,7 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
     Packs packs;
     if (failed(visit(function.getFunctionBody(), 1, false, entry, packs)))
       return failure();
+    llvm::append_range(entry.attentions, attentions[function]);
     addPacks(packs, entry);
     entry.peakBytes = argumentBytes + entry.constantBytes +
                       getPeakBytes(function.getFunctionBody().front());

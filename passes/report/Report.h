@@ -58,8 +58,8 @@ struct AttentionWay {
   std::string problem = {};
 };
 
-/// An attention that gets neighbours' keys by halo exchanges, or to which keys
-/// go round: the way that the program goes and those that were not chosen.
+/// An attention whose sequence or heads are shared out: the way that the
+/// program goes and those that were not chosen.
 struct AttentionUse {
   std::string scope;
   std::vector<std::string> axes;
@@ -67,7 +67,8 @@ struct AttentionUse {
   std::vector<AttentionWay> ways;
 };
 
-/// None where `op` is no such attention.
+/// Of one that gets neighbours' keys by halo exchanges, or to which keys go
+/// round; none where `op` is no such attention.
 std::optional<AttentionUse> makeAttentionUse(AttentionOp op, int64_t count);
 
 /// What a module keeps of forward until backward reads it, and computes again

@@ -1,17 +1,15 @@
 //===- Strategies.cpp - Ways to share out an attention --------------------===//
 //
-// Of an attention whose queries are shared out, and that gets its neighbours'
-// keys by halo exchanges, or all others' from hand to hand: what the other ways
-// would send, and what the busiest rank computes. (Jacobs et al., "DeepSpeed
+// Of an attention whose queries or heads are shared out: what each way would
+// send, and what the busiest rank computes. (Jacobs et al., "DeepSpeed
 // Ulysses", 2023, for heads; Liu et al., "Ring Attention", 2023, for keys and
 // values that go round.)
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Attention.h"
+#include "passes/report/Strategies.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
-#include "passes/report/Report.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -20,8 +18,8 @@ using namespace mlir::dist;
 static constexpr unsigned kMostOps = 64;
 
 /// The exchanges that `value` is made of, through ops of its block.
-static void findExchanges(Value value,
-                          llvm::SetVector<HaloExchangeOp> &exchanges) {
+static llvm::SetVector<HaloExchangeOp> findExchanges(Value value) {
+  llvm::SetVector<HaloExchangeOp> exchanges;
   llvm::SetVector<Value> pending;
   pending.insert(value);
   for (unsigned i = 0; i < pending.size() && i < kMostOps; ++i) {
@@ -31,6 +29,12 @@ static void findExchanges(Value value,
     else if (op && op->getBlock() == value.getParentBlock())
       pending.insert_range(op->getOperands());
   }
+  return exchanges;
+}
+
+int64_t mlir::dist::getBytesOfRow(Value tensor, int64_t dim) {
+  int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  return size == 0 ? 0 : getTensorBytes(tensor.getType()) / size;
 }
 
 /// Bytes of one element of the dimension `dim` of an attention's operand.
@@ -43,49 +47,23 @@ static int64_t getRowBytes(AttentionOp op, unsigned operand, unsigned dim) {
 /// Pairs of a query and a key nearby, of `count` queries from `first` on among
 /// `all`.
 static int64_t countPairs(int64_t first, int64_t count, int64_t all,
-                          int64_t left, int64_t right) {
+                          KeyWindow window) {
   int64_t pairs = 0;
   for (int64_t i = first; i < std::min(first + count, all); ++i)
-    pairs += std::max<int64_t>(
-        std::min(i + right, all - 1) - std::max<int64_t>(i - left, 0) + 1, 0);
+    pairs += std::max<int64_t>(std::min(i + window.right, all - 1) -
+                                   std::max<int64_t>(i - window.left, 0) + 1,
+                               0);
   return pairs;
 }
 
-namespace {
-/// What all ways of an attention are computed from.
-struct Facts {
-  Facts(AttentionOp op, SmallVector<AxisRefAttr> axes, int64_t count);
-
-  AttentionOp op;
-  SmallVector<int64_t> sizes;
-  AttentionUse use;
-  /// Devices, and queries of each.
-  int64_t p, rows;
-  /// FLOP of a pair of a query and a key, with all batches.
-  int64_t work;
-  /// Heads of the keys: the dimension of which there are most.
-  int64_t heads = 1;
-  /// Of one key and its value; of one query.
-  int64_t keyBytes, queryBytes, resultBytes;
-
-  void add(std::string name, int64_t bytes, int64_t flops) {
-    use.ways.push_back({std::move(name), bytes, flops});
-  }
-  /// Keys and values gathered, or going round; all of them with `pairs` and
-  /// `rowsInRing` for the busiest rank, of blocks of `blockKeys` keys.
-  void addGathered(int64_t blockKeys, int64_t flops) {
-    add("keys and values gathered", (p - 1) * blockKeys * keyBytes, flops);
-  }
-  void addRings(ArrayRef<bool> seen, int64_t blockKeys);
-  void addHeads(int64_t blockKeys, int64_t allPairs);
-};
-} // namespace
-
-Facts::Facts(AttentionOp op, SmallVector<AxisRefAttr> axes, int64_t count)
-    : op(op), sizes(op.getDimSizes()) {
+Strategies::Strategies(AttentionOp op, ArrayRef<AxisRefAttr> axes,
+                       int64_t count)
+    : op(op) {
   FailureOr<MeshOp> mesh = findProgramMesh(op->getParentOfType<ModuleOp>());
   p = succeeded(mesh) && *mesh ? getGroupSize(axes, (*mesh).getAxes()) : 1;
+  SmallVector<int64_t> sizes = op.getDimSizes();
   rows = sizes[op.getQueryDim()];
+  blockKeys = llvm::divideCeil(sizes[op.getKeyDim()], p);
   use.count = count;
   for (AxisRefAttr axis : axes)
     use.axes.push_back(describeAxis(axis));
@@ -102,100 +80,136 @@ Facts::Facts(AttentionOp op, SmallVector<AxisRefAttr> axes, int64_t count)
       getRowBytes(op, 1, op.getKeyDim()) + getRowBytes(op, 2, op.getKeyDim());
   queryBytes = getRowBytes(op, 0, op.getQueryDim());
   resultBytes = getRowBytes(op, result, op.getQueryDim());
-}
-
-/// Blocks are computed with whole, but for those that masks leave nothing of.
-void Facts::addRings(ArrayRef<bool> seen, int64_t blockKeys) {
-  int64_t sent = (p - 1) * blockKeys * keyBytes;
-  add("keys and values go round", sent,
-      work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/false));
   // Half of the queries and what the body reads of them, their means, their
   // largest scores and sums; and one number (RingAttention.cpp).
-  int64_t half = getFirstHalf(rows), number = op.getScoreType().getWidth() / 8;
-  int64_t more = queryBytes + resultBytes;
-  for (unsigned extra = 0; extra < op.getExtras().size(); ++extra)
-    if (op.getMap(3 + extra).isFunctionOfDim(op.getQueryDim()))
-      more += getRowBytes(op, 3 + extra, op.getQueryDim());
-  int64_t numbers = 2 * number;
+  int64_t number = op.getScoreType().getWidth() / 8, numbers = 2 * number;
   for (unsigned dim = 0; dim < op.getNumBatches(); ++dim)
     numbers *= sizes[dim];
-  add("keys and values go round, zigzag",
-      sent + half * (more + numbers) + number,
-      work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/true));
-  if (rows < 2)
-    use.ways.back().problem = "blocks of one query have no halves";
+  mirrorBytes = queryBytes + resultBytes + numbers;
+  for (unsigned extra = 0; extra < op.getExtras().size(); ++extra)
+    if (op.getMap(3 + extra).isFunctionOfDim(op.getQueryDim()))
+      extraBytes += getRowBytes(op, 3 + extra, op.getQueryDim());
 }
 
-void Facts::addHeads(int64_t blockKeys, int64_t allPairs) {
+void Strategies::takeAllHeads(int64_t all, int64_t here) {
+  rows = llvm::divideCeil(rows, p);
+  for (int64_t *figure :
+       {&work, &heads, &queryBytes, &resultBytes, &mirrorBytes})
+    *figure = *figure * all / here;
+}
+
+void Strategies::add(Way way, std::string name, int64_t bytes, int64_t flops,
+                     std::string problem) {
+  bool isChosen = way == chosen;
+  // The program's own collectives say better what it sends.
+  use.ways.push_back({std::move(name), isChosen ? sent.value_or(bytes) : bytes,
+                      flops, isChosen, std::move(problem)});
+}
+
+/// Rows of scores with a block of keys each that masks leave something of: of
+/// the device that has most, and of all devices.
+std::pair<int64_t, int64_t> Strategies::countSeen() const {
+  int64_t first = getFirstHalf(rows), most = 0, all = 0;
+  for (int64_t device = 0; device < p; ++device) {
+    int64_t own = 0;
+    for (int64_t half : {0, 1})
+      for (int64_t block = 0; block < p; ++block)
+        if (seen[(2 * device + half) * p + block])
+          own += half ? rows - first : first;
+    most = std::max(most, own);
+    all += own;
+  }
+  return {most, all};
+}
+
+AttentionUse Strategies::list() {
+  auto [mostSeen, allSeen] = countSeen();
+  int64_t most = mostSeen * blockKeys, all = allSeen * blockKeys;
+  if (window) {
+    // Ranks in the middle have the most pairs.
+    most = countPairs(p / 2 * rows, rows, rows * p, *window);
+    all = countPairs(0, rows * p, rows * p, *window);
+    int64_t halo =
+        getHaloRowsSent(rows, p, window->left, window->right) * keyBytes;
+    if (chosen == Way::HaloOfInput)
+      add(Way::HaloOfInput, "halo of what keys and values are made of", halo,
+          work * most);
+    add(Way::Halo, "halo of keys and values", halo, work * most);
+  }
+  int64_t round = (p - 1) * blockKeys * keyBytes;
+  add(Way::Gathered, "keys and values gathered", round, work * most);
+  // Blocks are computed with whole, but for those that masks leave nothing of.
+  add(Way::Ring, "keys and values go round", round,
+      work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/false));
+  add(Way::Zigzag, "keys and values go round, zigzag",
+      round + getFirstHalf(rows) * (mirrorBytes + extraBytes) +
+          op.getScoreType().getWidth() / 8,
+      work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/true),
+      rows < 2 ? "blocks of one query have no halves" : "");
   int64_t moved = blockKeys * keyBytes + rows * (queryBytes + resultBytes);
-  add("heads shared out", moved / p * (p - 1),
-      work / heads * llvm::divideCeil(heads, p) * allPairs);
-  if (heads < p)
-    use.ways.back().problem = std::to_string(p) + " ranks for keys of " +
-                              std::to_string(heads) + " heads";
+  add(Way::Heads, "heads shared out", moved / p * (p - 1),
+      work / heads * llvm::divideCeil(heads, p) * all,
+      heads < p ? std::to_string(p) + " ranks for keys of " +
+                      std::to_string(heads) + " heads"
+                : "");
+  return std::move(use);
 }
 
 /// Of attention that gets neighbours' keys by these exchanges.
 static AttentionUse makeHaloUse(AttentionOp op,
-                                ArrayRef<HaloExchangeOp> exchanges,
-                                std::pair<int64_t, int64_t> window,
-                                int64_t count) {
+                                const llvm::SetVector<HaloExchangeOp> &ofKeys,
+                                const llvm::SetVector<HaloExchangeOp> &ofValues,
+                                KeyWindow window, int64_t count) {
+  llvm::SetVector<HaloExchangeOp> exchanges = ofKeys;
+  exchanges.insert_range(ofValues);
   HaloExchangeOp anyOfThem = exchanges.front();
-  Facts facts(op, getAxisRefs(anyOfThem.getAxes()), count);
-  auto [left, right] = window;
-  int64_t p = facts.p, rows = facts.rows, all = rows * p;
-  // Ranks in the middle have the most pairs.
-  int64_t flops = facts.work * countPairs(p / 2 * rows, rows, all, left, right);
-  int64_t sent = 0;
-  bool isOfKeys = true;
+  Strategies ways(op, getAxisRefs(anyOfThem.getAxes()), count);
+  int64_t p = ways.p, rows = ways.rows, sent = 0, rowBytes = 0;
+  ways.blockKeys = rows;
+  bool areApart = true;
   for (HaloExchangeOp exchange : exchanges) {
     sent += exchange.getBytesSentPerRank(p);
-    isOfKeys &= exchange.getResult() == op.getKey() ||
-                exchange.getResult() == op.getValue();
+    rowBytes += getBytesOfRow(exchange.getOperand(), exchange.getDim());
+    areApart &= ofKeys.contains(exchange) != ofValues.contains(exchange);
   }
-  int64_t halo = getHaloRowsSent(rows, p, left, right) * facts.keyBytes;
-  if (!isOfKeys && sent != halo)
-    facts.add("halo of what keys and values are made of", sent, flops);
-  facts.add("halo of keys and values", halo, flops);
-  facts.use.ways.front().isChosen = true;
-  facts.addGathered(rows, flops);
+  // Keys that several queries share move before they are repeated.
+  if (areApart && !ofKeys.empty() && !ofValues.empty())
+    ways.keyBytes = std::min(ways.keyBytes, rowBytes);
+  bool isOfInput = sent != getHaloRowsSent(rows, p, window.left, window.right) *
+                               ways.keyBytes;
+  ways.choose(isOfInput ? Way::HaloOfInput : Way::Halo, sent);
+  ways.window = window;
   int64_t first = getFirstHalf(rows);
-  SmallVector<bool> seen;
   for (int64_t half = 0; half < 2 * p; ++half) {
     int64_t from = half / 2 * rows + (half % 2) * first,
             to = from + (half % 2 ? rows - first : first) - 1;
     for (int64_t block = 0; block < p; ++block)
-      seen.push_back(from <= to && block * rows <= to + right &&
-                     (block + 1) * rows > from - left);
+      ways.seen.push_back(from <= to && block * rows <= to + window.right &&
+                          (block + 1) * rows > from - window.left);
   }
-  facts.addRings(seen, rows);
-  facts.addHeads(rows, countPairs(0, all, all, left, right));
-  return std::move(facts.use);
+  return ways.list();
 }
 
-/// Of attention to a device's own block of keys, of which others come round:
-/// all ways in whole blocks of keys.
+/// Of attention to a device's own block of keys, of which others come round.
 static AttentionUse makeRingUse(AttentionOp op, DictionaryAttr ring,
                                 int64_t count) {
-  Facts facts(op, getAxisRefs(ring.getAs<ArrayAttr>("axes")), count);
-  ArrayRef<bool> seen = ring.getAs<DenseBoolArrayAttr>("seen");
-  int64_t p = facts.p, blockKeys = facts.sizes[op.getKeyDim()];
-  facts.addRings(seen, blockKeys);
-  facts.use.ways[ring.contains("zigzag") ? 1 : 0].isChosen = true;
-  // Each half of the queries with the blocks that it sees.
-  int64_t first = getFirstHalf(facts.rows), most = 0, all = 0;
-  for (int64_t device = 0; device < p; ++device) {
-    int64_t pairs = 0;
-    for (int64_t half : {0, 1})
-      for (int64_t block = 0; block < p; ++block)
-        if (seen[(2 * device + half) * p + block])
-          pairs += (half ? facts.rows - first : first) * blockKeys;
-    most = std::max(most, pairs);
-    all += pairs;
-  }
-  facts.addGathered(blockKeys, facts.work * most);
-  facts.addHeads(blockKeys, all);
-  return std::move(facts.use);
+  Strategies ways(op, getAxisRefs(ring.getAs<ArrayAttr>("axes")), count);
+  llvm::append_range(ways.seen,
+                     ring.getAs<DenseBoolArrayAttr>("seen").asArrayRef());
+  ways.blockKeys = op.getDimSizes()[op.getKeyDim()];
+  if (auto bytes = ring.getAs<IntegerAttr>("block_bytes"))
+    ways.keyBytes = bytes.getInt() / std::max<int64_t>(1, ways.blockKeys);
+  if (auto window = ring.getAs<DenseI64ArrayAttr>("window");
+      window && window.size() == 2)
+    ways.window = {window[0], window[1]};
+  // Here they are cut to a block of keys.
+  for (unsigned extra = 0; extra < op.getExtras().size(); ++extra)
+    if (op.getMap(3 + extra).isFunctionOfDim(op.getQueryDim()) &&
+        op.getMap(3 + extra).isFunctionOfDim(op.getKeyDim()))
+      ways.extraBytes +=
+          (ways.p - 1) * getRowBytes(op, 3 + extra, op.getQueryDim());
+  ways.choose(ring.contains("zigzag") ? Way::Zigzag : Way::Ring, std::nullopt);
+  return ways.list();
 }
 
 std::optional<AttentionUse> mlir::dist::makeAttentionUse(AttentionOp op,
@@ -205,10 +219,10 @@ std::optional<AttentionUse> mlir::dist::makeAttentionUse(AttentionOp op,
   if (auto ring = op->getAttrOfType<DictionaryAttr>(kRingAttr))
     return makeRingUse(op, ring, count);
   std::optional<std::pair<int64_t, int64_t>> window = op.getKeyWindow();
-  llvm::SetVector<HaloExchangeOp> exchanges;
-  findExchanges(op.getKey(), exchanges);
-  findExchanges(op.getValue(), exchanges);
-  if (!window || exchanges.empty())
+  llvm::SetVector<HaloExchangeOp> ofKeys = findExchanges(op.getKey()),
+                                  ofValues = findExchanges(op.getValue());
+  if (!window || (ofKeys.empty() && ofValues.empty()))
     return std::nullopt;
-  return makeHaloUse(op, exchanges.getArrayRef(), *window, count);
+  return makeHaloUse(op, ofKeys, ofValues, {window->first, window->second},
+                     count);
 }

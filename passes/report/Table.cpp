@@ -191,8 +191,7 @@ static std::string flopsText(int64_t flops) {
 static void printAttentions(ArrayRef<AttentionUse> uses,
                             llvm::raw_ostream &stream) {
   Columns columns("llrrrl");
-  columns.add({"attention", "axes", "sent", "busiest rank",
-               "times", "module"});
+  columns.add({"attention", "axes", "sent", "busiest rank", "times", "module"});
   SmallVector<std::pair<const AttentionUse *, int64_t>> alike;
   llvm::StringMap<size_t> numberOf;
   for (const AttentionUse &use : uses) {

@@ -87,6 +87,8 @@ namespace {
 /// What is known of the attentions of a module that a directive names.
 struct Module {
   std::vector<bool> seen;
+  /// The least window of all; nothing where one has none.
+  std::optional<KeyWindow> window;
   /// Of directives that say so: whether devices are busier without it.
   bool gains = false;
 };
@@ -134,8 +136,16 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
             countRowsInRing(table, devices, rows, /*isZigzag=*/true) <
             countRowsInRing(table, devices, rows, /*isZigzag=*/false);
       }
-      if (isNew)
+      std::optional<KeyWindow> window = isCut ? masks.find(op) : std::nullopt;
+      if (isNew) {
         module.seen.assign(blocks.size(), false);
+        module.window = window;
+      }
+      if (!window)
+        module.window.reset();
+      else if (module.window)
+        module.window = {std::max(module.window->left, window->left),
+                         std::max(module.window->right, window->right)};
       for (auto [number, block] : llvm::enumerate(blocks))
         module.seen[number] = module.seen[number] || block;
       return failure(); // it stays as it is
@@ -159,6 +169,9 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
         ring.erase("zigzag");
       }
       ring.set("seen", builder.getDenseBoolArrayAttr(blocks));
+      if (module.window)
+        ring.set("window", builder.getDenseI64ArrayAttr(
+                               {module.window->left, module.window->right}));
       modules.set(name, ring.getDictionary(&getContext()));
     }
     (*mesh)->setAttr(kRingsAttr, modules.getDictionary(&getContext()));

@@ -352,6 +352,11 @@ DictionaryAttr RingAttention::describeRing() {
   note.set("seen", b.getDenseBoolArrayAttr(ring.seen));
   if (ring.isZigzag)
     note.set("zigzag", b.getUnitAttr());
+  if (ring.window)
+    note.set("window", ring.window);
+  note.set("block_bytes",
+           b.getI64IntegerAttr(getTensorBytes(typeOf(keys.block)) +
+                               getTensorBytes(typeOf(values.block))));
   return note.getDictionary(b.getContext());
 }
 
@@ -419,6 +424,7 @@ struct RingAttentionPass
                   layout.size(getAxisRefs(axes)),
                   ring.contains("zigzag"),
                   seen ? seen.asArrayRef() : ArrayRef<bool>(),
+                  ring.getAs<DenseI64ArrayAttr>("window"),
                   nullptr,
                   nullptr};
     };

@@ -29,6 +29,8 @@ struct Ring {
   /// Which blocks of keys each half of a device's queries may look at, by
   /// device; empty where that is not known.
   ArrayRef<bool> seen;
+  /// Keys on the left and right of a query that masks leave it; may be null.
+  DenseI64ArrayAttr window;
   /// What its devices agree on.
   const llvm::DenseSet<Value> *uniform;
   /// Takes what an op has made out of all that is known of values: an op that
