@@ -528,8 +528,11 @@ ImportedModel Importer::finish() {
       continue;
     }
     const Parameter &parameter = parameters.list()[*index];
-    argumentAttrs.push_back(
+    NamedAttrList attrs(
         named(dist::kParameterAttr, parameter.name, parameter.getType()));
+    if (parameter.isBuffer)
+      attrs.set(dist::kBufferAttr, builder.getUnitAttr());
+    argumentAttrs.push_back(attrs.getDictionary(&context));
     result.parameters.push_back(parameter);
   }
   body->eraseArguments(unused);

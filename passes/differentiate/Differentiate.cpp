@@ -64,10 +64,13 @@ StringRef Gradients::getName(BlockArgument argument) {
 
 LogicalResult Gradients::chooseArguments() {
   if (request.wrt.empty()) {
-    for (BlockArgument argument : function.getArguments())
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned number = argument.getArgNumber();
       if (isDifferentiable(argument.getType()) &&
-          function.getArgAttr(argument.getArgNumber(), kParameterAttr))
+          function.getArgAttr(number, kParameterAttr) &&
+          !function.getArgAttr(number, kBufferAttr))
         wrt.push_back(argument);
+    }
     if (wrt.empty())
       return function.emitError("has no parameter of floats to differentiate "
                                 "with respect to: name inputs with wrt=");

@@ -192,7 +192,7 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << attr.getValue() << " of type " << type;
     return success();
   }
-  if (name == kUpdatedAttr) {
+  if (name == kUpdatedAttr || name == kBufferAttr) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
              << "'" << name << "' of " << what

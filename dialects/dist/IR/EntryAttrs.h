@@ -24,6 +24,10 @@ inline constexpr llvm::StringLiteral kDimensionsAttr = "dist.dimensions";
 /// parameter. It lies as that does, and no part of the model reads it.
 inline constexpr llvm::StringLiteral kStateAttr = "dist.state";
 
+/// On an argument with `dist.parameter`, a unit: a buffer of the model, which
+/// is stored and placed as a parameter, and not trained.
+inline constexpr llvm::StringLiteral kBufferAttr = "dist.buffer";
+
 /// On an argument with `dist.parameter`, a unit: another value takes its place
 /// from one call to the next, so that nothing made of it may be kept.
 inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";

@@ -223,6 +223,7 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       entry.name = joinPath(modulePath(name), "bias");
     else
       entry.name = name.str();
+    entry.isNamed = true;
   }
   for (const Entry &entry : entries)
     if (!entry.name.empty())
@@ -264,7 +265,12 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
       Entry &entry = entries[it->second];
       int64_t rank = entry.data.getRank();
       StringRef role = roleOf(node, index, rank);
-      if (!entry.name.empty() || role.empty() || !isFloat(entry.data.getType()))
+      // Of several that are the same number the file may have one.
+      bool isOther = !entry.name.empty() && !entry.isNamed &&
+                     !signature.empty() && entry.firstUser != &node &&
+                     entry.data.isSplat();
+      if ((!entry.name.empty() && !isOther) || role.empty() ||
+          !isFloat(entry.data.getType()))
         continue;
       StringRef scope = scopes[node];
       bool transposed = isTransposedRole(node, index, rank);
@@ -312,10 +318,12 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
           }
         }
       }
-      if (name.empty())
+      if (name.empty() || (isOther && !taken.insert(name).second))
         continue;
-      entry.name = name;
-      entry.transposed = transposed;
+      Entry &named = isOther ? entries[makeOwn(input, node)] : entry;
+      named.name = name;
+      named.transposed = transposed;
+      taken.insert(name);
     }
   }
 
@@ -359,6 +367,11 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
       key.append(own.at(entry.data.size() / n * i), own.size);
     bool splat = entry.data.isSplat();
     for (size_t other : alike[key]) {
+      // Two names in the file are two parameters, which may begin alike
+      // (deep copies of a layer); what is tied is there once, and besides as an
+      // exporter has folded it.
+      if (entry.isNamed && entries[other].isNamed)
+        continue;
       if (splat ? entries[other].name != entry.name
                 : !isEqual(own, OwnLayout(entries[other].data,
                                           entries[other].transposed)))
@@ -375,6 +388,7 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     parameter.transposed = entry.transposed;
     parameter.padding = entry.padding;
     parameter.name = entry.name;
+    parameter.isBuffer = signature.isBuffer(entry.name);
 
     // A table that is looked up first and multiplied with last goes by either
     // name; the lookup's module is its place.

@@ -25,6 +25,8 @@ struct Parameter {
   bool transposed = false;
   /// How many dimensions of 1 at the end the model's does not have.
   unsigned padding = 0;
+  /// The file says that it is none that is trained.
+  bool isBuffer = false;
 
   DType getType() const { return data.getType(); }
   /// In the model's layout.
@@ -76,6 +78,7 @@ private:
   struct Entry {
     HostTensor data;
     std::string name; ///< empty: a constant
+    bool isNamed = false; ///< by the file
     bool transposed = false;
     unsigned padding = 0;
     /// The reader that decided, in order of execution.

@@ -24,6 +24,8 @@ Signature::Signature(const Model &model) {
     targetOf[placeholder] = target;
     if (kind == "PARAMETER")
       parameters.push_back(target);
+    else if (kind == "BUFFER")
+      buffers.insert(target);
     // What is not saved is no part of the state_dict.
     if (kind == "PARAMETER" || !tail.contains("persistent=False"))
       if (targets.insert(target).second)

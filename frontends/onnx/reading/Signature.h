@@ -34,6 +34,9 @@ public:
   }
   /// Parameters alone, no buffers, in order.
   const std::vector<std::string> &getParameters() const { return parameters; }
+  bool isBuffer(llvm::StringRef target) const {
+    return buffers.contains(target);
+  }
   /// The targets that a node's fx_node names, in order.
   llvm::SmallVector<llvm::StringRef> getReferences(const Node &node) const;
   /// Whether a module of this path, or inside it, has parameters.
@@ -44,6 +47,7 @@ private:
   /// Of the state_dict.
   llvm::StringSet<> targets;
   std::vector<std::string> parameters;
+  llvm::StringSet<> buffers;
   /// Those that own a target.
   std::set<std::string> modules;
   bool present = false;
