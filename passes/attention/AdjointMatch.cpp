@@ -422,8 +422,10 @@ LogicalResult AdjointMatch::match() {
     SmallVector<Value> pending = {isQuery};
     while (!pending.empty()) {
       Operation *maker = pending.pop_back_val().getDefiningOp();
-      if (!maker || (maker->getBlock() == first->getBlock() &&
-                     maker->isBeforeInBlock(first)))
+      // Perhaps before the loop that this is in.
+      Operation *here =
+          maker ? maker->getBlock()->findAncestorOpInBlock(*first) : nullptr;
+      if (!maker || (here && maker->isBeforeInBlock(here)))
         continue;
       if (maker->getBlock() != isQuery.getParentBlock())
         return failure();
