@@ -80,8 +80,8 @@ static cl::opt<bool>
                    cl::cat(category));
 static cl::opt<std::string>
     recompute("recompute",
-              cl::desc("With --schedule: what backward computes again, as of "
-                       "dist-run (default: cheap)"),
+              cl::desc("What backward computes again, as of dist-run (default: "
+                       "cheap); of a model, or a step, that is not placed yet"),
               cl::init("cheap"), cl::value_desc("asked|cheap|gathers"),
               cl::cat(category));
 static cl::opt<std::string>
@@ -100,7 +100,14 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
   if (failed(sizes))
     return failure();
-  if (!schedule.empty() || !mesh.empty() || fuseTransposes ||
+  bool isAsked = recompute.getNumOccurrences() > 0;
+  if (isAsked && getLevel(module) == 3)
+    return module.emitError("is the program of one device, in which it is "
+                            "decided already what backward computes again: "
+                            "--recompute is for what is not placed yet "
+                            "(dist-opt --dist-recompute=what=")
+           << recompute << " does it to this)";
+  if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
       !joinHalos.empty()) {
     ScheduleOptions options{schedule, "", mesh, *sizes};
     options.fuseTransposes = fuseTransposes;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Program.h"
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
@@ -233,6 +234,8 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
     throw host::Error(input + " could not be read");
+  if (training.train && getLevel(*module) == 3)
+    training.checkMade(input);
   std::vector<SizeBinding> sizes = findSizes(*module);
   ScheduleOptions options = common.getScheduleOptions(sizes);
   options.overlap.link = link;
@@ -435,6 +438,9 @@ static void train(const host::RunOptions &options) {
 static void checkOptionsApply() {
   training.check({&verify, &reference, std::addressof(expect), &output, &repeat,
                   &trace, &json, &randomInputs});
+  if (!training.resume.empty() && !common.weights.empty())
+    throw host::Error("--weights: --resume reads the parameters of " +
+                      training.resume);
   bool compares = verifying() || !expect.empty();
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &relativeTolerance, &absoluteTolerance, &allowNonfinite})

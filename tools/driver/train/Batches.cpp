@@ -4,6 +4,7 @@
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -46,6 +47,10 @@ Batches::Batches(const std::vector<std::string> &files,
   }
   if (sources.empty())
     throw host::Error("--train: nothing to learn from; --data says what");
+  if (batch > samples)
+    llvm::errs() << "dist-run: warning: --data has " << samples
+                 << " samples, of which a step takes " << batch
+                 << ": some more than once\n";
 }
 
 void Batches::add(Source source, const std::string &option,

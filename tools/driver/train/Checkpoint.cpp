@@ -11,6 +11,7 @@
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -191,6 +192,25 @@ static std::string nameStep(const std::string &folder, int64_t step) {
   return folder + "/step-" + std::to_string(step);
 }
 
+/// What runs that were killed while they saved have left there, on this
+/// machine.
+static void removeLeftOvers(const std::string &folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(folder, error)) {
+    llvm::StringRef name = entry.path().filename().native(), rest;
+    int64_t step, process;
+    std::tie(name, rest) = name.split(".tmp-");
+    if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
+        !rest.split('-').first.getAsInteger(10, process) && process > 0 &&
+        kill(process, 0) != 0 && errno == ESRCH)
+      found.push_back(entry.path());
+  }
+  for (const fs::path &path : found)
+    fs::remove_all(path, error);
+}
+
 CheckpointFolder::CheckpointFolder(std::string given)
     : folder(std::move(given)) {
   std::error_code error;
@@ -202,6 +222,7 @@ CheckpointFolder::CheckpointFolder(std::string given)
     fs::create_directories(folder);
     host::TemporaryPath probe(host::TemporaryPath::beside(folder + "/step"));
     fs::create_directory(probe.path());
+    removeLeftOvers(folder);
   } catch (const fs::filesystem_error &problem) {
     removeMade();
     throw host::Error("--save " + folder +

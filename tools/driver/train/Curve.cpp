@@ -122,7 +122,13 @@ static void writeWhole(const std::string &path, const std::string &text) {
     throw host::Error(path + ": " + std::strerror(errno));
 }
 
-void Curve::write() const {
+void Curve::writeSometimes() {
+  if (std::chrono::steady_clock::now() >= next)
+    write();
+}
+
+void Curve::write() {
+  auto began = std::chrono::steady_clock::now();
   std::string text = (kHead + "\n").str();
   for (const Point &point : points) {
     char line[64];
@@ -132,4 +138,8 @@ void Curve::write() const {
   }
   writeWhole(table, text);
   writeWhole(picture, draw());
+  using Clock = std::chrono::steady_clock;
+  Clock::duration taken = Clock::now() - began;
+  next = Clock::now() +
+         std::max<Clock::duration>(std::chrono::seconds(1), 20 * taken);
 }

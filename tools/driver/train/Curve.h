@@ -3,6 +3,7 @@
 #ifndef DIST_TOOLS_DRIVER_TRAIN_CURVE_H
 #define DIST_TOOLS_DRIVER_TRAIN_CURVE_H
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +19,10 @@ public:
 
   void add(int64_t step, double loss) { points.push_back({step, loss}); }
   /// Writes both files.
-  void write() const;
+  void write();
+  /// The same, if it is a second or more since; it takes no more than a
+  /// twentieth of the time.
+  void writeSometimes();
 
 private:
   struct Point {
@@ -28,6 +32,7 @@ private:
   std::string draw() const;
 
   std::vector<Point> points;
+  std::chrono::steady_clock::time_point next = {};
   /// Where the table and the picture really are, or will be.
   std::string table, picture;
 };

@@ -9,6 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 using namespace mlir::dist;
@@ -100,10 +101,11 @@ void Loop::say(double value, bool isLast) {
 }
 
 void Loop::save(const host::Holdings &held) {
-  std::string path = folder->save(position, manifest, states, held,
-                                  options.shardSize * int64_t(1'000'000));
+  // First the curve: a run that goes on from the checkpoint keeps its rows.
   if (curve)
     curve->write();
+  std::string path = folder->save(position, manifest, states, held,
+                                  options.shardSize * int64_t(1'000'000));
   llvm::outs() << "saved " << path << "\n";
   llvm::outs().flush();
 }
@@ -113,9 +115,16 @@ void Loop::finish(const host::Holdings &held) {
   double value = numberOf(held.getResult(loss));
   if (curve)
     curve->add(position.step, value);
+  if (std::isnan(value))
+    throw host::Error("step " + std::to_string(position.step + 1) +
+                      ": the loss is no number, and so are the parameters that "
+                      "it leads to, of which no checkpoint is made (a smaller "
+                      "lr, warmup or clip may help; or no target counts)");
   ++position.step;
   bool isLast = position.step >= options.steps;
   say(value, isLast);
+  if (curve)
+    curve->writeSometimes();
   if (folder && options.isSaved(position.step))
     save(held);
 }
@@ -144,8 +153,11 @@ static void checkTensors(const TrainOptions &options, const Position &start,
       wanted.insert(desc.name);
   auto fail = [&](const std::string &what) {
     throw host::Error("--resume " + options.resume + ": " + what +
-                      "; it was trained with --optimizer " + start.optimizer +
-                      ", and this run has " + options.optimizer);
+                      (start.optimizer == options.getOptimizer()
+                           ? "; it is of another model"
+                           : "; it was trained with --optimizer " +
+                                 start.optimizer + ", and this run has " +
+                                 options.getOptimizer()));
   };
   for (const auto &[name, tensor] : tensors)
     if (!wanted.count(name))
@@ -204,12 +216,12 @@ void mlir::dist::runTraining(const host::Program &program,
       throw host::Error("--steps " + std::to_string(options.steps) + ": " +
                         options.resume + " is at step " +
                         std::to_string(start.step) + " already");
-    if (start.optimizer != options.optimizer)
+    if (start.optimizer != options.getOptimizer())
       llvm::errs() << "dist-run: warning: --resume " << options.resume
                    << ": trained so far with --optimizer " << start.optimizer
-                   << ", from here on with " << options.optimizer << "\n";
+                   << ", from here on with " << options.getOptimizer() << "\n";
   }
-  start.optimizer = options.optimizer;
+  start.optimizer = options.getOptimizer();
   Batches batches({options.data.begin(), options.data.end()}, manifest,
                   options.target, given, start.seed, options.inOrder,
                   options.accumulate);
@@ -240,7 +252,13 @@ void mlir::dist::runTraining(const host::Program &program,
             folder ? &*folder : nullptr, curve ? &*curve : nullptr);
   sayParameters(manifest, states);
   run.stepper = &loop;
-  host::launch(program, given, run);
+  try {
+    host::launch(program, given, run);
+  } catch (...) {
+    if (curve)
+      curve->write();
+    throw;
+  }
   if (curve)
     curve->write();
 }

@@ -39,8 +39,13 @@ struct TrainOptions {
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<bool> inOrder;
 
-private:
+  /// Throws Error for options that a step which is made already cannot take.
+  void checkMade(llvm::StringRef input);
+  /// With all that it was given, for checkpoints.
   std::string getOptimizer() const;
+
+private:
+  bool isMade = false;
 };
 
 /// Names of arguments that a step has besides parameters and data.

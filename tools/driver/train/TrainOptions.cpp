@@ -109,6 +109,18 @@ void TrainOptions::check(ArrayRef<const cl::Option *> others) const {
                       "without --save FOLDER");
 }
 
+void TrainOptions::checkMade(llvm::StringRef input) {
+  const cl::Option *all[] = {
+      &optimizer, &loss, &of, &target, &accumulate, std::addressof(parameters)};
+  for (const cl::Option *option : all)
+    if (option->getNumOccurrences() > 0)
+      throw host::Error("--" + option->ArgStr.str() + ": " + input.str() +
+                        " is the program of one device: if it is a step, it "
+                        "was made with options of its own (dist-opt "
+                        "--dist-train-step)");
+  isMade = true;
+}
+
 bool TrainOptions::isSaved(int64_t step) const {
   return step >= steps || (saveEvery > 0 && step % saveEvery == 0);
 }
@@ -131,6 +143,8 @@ StepArguments mlir::dist::findStepArguments(ModuleOp module) {
 
 /// A schedule of rates ends where the run does, unless it says so itself.
 std::string TrainOptions::getOptimizer() const {
+  if (isMade)
+    return "of the program";
   llvm::StringRef text = optimizer;
   bool falls =
       text.contains(",schedule=linear") || text.contains(",schedule=cosine");
