@@ -101,9 +101,16 @@ struct ExpandAttention
     Machine machine;
     int64_t scores = machine.l2Bytes / 2 / sizeof(float);
     AttentionTiles tiles;
-    tiles.step = 128;
-    tiles.keys = 4 * tiles.step;
+    tiles.keys = 512;
     tiles.queries = scores / tiles.keys;
+    tiles.fewestQueries = 16;
+    tiles.keyUnit = 32;
+    tiles.granule = 16;
+    tiles.perTile = machine.attentionTile;
+    tiles.perRow = machine.attentionRow;
+    tiles.perProduct = machine.multiplyAdd;
+    tiles.perScore = machine.attentionScore;
+    tiles.perMask = machine.attentionMask;
     if (failed(expandAttentions(getOperation(), tiles)))
       return signalPassFailure();
   }

@@ -80,7 +80,7 @@ void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
   auto [row, column] = getStrides(op, number, dims[0], dims[1]);
   int64_t timesRead =
       isOfQueries(dims)
-          ? getNumColumns()
+          ? blocks.mostTiles
           : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
   bool liesSo =
       column == 1 && (op.getKeyDim() == dims[1] || row == sizes[dims[1]]);
@@ -300,92 +300,56 @@ Value AttentionExpansion::writeProductTest(Value x, Value y, unsigned summed) {
 }
 
 AttentionExpansion::NeededRow AttentionExpansion::readNeededRow(Range queries) {
-  memref::GlobalOp global = tables.get(blocks.rows, op.getLoc());
-  Value table =
-      memref::GetGlobalOp::create(b, global.getType(), global.getSymName());
-  Value row =
-      arith::DivUIOp::create(b, toValue(queries.start), index(tiles.queries));
-  auto read = [&](int64_t column) -> Value {
-    Value entry =
-        memref::LoadOp::create(b, table, ValueRange{row, index(column)});
-    return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+  auto getTable = [&](memref::GlobalOp global) -> Value {
+    return memref::GetGlobalOp::create(b, global.getType(),
+                                       global.getSymName());
   };
-  return {read(0), read(1), read(2), read(3)};
+  SmallVector<int64_t> bounds, places;
+  for (auto [first, last] : blocks.rows)
+    bounds.append({first, last});
+  for (const KeyTiles &some : blocks.tiles)
+    places.append({some.start, some.count, some.kind});
+  Value rows = getTable(tables.get("attention_rows", bounds, 2, op.getLoc()));
+  Value table = getTable(tables.get("attention_tiles", places, 3, op.getLoc()));
+  // The device's rows, and the one of these queries.
+  Value row = index(0);
+  for (const Coordinate &coordinate : blocks.coordinates)
+    row = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, row, index(coordinate.size)),
+        coordinate.place);
+  int64_t ofDevice = llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
+  row = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, row, index(ofDevice)),
+      arith::DivUIOp::create(b, toValue(queries.start), index(tiles.queries)));
+  return {table, readTable(rows, row, 0), readTable(rows, row, 1)};
 }
 
-AttentionExpansion::ManySteps
-AttentionExpansion::findManySteps(Value start, Value end,
-                                  const NeededRow &row) {
-  if (!hasManySteps())
-    return {start, index(0)};
-  int64_t whole = sizes[op.getKeyDim()] / tiles.step;
-  Value first = arith::MinSIOp::create(
-      b, arith::MaxSIOp::create(b, start, row.plainStart), end);
-  Value last = arith::MinSIOp::create(
-      b, arith::MinSIOp::create(b, end, row.plainEnd), index(whole));
-  Value steps = arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first),
-                                       index(0));
-  return {first,
-          arith::DivUIOp::create(b, steps, index(tiles.keys / tiles.step))};
-}
-
-void AttentionExpansion::writeEither(Range queries, Value column, int64_t size,
-                                     const NeededRow &row) {
-  Range keys = {arith::MulIOp::create(b, column, index(tiles.step)).getResult(),
-                size};
-  if (blocks.plainConditions.empty())
-    return writeKeys(queries, keys, /*isPlain=*/false);
-  Value isPlain =
-      arith::AndIOp::create(b,
-                            arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                                  column, row.plainStart),
-                            arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                                  column, row.plainEnd));
-  auto branch = scf::IfOp::create(b, isPlain, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  writeKeys(queries, keys, /*isPlain=*/true);
-  b.setInsertionPointToStart(branch.elseBlock());
-  writeKeys(queries, keys, /*isPlain=*/false);
+Value AttentionExpansion::readTable(Value table, Value row, int64_t column) {
+  Value entry =
+      memref::LoadOp::create(b, table, ValueRange{row, index(column)});
+  return arith::IndexCastOp::create(b, b.getIndexType(), entry);
 }
 
 void AttentionExpansion::writeTiles(Range queries, Value start, Value end,
                                     const NeededRow &row) {
   OpBuilder::InsertionGuard guard(b);
-  int64_t whole = sizes[op.getKeyDim()] / tiles.step;
-  int64_t rest = sizes[op.getKeyDim()] % tiles.step;
-  ManySteps many = findManySteps(start, end, row);
-  Value inMany =
-      arith::MulIOp::create(b, many.tiles, index(tiles.keys / tiles.step));
-  if (hasManySteps()) {
-    auto loop = scf::ForOp::create(b, index(0), many.tiles, index(1));
+  auto entries = scf::ForOp::create(b, start, end, index(1));
+  b.setInsertionPointToStart(entries.getBody());
+  Value entry = entries.getInductionVar();
+  Value first = readTable(row.table, entry, 0),
+        count = readTable(row.table, entry, 1),
+        ofKind = readTable(row.table, entry, 2);
+  for (auto [number, kind] : llvm::enumerate(blocks.kinds)) {
     OpBuilder::InsertionGuard inner(b);
+    // None of another kind.
+    auto loop = scf::ForOp::create(
+        b, index(0), select(equals(ofKind, number), count, index(0)), index(1));
     b.setInsertionPointToStart(loop.getBody());
-    Value first = arith::MulIOp::create(b, many.first, index(tiles.step));
     Value keys = arith::AddIOp::create(
         b, first,
-        arith::MulIOp::create(b, loop.getInductionVar(), index(tiles.keys)));
-    writeKeys(queries, {keys, tiles.keys}, /*isPlain=*/true);
+        arith::MulIOp::create(b, loop.getInductionVar(), index(kind.keys)));
+    writeKeys(queries, {keys, kind.keys}, kind.isPlain);
   }
-  // The steps before and after those.
-  Value last = arith::MinSIOp::create(b, end, index(whole));
-  auto loop = scf::ForOp::create(
-      b, start, arith::SubIOp::create(b, last, inMany), index(1));
-  if (rest > 0) {
-    Value isWanted = arith::AndIOp::create(
-        b, equals(end, whole + 1),
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, end));
-    auto branch = scf::IfOp::create(b, isWanted, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    writeEither(queries, index(whole), rest, row);
-  }
-  b.setInsertionPointToStart(loop.getBody());
-  Value column = loop.getInductionVar();
-  Value isBefore =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column, many.first);
-  column = select(isBefore, column, arith::AddIOp::create(b, column, inMany));
-  writeEither(queries, column, tiles.step, row);
 }
 
 void AttentionExpansion::overBatches(unsigned batch) {

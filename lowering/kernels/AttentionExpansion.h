@@ -15,7 +15,7 @@
 #ifndef DIST_LOWERING_KERNELS_ATTENTIONEXPANSION_H
 #define DIST_LOWERING_KERNELS_ATTENTIONEXPANSION_H
 
-#include "lowering/kernels/ExpandAttention.h"
+#include "lowering/kernels/AttentionBlocks.h"
 #include "lowering/kernels/TileTables.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -30,7 +30,9 @@ public:
                      TileTables &tables)
       : op(op), tiles(tiles), tables(tables), b(op.getLoc(), op),
         sizes(op.getDimSizes()), element(op.getScoreType()),
-        blocks(op, tiles.queries, tiles.step) {}
+        blocks(AttentionBlocks::getFastest(op, tiles)) {
+    this->tiles.queries = blocks.queries;
+  }
   virtual ~AttentionExpansion() = default;
 
 protected:
@@ -44,9 +46,10 @@ protected:
     Value buffer;
     SmallVector<unsigned> dims;
   };
-  /// Of a tile of queries: NeededTiles, from the program's data.
+  /// Of a tile of queries: which entries of the program's table of tiles are
+  /// needed.
   struct NeededRow {
-    Value start, end, plainStart, plainEnd;
+    Value table, start, end;
   };
   /// A copy of an operand, in the order that a product reads fastest.
   struct Copy {
@@ -65,24 +68,12 @@ protected:
 
   void overBatches(unsigned batch = 0);
   void overTiles(int64_t size, int64_t tile, function_ref<void(Range)> body);
-  /// Steps of keys from `start` on, before `end`.
+  /// Entries of the table of tiles from `start` on, before `end`.
   void writeTiles(Range queries, Value start, Value end, const NeededRow &row);
   NeededRow readNeededRow(Range queries);
-  /// The steps that are taken as whole tiles: the first, and how many tiles.
-  struct ManySteps {
-    Value first, tiles;
-  };
-  bool hasManySteps() {
-    return !blocks.plainConditions.empty() &&
-           sizes[op.getKeyDim()] >= tiles.keys;
-  }
-  ManySteps findManySteps(Value start, Value end, const NeededRow &row);
-  /// A step, in which conditions may be known.
-  void writeEither(Range queries, Value column, int64_t size,
-                   const NeededRow &row);
-  int64_t getNumColumns() {
-    return llvm::divideCeil(sizes[op.getKeyDim()], tiles.step);
-  }
+  Value readTable(Value table, Value row, int64_t column);
+  /// The first entries of the table that are all keys.
+  int64_t getNumColumns() { return blocks.numAll; }
 
   /// The scores of a tile.
   void writeScores(Range queries, Range keys, View to);

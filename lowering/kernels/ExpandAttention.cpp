@@ -30,6 +30,8 @@ public:
 private:
   void writeQueries(Range queries) override;
   void writeKeys(Range queries, Range keys, bool isPlain) override;
+  /// Nothing is seen yet.
+  void writeStart(Range queries);
   void writeNeeded(Range queries);
   void writeX(Range queries, Range keys, bool isPlain, View x);
   void dropWeights(Range queries, Range keys, bool isPlain, View weights);
@@ -173,7 +175,7 @@ void Expansion::writeResults(Range queries) {
             });
 }
 
-void Expansion::writeQueries(Range queries) {
+void Expansion::writeStart(Range queries) {
   unsigned i = op.getQueryDim(), e = op.getValueDim();
   const llvm::fltSemantics &semantics = element.getFloatSemantics();
   fill(scratch(largest, {i}, queries.size),
@@ -181,6 +183,10 @@ void Expansion::writeQueries(Range queries) {
   fill(scratch(sums, {i}, queries.size), APFloat::getZero(semantics));
   fill(scratch(means, {i, e}, {queries.size, sizes[e]}),
        APFloat::getZero(semantics));
+}
+
+void Expansion::writeQueries(Range queries) {
+  writeStart(queries);
   if (blocks.skips)
     writeNeeded(queries);
   else
@@ -198,18 +204,27 @@ Value Expansion::writeRowTest(Range queries) {
 }
 
 /// First the tiles that are needed, then, where their results do not show that
-/// this was right, those before and after them.
+/// this was right, all of them instead.
 void Expansion::writeNeeded(Range queries) {
   NeededRow row = readNeededRow(queries);
-  auto loop = scf::ForOp::create(b, index(0), index(3), index(1));
+  Value needsAll = equals(row.end, getNumColumns());
+  auto loop = scf::ForOp::create(b, index(0), index(2), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value isFirst = equals(loop.getInductionVar(), 0);
-  Value isLast = equals(loop.getInductionVar(), 2);
-  Value isDone = writeRowTest(queries);
-  Value from = select(isFirst, row.start, select(isLast, row.end, index(0)));
-  Value to = select(isLast, index(getNumColumns()), row.start);
-  to = select(isFirst, row.end, select(isDone, from, to));
+  Value isDone = arith::OrIOp::create(b, writeRowTest(queries), needsAll);
+  Value rest = select(isDone, index(0), index(getNumColumns()));
+  Value from = select(isFirst, row.start, index(0));
+  Value to = select(isFirst, row.end, rest);
+  Value isAgain = arith::AndIOp::create(
+      b, equals(loop.getInductionVar(), 1),
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, from, to));
+  auto again = scf::IfOp::create(b, isAgain, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(again.thenBlock());
+    writeStart(queries);
+  }
   writeTiles(queries, from, to, row);
 }
 

@@ -8,11 +8,18 @@
 
 namespace mlir::dist {
 
-/// Queries and keys whose scores are there at a time. Which keys a mask leaves
-/// is asked of `step` of them: where it leaves all, `keys` are taken together,
-/// a multiple of that.
+/// What a tile of queries and keys takes on the target, and how large it may
+/// be. Times are in ns.
 struct AttentionTiles {
-  int64_t queries, keys, step;
+  /// At most so many. Where masks leave few keys, fewer queries may cost less:
+  /// a half of them, a quarter, and so on, but no less than `fewestQueries`.
+  int64_t queries, keys, fewestQueries;
+  /// Sizes of tiles are multiples of `keyUnit` where there is room, and where
+  /// keys are needed is asked of `granule` of them.
+  int64_t keyUnit, granule;
+  /// A tile, and its row of tiles; a multiply-add; what else is done for a
+  /// score, and what a mask takes for one.
+  double perTile, perRow, perProduct, perScore, perMask;
 };
 
 class TileTables;

@@ -3,8 +3,8 @@
 #ifndef DIST_LOWERING_KERNELS_TILETABLES_H
 #define DIST_LOWERING_KERNELS_TILETABLES_H
 
-#include "lowering/kernels/AttentionBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::dist {
@@ -14,9 +14,9 @@ class TileTables {
 public:
   explicit TileTables(ModuleOp module) : symbols(module) {}
 
-  /// A constant [rows, 4] of i64: `start`, `end`, `plainStart` and `plainEnd`
-  /// of each row of tiles.
-  memref::GlobalOp get(ArrayRef<NeededTiles> rows, Location loc);
+  /// A constant [rows, columns] of i64.
+  memref::GlobalOp get(StringRef name, ArrayRef<int64_t> values,
+                       int64_t columns, Location loc);
 
 private:
   SymbolTable symbols;

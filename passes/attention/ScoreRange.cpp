@@ -49,6 +49,12 @@ ConstantIntRanges Ranges::getInteger(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return ConstantIntRanges::constant(constant);
+  // From outside of the body; what is inside was visited in its order.
+  if (auto made = value.getDefiningOp<InferIntRangeInterface>()) {
+    visit(made);
+    if (auto it = integers.find(value); it != integers.end())
+      return *it->second;
+  }
   return ConstantIntRanges::maxRange(
       ConstantIntRanges::getStorageBitwidth(value.getType()));
 }
@@ -206,7 +212,8 @@ SmallVector<Value> mlir::dist::getConditions(AttentionLikeOpInterface op) {
 ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
                                      std::pair<int64_t, int64_t> queries,
                                      std::pair<int64_t, int64_t> keys,
-                                     ArrayRef<ExtraRange> extras) {
+                                     ArrayRef<ExtraRange> extras,
+                                     ArrayRef<KnownInteger> known) {
   Block &body = op.getBody().front();
   Ranges ranges;
   auto setIndex = [&](unsigned dim, std::pair<int64_t, int64_t> bounds) {
@@ -229,6 +236,9 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
     if (extra.integers)
       ranges.set(element, *extra.integers);
   }
+  for (auto [value, number] : known)
+    ranges.set(value, ConstantIntRanges::constant(
+                          APInt(64, number, /*isSigned=*/true)));
   for (Operation *inner : getMakers(op.getBody()))
     ranges.visit(inner);
   ScoreFacts facts;

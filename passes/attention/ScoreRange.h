@@ -41,12 +41,17 @@ struct ExtraRange {
   std::optional<ConstantIntRanges> integers;
 };
 
+/// An integer from outside of the body.
+using KnownInteger = std::pair<Value, int64_t>;
+
 /// Of queries and keys with indices in these closed intervals. Of elements of
-/// further operands nothing is known but what `extras` says of the first ones.
+/// further operands nothing is known but what `extras` says of the first ones;
+/// integers from outside of the body are what is computed of `known`.
 ScoreFacts getScoreFacts(AttentionLikeOpInterface op,
                          std::pair<int64_t, int64_t> queries,
                          std::pair<int64_t, int64_t> keys,
-                         ArrayRef<ExtraRange> extras = {});
+                         ArrayRef<ExtraRange> extras = {},
+                         ArrayRef<KnownInteger> known = {});
 
 /// The ops that make what a region of an attention yields with that number, in
 /// their order.

@@ -21,14 +21,17 @@
 // FORMED: rt.attentions = 1
 // EQUAL: equal to the program on one rank
 //
-// Which tiles are needed stands in the program: of 128 queries by 128 keys, start and end, start and end of those without
-// a mask. The last queries are 44, and the last keys 88.
+// Which tiles are needed stands in the program. Of each tile of queries: the first entry of the table of tiles, and the one
+// after its last. Of those: the first key, how many tiles follow each other, and of which size. The first two are all 600
+// keys. Queries are taken 64 at a time where a causal mask leaves keys from the first one on, and 32 at a time with a window
+// of 74 keys, for which 128 are needed; those of the last queries begin earlier, since there are just 700.
 // RUN: dist-opt %t/causal.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
 // RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=CAUSAL
-// CAUSAL: @attention_tiles : memref<3x4xi64> = dense<{{\[\[}}0, 1, 0, 0], [0, 2, 0, 1], [0, 3, 0, 2]]>
+// CAUSAL-DAG: @attention_rows : memref<5x2xi64> = dense<{{\[\[}}2, 3], [3, 4], [4, 5], [5, 6], [6, 7]]>
+// CAUSAL-DAG: @attention_tiles : memref<7x3xi64> = dense<{{\[\[}}0, 1, 0], [512, 1, 1], [0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5], [0, 1, 6]]>
 // RUN: dist-opt %t/window.mlir --dist-decompose-ops --canonicalize --cse --dist-form-attention --dist-bufferize \
 // RUN:   --dist-cpu-expand-attention | FileCheck %s --check-prefix=WINDOW
-// WINDOW: @attention_tiles : memref<6x4xi64> = dense<{{\[\[}}0, 2, 0, 0], [0, 3, 0, 0], [1, 4, 0, 0], [2, 5, 0, 0], [3, 6, 0, 0], [4, 6, 0, 0]]>
+// WINDOW: @attention_tiles : memref<24x3xi64> = dense<{{\[\[}}0, 1, 0], [512, 1, 1], [0, 1, 2], [0, 1, 3], [0, 1, 4], [16, 1, 4], [48, 1, 4], {{.*}}, [560, 1, 4], [572, 1, 4]]>
 
 //--- causal.mlir
 #q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>
