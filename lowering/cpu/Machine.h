@@ -22,8 +22,9 @@ struct Machine {
   /// measured with oneDNN 2.6, see docs/lowering-cpu.md.
   int64_t minContractionWork = 2048;
   /// What attention in tiles takes, ns: a tile, a row of tiles, a multiply-add
-  /// of its products, the rest of a score (its exponential, mostly), a mask of a
-  /// score; measured with AVX-512, see docs/lowering-cpu.md.
+  /// of its products, the rest of a score (its exponential, mostly), a mask of
+  /// a score. Estimates for AVX-512, which decide between sizes of tiles; what
+  /// came of that was measured (docs/lowering-cpu.md).
   double attentionTile = 600, attentionRow = 400, multiplyAdd = 0.0125,
          attentionScore = 0.3, attentionMask = 0.1;
 };

@@ -60,8 +60,9 @@ private:
 /// Bytes of one index of a dimension of a tensor.
 int64_t getBytesOfRow(Value tensor, int64_t dim);
 
-/// Of the attentions, in linalg mostly, whose keys and values are gathered, or whose
-/// heads are shared out by all-to-alls: each with the function that it is in.
+/// Of the attentions, in linalg mostly, whose keys and values are gathered, or
+/// whose heads are shared out by all-to-alls: each with the function that it is
+/// in.
 std::vector<std::pair<Operation *, AttentionUse>>
 findAttentionUses(ModuleOp module);
 

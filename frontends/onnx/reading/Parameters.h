@@ -77,7 +77,7 @@ private:
   /// An initialiser and what is known of it.
   struct Entry {
     HostTensor data;
-    std::string name; ///< empty: a constant
+    std::string name;     ///< empty: a constant
     bool isNamed = false; ///< by the file
     bool transposed = false;
     unsigned padding = 0;
