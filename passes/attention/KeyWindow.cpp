@@ -8,6 +8,7 @@
 
 #include "passes/attention/KeyWindow.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "passes/attention/ScoreRange.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -261,8 +262,9 @@ static Attribute getConstant(Value value) {
   return constant;
 }
 
-/// The maps, sizes, constant masks and the body; values that are no constants
-/// are told apart within the body alone.
+/// The maps, sizes, constant masks and the body, with what integers from
+/// outside of it are computed by (ScoreRange); other values that are no
+/// constants are told apart alone.
 static std::vector<const void *> getKey(AttentionOp op) {
   std::vector<const void *> key = {op.getIndexingMaps().getAsOpaquePointer(),
                                    op.getNanIsZeroAttr().getAsOpaquePointer()};
@@ -277,16 +279,26 @@ static std::vector<const void *> getKey(AttentionOp op) {
   };
   for (Value argument : body.getArguments())
     number(argument);
+  auto addOp = [&](Operation *op) {
+    key.push_back(op->getName().getAsOpaquePointer());
+    key.push_back(op->getAttrDictionary().getAsOpaquePointer());
+  };
+  auto add = [&](auto &add, Value value) -> void {
+    bool isNew = !numbers.contains(value);
+    Attribute constant = isNew ? getConstant(value) : Attribute();
+    key.push_back(constant.getAsOpaquePointer());
+    key.push_back(constant ? nullptr : reinterpret_cast<void *>(number(value)));
+    auto maker = value.getDefiningOp<InferIntRangeInterface>();
+    if (!isNew || constant || !maker)
+      return;
+    addOp(maker);
+    for (Value operand : maker->getOperands())
+      add(add, operand);
+  };
   for (Operation &inner : body) {
-    key.push_back(inner.getName().getAsOpaquePointer());
-    key.push_back(inner.getAttrDictionary().getAsOpaquePointer());
-    for (Value operand : inner.getOperands()) {
-      Attribute constant =
-          numbers.contains(operand) ? Attribute() : getConstant(operand);
-      key.push_back(constant.getAsOpaquePointer());
-      key.push_back(constant ? nullptr
-                             : reinterpret_cast<void *>(number(operand)));
-    }
+    addOp(&inner);
+    for (Value operand : inner.getOperands())
+      add(add, operand);
     for (Value result : inner.getResults()) {
       number(result);
       key.push_back(result.getType().getAsOpaquePointer());

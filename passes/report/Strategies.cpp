@@ -37,11 +37,11 @@ int64_t mlir::dist::getBytesOfRow(Value tensor, int64_t dim) {
   return size == 0 ? 0 : getTensorBytes(tensor.getType()) / size;
 }
 
-/// Bytes of one element of the dimension `dim` of an attention's operand.
+/// The same of the dimension `dim` of an attention's operand, which has it.
 static int64_t getRowBytes(AttentionOp op, unsigned operand, unsigned dim) {
-  Value value = op->getOperand(operand);
-  int64_t size = op.getDimSizes()[dim];
-  return size == 0 ? 0 : getTensorBytes(value.getType()) / size;
+  AffineExpr expr = getAffineDimExpr(dim, op.getContext());
+  return getBytesOfRow(op->getOperand(operand),
+                       *op.getMap(operand).getResultPosition(expr));
 }
 
 /// Pairs of a query and a key nearby, of `count` queries from `first` on among

@@ -483,6 +483,26 @@ class Subject:
                 assert read_checkpoint(os.path.join(folder, name)), name
                 assert read_checkpoint(os.path.join(folder, name, "optimizer")), name
 
+    def check_ends(self):
+        """A loss that is no number ends a run with its curve and no checkpoint; what was left of a killed one goes."""
+        folder = self.folder()
+        process = subprocess.Popen(["true"])
+        process.wait()
+        left = os.path.join(folder, f"step-3.tmp-{process.pid}-00")
+        alive = os.path.join(folder, f"step-3.tmp-{os.getpid()}-00")
+        os.makedirs(left)
+        os.makedirs(alive)
+        said = run(
+            "dist-run", "--train", self.path("f32.mlir"), "--steps=50", "--save-every=25", f"--save={folder}",
+            f"--data={self.path('text.npy')}", "--input=attention_mask=1", f"--curve={folder}/loss.csv",
+            "--optimizer=sgd,lr=1e300", fails=True,
+        )  # fmt: skip
+        assert "the loss is no number" in said, said
+        assert sorted(os.listdir(folder)) == ["loss.csv", "loss.svg", os.path.basename(alive)], os.listdir(folder)
+        with open(f"{folder}/loss.csv") as file:
+            rows = file.read().split("\n")
+        assert rows[0] == "step,loss" and "nan" in rows[-2] and "nan" not in rows[1], rows
+
     def check_predicted(self):
         """What is foreseen of a step, for --overlap too, is of the link that is given."""
         foreseen = []
@@ -507,6 +527,11 @@ class Subject:
         write_npy(tokens, [BATCH, LENGTH], "q", list(self.text[: BATCH * LENGTH]))
         write_npy(labels, [BATCH, LENGTH], "q", [-100] + [10**6] * (BATCH * LENGTH - 1))
         rows = [f"--data=input_ids={tokens}", f"--data=labels={labels}"]
+        made = self.path("made.mlir")
+        run(
+            "dist-opt", f32, f"--dist-apply-schedule=file={self.schedule('fsdp', 'dp', 2)}",
+            "--dist-train-step=optimizer=sgd", "--dist-spmd", "-o", made,
+        )  # fmt: skip
         for options, message in [
             (["--train", f32, data, mask], "--steps N says"),
             (["--train", f32, "--steps=1", mask], "--data says what"),
@@ -522,6 +547,8 @@ class Subject:
             (["--train", f32, "--steps=1", data, mask, "--input=step=3"], "--train counts the steps itself"),
             (["--train", f32, "--steps=1", mask, *rows], "a label is no class"),
             (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
+            (["--train", f32, "--steps=1", data, mask, "--resume=/x", "--weights=/y"], "--resume reads the parameters"),
+            (["--train", made, "--steps=1", data, mask, "--optimizer=adam"], "--optimizer: " + made + " is the program of one"),
             ([f32, "--steps=1"], "nothing is trained without --train"),
         ]:
             said = run("dist-run", *options, fails=True)
@@ -563,6 +590,7 @@ def main():
         cases["bytes"] = subject.check_bytes
         cases["resume"] = subject.check_resume
         cases["killed"] = subject.check_killed
+        cases["ends"] = subject.check_ends
         cases["predicted"] = subject.check_predicted
         cases["errors"] = subject.check_errors
         return xunit.run("e2e.train", cases, wanted)

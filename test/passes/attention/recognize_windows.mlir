@@ -214,3 +214,72 @@ func.func @causal(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8
   %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
   return %o : tensor<2x6x8xf32>
 }
+
+// -----
+
+// Masks that hang on integers from outside are told apart by how these are computed, though the bodies are alike.
+
+#q = affine_map<(h, i, j, d) -> (h, i, d)>
+#k = affine_map<(h, i, j, d) -> (h, j, d)>
+#s = affine_map<(h, i, j, d) -> (h, i, j)>
+#p = affine_map<(h, i, e, j) -> (h, i, j)>
+#v = affine_map<(h, i, e, j) -> (h, j, e)>
+#o = affine_map<(h, i, e, j) -> (h, i, e)>
+#x = affine_map<(h, i, j) -> (h, i, j)>
+
+dist.mesh @m ["sp" = 2]
+// CHECK-LABEL: @width_below_two(
+// CHECK: dist.attention{{.*}} window [1, 0]
+func.func @width_below_two(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %n: index) -> tensor<2x6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %all = arith.constant 2 : index
+  %width = arith.remui %n, %all : index
+  %es = tensor.empty() : tensor<2x6x6xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<2x6x8xf32>, tensor<2x6x8xf32>) outs(%fs : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %x = linalg.generic {indexing_maps = [#x, #x], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %to = arith.addi %j, %width : index
+    %near = arith.cmpi sle, %i, %to : index
+    %past = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %near, %past : i1
+    %r = arith.select %seen, %a, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<2x6x6xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %eo = tensor.empty() : tensor<2x6x8xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  return %o : tensor<2x6x8xf32>
+}
+
+// CHECK-LABEL: @width_below_three(
+// CHECK: dist.attention{{.*}} window [2, 0]
+func.func @width_below_three(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %n: index) -> tensor<2x6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %all = arith.constant 3 : index
+  %width = arith.remui %n, %all : index
+  %es = tensor.empty() : tensor<2x6x6xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<2x6x8xf32>, tensor<2x6x8xf32>) outs(%fs : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %x = linalg.generic {indexing_maps = [#x, #x], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %to = arith.addi %j, %width : index
+    %near = arith.cmpi sle, %i, %to : index
+    %past = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %near, %past : i1
+    %r = arith.select %seen, %a, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<2x6x6xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %eo = tensor.empty() : tensor<2x6x8xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  return %o : tensor<2x6x8xf32>
+}

@@ -199,9 +199,9 @@ static void removeLeftOvers(const std::string &folder) {
   std::vector<fs::path> found;
   for (const fs::directory_entry &entry :
        fs::directory_iterator(folder, error)) {
-    llvm::StringRef name = entry.path().filename().native(), rest;
+    std::string file = entry.path().filename().native();
+    auto [name, rest] = llvm::StringRef(file).split(".tmp-");
     int64_t step, process;
-    std::tie(name, rest) = name.split(".tmp-");
     if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
         !rest.split('-').first.getAsInteger(10, process) && process > 0 &&
         kill(process, 0) != 0 && errno == ESRCH)
