@@ -9,9 +9,13 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// Terms that are added one after the other (in lanes), and sums of them.
+static constexpr int64_t kFewTerms = 4096, kFewSums = 64;
 
 namespace {
 
@@ -34,6 +38,11 @@ private:
   void emitTransposition(const Run &run, const Transposition &copy);
   void emitCarried(const Run &run, ArrayRef<Loop> loops,
                    MutableArrayRef<Value> carried);
+  void emitFor(Value first, Value end, int64_t step,
+               MutableArrayRef<Value> carried,
+               llvm::function_ref<void(Value, MutableArrayRef<Value>)> inside);
+  void emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
+                 int64_t count, MutableArrayRef<Value> carried);
 
   OpBuilder &builder;
   const KernelGroup &group;
@@ -41,6 +50,8 @@ private:
   BodyEmitter &body;
   /// Outputs that the innermost loops of the current run carry.
   SmallVector<const Access *> carriedAccesses;
+  /// Whether all that they do to them is to add numbers, in any order.
+  bool carriesSums = false;
 };
 
 } // namespace
@@ -61,24 +72,80 @@ void LoopEmitter::emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
 /// The innermost loops, whose accumulators are `carried` in registers.
 void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
                               MutableArrayRef<Value> carried) {
-  if (loops.empty()) {
-    for (unsigned member : run.members)
-      body.emitBody(member, carriedAccesses, carried);
-    return;
-  }
-  auto loop = scf::ForOp::create(builder, loc, body.constant(0),
-                                 body.constant(loops.front().size),
-                                 body.constant(1), carried);
-  body.bindLoop(run.members, loops.front(), loop.getInductionVar());
+  if (!loops.empty())
+    return emitTurns(run, loops, body.constant(0), loops.front().size, carried);
+  for (unsigned member : run.members)
+    body.emitBody(member, carriedAccesses, carried);
+}
+
+/// A loop from `first` to before `end` whose accumulators are `carried`.
+void LoopEmitter::emitFor(
+    Value first, Value end, int64_t step, MutableArrayRef<Value> carried,
+    llvm::function_ref<void(Value, MutableArrayRef<Value>)> inside) {
+  auto loop = scf::ForOp::create(builder, loc, first, end, body.constant(step),
+                                 carried);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> inner(loop.getRegionIterArgs());
-    emitCarried(run, loops.drop_front(), inner);
+    inside(loop.getInductionVar(), inner);
     if (!inner.empty())
       scf::YieldOp::create(builder, loc, inner);
   }
   llvm::copy(loop.getResults(), carried.begin());
+}
+
+/// How many turns, with `inside` terms each, are added up apart from others.
+static int64_t getTurnsApart(int64_t turns, int64_t inside) {
+  int64_t apart = kFewTerms;
+  while (apart * kFewSums < turns * inside)
+    apart *= kFewSums;
+  return std::max<int64_t>(1, apart / inside);
+}
+
+/// `count` turns from `first` on. One sum of many terms loses the small ones
+/// against what is there already: sums of few are added up, then sums of few of
+/// these.
+void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
+                            int64_t count, MutableArrayRef<Value> carried) {
+  int64_t inside = 1;
+  for (const Loop &loop : loops.drop_front())
+    inside *= loop.size;
+  int64_t apart = carriesSums && count * inside > kFewTerms
+                      ? getTurnsApart(count, inside)
+                      : count;
+  auto plus = [&](int64_t turns) -> Value {
+    if (matchPattern(first, m_Zero()))
+      return body.constant(turns);
+    auto flags =
+        arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+    return arith::AddIOp::create(builder, loc, first, body.constant(turns),
+                                 flags);
+  };
+  auto addApart = [&](Value start, int64_t turns, MutableArrayRef<Value> sums) {
+    SmallVector<Value> own;
+    for (Value sum : sums)
+      own.push_back(arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(sum.getType(), -0.0)));
+    emitTurns(run, loops, start, turns, own);
+    for (auto [sum, part] : llvm::zip_equal(sums, own))
+      sum = arith::AddFOp::create(builder, loc, sum, part);
+  };
+  if (apart < count) {
+    int64_t whole = count / apart * apart;
+    emitFor(first, plus(whole), apart, carried,
+            [&](Value start, MutableArrayRef<Value> sums) {
+              addApart(start, apart, sums);
+            });
+    if (whole < count)
+      addApart(plus(whole), count - whole, carried);
+    return;
+  }
+  emitFor(first, plus(count), 1, carried,
+          [&](Value turn, MutableArrayRef<Value> inner) {
+            body.bindLoop(run.members, loops.front(), turn);
+            emitCarried(run, loops.drop_front(), inner);
+          });
 }
 
 void LoopEmitter::emitPart(const Run &run, size_t loop, int64_t start,
@@ -166,6 +233,20 @@ static const Member *findFill(const KernelGroup &group, const Run &before,
              : nullptr;
 }
 
+/// Whether floats are added up there, in an order that is the compiler's
+/// choice.
+static bool isSum(const LoopNest &nest, const Access &access) {
+  auto op = dyn_cast<linalg::LinalgOp>(nest.op);
+  if (!op || nest.isOrdered)
+    return false;
+  OpOperand &init = nest.op->getOpOperand(access.operand);
+  BlockArgument accumulator = op.getMatchingBlockArgument(&init);
+  OpOperand *yielded = op.getMatchingYieldValue(&init);
+  auto add = yielded->get().getDefiningOp<arith::AddFOp>();
+  return add && accumulator.hasOneUse() &&
+         llvm::is_contained(add->getOperands(), accumulator);
+}
+
 void LoopEmitter::emitRun(const Run &run, const Member *fill) {
   if (std::optional<Transposition> copy = findTransposition(group, run))
     return emitTransposition(run, *copy);
@@ -187,9 +268,12 @@ void LoopEmitter::emitRun(const Run &run, const Member *fill) {
       depth = std::min(depth, from);
     }
   carriedAccesses.clear();
+  carriesSums = true;
   for (auto [from, index, access] : still)
-    if (from == depth)
+    if (from == depth) {
       carriedAccesses.push_back(access);
+      carriesSums &= isSum(group.members[index].nest, *access);
+    }
 
   emitLoops(ArrayRef(run.loops).take_front(depth), run.members, [&] {
     SmallVector<Value> carried, addresses;
