@@ -247,9 +247,14 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   else
     values.take(findRanges(*module, sizes));
   if (failed(distribute(*module, options, compiler.stages)))
-    throw host::Error(input + (training.train
-                                   ? " could not be made a step of training"
-                                   : " could not be partitioned"));
+    throw host::Error(
+        input +
+        (!training.train ? " could not be partitioned"
+                         : " could not be made a step of training") +
+        (training.train && !common.schedule.empty()
+             ? " (a schedule speaks of the model alone; what the step adds, "
+               "such as labels, it places itself)"
+             : ""));
   compiler.noteStreams(*module);
   if (!common.machine.empty())
     predicted = predict(*module, common.machine, link, !trace.empty());
@@ -441,6 +446,10 @@ static void checkOptionsApply() {
   if (!training.resume.empty() && !common.weights.empty())
     throw host::Error("--weights: --resume reads the parameters of " +
                       training.resume);
+  if (training.train && !common.turns.empty())
+    throw host::Error("--turns: a step of training adds up over its whole "
+                      "batch, and is not done in turns (--accumulate takes "
+                      "several batches, one after the other)");
   bool compares = verifying() || !expect.empty();
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &relativeTolerance, &absoluteTolerance, &allowNonfinite})

@@ -73,7 +73,8 @@ LogicalResult Gradients::chooseArguments() {
     }
     if (wrt.empty())
       return function.emitError("has no parameter of floats to differentiate "
-                                "with respect to: name inputs with wrt=");
+                                "with respect to: name inputs with ")
+             << request.option;
     return success();
   }
   SmallVector<StringRef> names;
@@ -84,7 +85,7 @@ LogicalResult Gradients::chooseArguments() {
     std::string error;
     std::optional<NamePattern> pattern = NamePattern::parse(text, error);
     if (!pattern)
-      return function.emitError("wrt=")
+      return function.emitError(request.option)
              << text << " is no pattern of names: " << error;
     bool any = false;
     for (auto [number, name] : llvm::enumerate(names)) {
@@ -94,7 +95,7 @@ LogicalResult Gradients::chooseArguments() {
       if (!isDifferentiable(type)) {
         // A glob means what has a derivative; a name means this one.
         if (name == text)
-          return function.emitError("wrt=")
+          return function.emitError(request.option)
                  << text << " is of type " << type
                  << ", which has no derivative: it is of floats";
         continue;
@@ -105,8 +106,10 @@ LogicalResult Gradients::chooseArguments() {
     if (any)
       continue;
     InFlightDiagnostic diagnostic =
-        function.emitError("wrt=")
+        function.emitError(request.option)
         << text << " matches no parameter or input of floats";
+    if (StringRef(text).contains('*') && !StringRef(text).contains("**"))
+      diagnostic << " ('*' is any run of characters but a dot, '**' of any)";
     if (StringRef near = findNearMiss(text, names); !near.empty())
       diagnostic << "; did you mean '" << near << "'?";
     return diagnostic;
@@ -205,7 +208,7 @@ LogicalResult Gradients::findOps() {
     if (places.size() > 1)
       diagnostic << " (" << places.size() << " such ops, this is the first)";
     diagnostic << ": its dialect can implement DifferentiableOpInterface, or "
-                  "wrt= leave out what goes through it";
+               << request.option << " leave out what goes through it";
   }
   return success(unknown.empty());
 }

@@ -22,6 +22,8 @@ struct GradientRequest {
   /// Globs of the names of parameters and inputs; empty: all parameters of
   /// floats.
   ArrayRef<std::string> wrt;
+  /// What messages call the option that it comes from.
+  StringRef option = "wrt=";
 };
 
 /// The function of that name; empty: the entry function. An error where there

@@ -32,10 +32,17 @@ static bool haveSameSum(ShardingAttr a, ShardingAttr b) {
          std::is_permutation(first.begin(), first.end(), second.begin());
 }
 
-/// What would leave a sum over `axes` pending.
-static std::string sayPending(ArrayRef<AxisRefAttr> axes) {
-  return "a 'row' directive over " + printAxes(axes) +
-         ", of the linear layer that makes it, leaves its sum pending";
+/// What would leave a sum over `axes` pending. One that is wider than the
+/// values is over where it is rounded, before a bias is added.
+static std::string sayPending(ArrayRef<AxisRefAttr> axes, Value value) {
+  std::string text = "a 'row' directive over " + printAxes(axes) +
+                     ", of the linear layer that makes it, leaves its sum "
+                     "pending";
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
+  if (type && type.getWidth() < 32)
+    text += ", but not beyond a bias where floats are of 16 bits: there "
+            "'dist.decompose' of the layer and a sync of its '.matmul'";
+  return text;
 }
 
 /// What would have cut a value that `maker` makes.
@@ -144,7 +151,7 @@ LogicalResult ReshardInserter::visitManual(ManualReshardOp manual) {
         manual.emitOpError()
         << "takes a value that is " << wanted << ", but here it is " << now
         << "; "
-        << (wanted.isPartial() ? sayPending(wanted.getPartialAxes())
+        << (wanted.isPartial() ? sayPending(wanted.getPartialAxes(), operand)
                                : "it has to take the sum as it is "
                                  "pending, or an all_reduce before it "
                                  "completes it");
@@ -261,7 +268,7 @@ LogicalResult ReshardInserter::visitSync(SyncOp sync) {
   SmallVector<AxisRefAttr, 2> partial(now.getPartialAxes());
   if (needsPartial) {
     if (failed(takePending(layout, axes, partial)))
-      return contradict("partial over them", sayPending(axes));
+      return contradict("partial over them", sayPending(axes, operand));
   }
   if (sync.getKind() == SyncKind::AllGather ||
       sync.getKind() == SyncKind::AllToAll) {

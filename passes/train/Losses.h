@@ -8,9 +8,6 @@
 
 namespace mlir::dist {
 
-/// Labels that are this do not count, as in PyTorch.
-inline constexpr int64_t kIgnoredLabel = -100;
-
 /// A loss as sum / divisor, and its derivative by what the model said. Of
 /// several microbatches sums are added, and the divisor is one of all.
 struct Loss {

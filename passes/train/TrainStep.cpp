@@ -93,9 +93,11 @@ LogicalResult StepBuilder::chooseResult() {
   if (request.result.empty())
     return function.emitError("has ")
            << candidates.size()
-           << " results of floats: of=NAME says which the loss is of";
+           << " results of floats: of=NAME (dist-run: --loss-of) says which "
+              "the loss is of";
   InFlightDiagnostic diagnostic = function.emitError("of=")
-                                  << request.result << " is no result";
+                                  << request.result
+                                  << " (dist-run: --loss-of) is no result";
   if (StringRef near = findNearMiss(request.result, names); !near.empty())
     diagnostic << "; did you mean '" << near << "'?";
   return diagnostic;
@@ -115,8 +117,8 @@ FailureOr<Value> StepBuilder::addInput(StringRef name, RankedTensorType type) {
   if (hasArgument(name))
     return function.emitError("has an argument '")
            << name
-           << "' already, which a step of training adds (target=NAME "
-              "renames that of the loss)";
+           << "' already, which a step of training adds (target=NAME, "
+              "dist-run: --target, renames that of the loss)";
   NamedAttribute attribute =
       builder.getNamedAttr(kInputAttr, builder.getStringAttr(name));
   if (failed(function.insertArgument(number, type,
@@ -174,7 +176,8 @@ LogicalResult StepBuilder::addLoss() {
               "(--dist-bind-sizes)";
   if (request.loss == "result") {
     if (type.getNumElements() != 1)
-      return function.emitError("loss=result: the result is of type ")
+      return function.emitError(
+                 "loss=result (dist-run: --loss): the result is of type ")
              << type << ", and a loss is one number";
     loss = addOwnLoss(builder, loc, value, microbatches.getCount());
     return success();
@@ -182,9 +185,11 @@ LogicalResult StepBuilder::addLoss() {
   bool isEntropy = request.loss == "cross_entropy";
   if (!isEntropy && request.loss != "mse")
     return function.emitError("loss=")
-           << request.loss << ": expected cross_entropy, mse or result";
+           << request.loss
+           << " (dist-run: --loss): expected cross_entropy, mse or result";
   if (isEntropy && type.getRank() == 0)
-    return function.emitError("loss=cross_entropy: the result is of type ")
+    return function.emitError(
+               "loss=cross_entropy (dist-run: --loss): the result is of type ")
            << type << ", and its last dimension is to be the classes";
   RankedTensorType target =
       isEntropy ? RankedTensorType::get(type.getShape().drop_back(),
@@ -198,6 +203,9 @@ LogicalResult StepBuilder::addLoss() {
   if (failed(input))
     return failure();
   placeTarget();
+  if (isEntropy)
+    function.setArgAttr(function.getNumArguments() - 1, kClassesAttr,
+                        builder.getI64IntegerAttr(type.getShape().back()));
   // Those that count do so in all microbatches together.
   Value divisor =
       isEntropy ? addLabelCount(builder, loc, *input, type.getElementType())
@@ -217,6 +225,7 @@ LogicalResult StepBuilder::addGradients() {
   gradients.function = function.getSymName();
   gradients.result = resultName;
   gradients.wrt = request.parameters;
+  gradients.option = "parameters= (dist-run: --train-parameters) ";
   gradients.cotangent = kCotangent;
   FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
   if (failed(arguments))
@@ -232,7 +241,8 @@ LogicalResult StepBuilder::addGradients() {
     if (!name)
       return function.emitError("has a gradient ")
              << made
-             << " that is of no parameter: parameters= names parameters";
+             << " that is of no parameter: parameters= (dist-run: "
+                "--train-parameters) names parameters";
     StringRef part = made.getValue().drop_front(name.size());
     part.consume_back(".grad");
     trained.push_back({argument,
@@ -407,7 +417,7 @@ LogicalResult StepBuilder::findZeroMesh() {
     return failure();
   if (!*mesh)
     return module.emitError("zero=")
-           << optimizer.zero
+           << optimizer.zero << " of the optimizer"
            << (module.getOps<MeshOp>().empty()
                    ? ": no mesh has such an axis; a schedule brings a mesh"
                    : ": the module has several meshes and uses none, so that "
@@ -421,7 +431,7 @@ LogicalResult StepBuilder::findZeroMesh() {
   if (zeroMesh)
     return success();
   return module.emitError("zero=")
-         << optimizer.zero << ": mesh @" << mesh->getSymName()
+         << optimizer.zero << " of the optimizer: mesh @" << mesh->getSymName()
          << " has no such axis; its axes are:" << known;
 }
 

@@ -207,6 +207,16 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
                                << attr.getValue() << " of type " << type;
     return success();
   }
+  if (name == kClassesAttr) {
+    auto classes = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!classes || classes.getInt() < 0 ||
+        !isa<IntegerType>(getElementTypeOrSelf(type)))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be how many classes integers are of, but is "
+             << attr.getValue() << " of type " << type;
+    return success();
+  }
   if (name == kRandomAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text || (text != kRandomSeed && text != kRandomStep) ||

@@ -32,6 +32,12 @@ inline constexpr llvm::StringLiteral kBufferAttr = "dist.buffer";
 /// from one call to the next, so that nothing made of it may be kept.
 inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";
 
+/// On an argument with `dist.input`, a number: its integers are classes, at
+/// least 0 and less than it, or kIgnoredLabel, which does not
+/// count, as in PyTorch.
+inline constexpr llvm::StringLiteral kClassesAttr = "dist.classes";
+inline constexpr int64_t kIgnoredLabel = -100;
+
 /// On an argument with `dist.input`, a string: random numbers are keyed by it.
 /// Its value is kRandomSeed or kRandomStep, an i64; the latter is how many
 /// steps were before.

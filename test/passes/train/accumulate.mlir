@@ -8,7 +8,7 @@
 
 // CHECK: func.func @main(%[[X:.*]]: tensor<3x6x4xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{}, {"dp"}, {}]>}
 // CHECK-SAME: %[[W:.*]]: tensor<8x4xf32> {dist.parameter = "w", dist.updated}
-// CHECK-SAME: %[[LABELS:.*]]: tensor<3x6xi64> {dist.input = "labels", dist.sharding = #dist.sharding<@m, [{}, {"dp"}]>}
+// CHECK-SAME: %[[LABELS:.*]]: tensor<3x6xi64> {dist.classes = 8 : i64, dist.input = "labels", dist.sharding = #dist.sharding<@m, [{}, {"dp"}]>}
 // CHECK-SAME: tensor<i64> {dist.input = "step"}
 // CHECK: linalg.transpose ins(%[[W]]
 // CHECK: ins(%[[LABELS]] : tensor<3x6xi64>)

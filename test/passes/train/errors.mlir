@@ -16,7 +16,7 @@
 // RUN: not dist-opt %s "--dist-train-step=parameters=x" 2>&1 | FileCheck %s --check-prefix=INPUT
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adam,zero=dp" 2>&1 | FileCheck %s --check-prefix=ZERO
 
-// ZERO: error: zero=dp: no mesh has such an axis; a schedule brings a mesh
+// ZERO: error: zero=dp of the optimizer: no mesh has such an axis; a schedule brings a mesh
 // KIND: error: optimizer=lion: 'lion' is no optimizer: sgd, adam or adamw
 // SETTING: error: optimizer=adam,momentum=0.9: 'momentum=0.9' is no setting of it: lr, weight_decay, betas=0.9:0.999, eps, clip, masters, zero=AXIS, schedule, warmup, steps, min_lr
 // EMPTY: lr=: expected a number of at least 0{{$}}
@@ -27,12 +27,12 @@
 // SCHEDULE: the schedule falls from step 5 (warmup) to step 5 (steps): steps must be more
 // STEPS: steps and min_lr are of schedule=linear and schedule=cosine
 // NESTEROV: nesterov needs a momentum
-// LOSS: error: loss=hinge: expected cross_entropy, mse or result
-// RESULT: error: loss=result: the result is of type 'tensor<6x8xf32>', and a loss is one number
-// OF: error: of=z is no result; did you mean 'y'?
-// TARGET: error: has an argument 'x' already, which a step of training adds (target=NAME renames that of the loss)
+// LOSS: error: loss=hinge (dist-run: --loss): expected cross_entropy, mse or result
+// RESULT: error: loss=result (dist-run: --loss): the result is of type 'tensor<6x8xf32>', and a loss is one number
+// OF: error: of=z (dist-run: --loss-of) is no result; did you mean 'y'?
+// TARGET: error: has an argument 'x' already, which a step of training adds (target=NAME, dist-run: --target, renames that of the loss)
 // UNUSED: error: has a loss that depends on no parameter that is trained
-// INPUT: error: has a gradient "x.grad" that is of no parameter: parameters= names parameters
+// INPUT: error: has a gradient "x.grad" that is of no parameter: parameters= (dist-run: --train-parameters) names parameters
 
 func.func @main(%x: tensor<6x4xf32> {dist.input = "x"},
                 %w: tensor<4x8xf32> {dist.parameter = "w"},

@@ -6,8 +6,8 @@
 // States are shared out over an axis of the mesh that the program is on, whatever others the module has.
 
 // CHECK: dist.parameter = "w.exp_avg", dist.sharding = #dist.sharding<@used, [{?}, {"dp"}]>
-// AXIS: error: zero=tp: mesh @used has no such axis; its axes are: dp
-// SEVERAL: error: zero=dp: the module has several meshes and uses none, so that the axis is of any
+// AXIS: error: zero=tp of the optimizer: mesh @used has no such axis; its axes are: dp
+// SEVERAL: error: zero=dp of the optimizer: the module has several meshes and uses none, so that the axis is of any
 
 //--- placed.mlir
 dist.mesh @used ["dp" = 2]

@@ -11,7 +11,7 @@
 // CHECK-SAME: tensor<4x8xf32> {dist.parameter = "w", dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>, dist.updated}
 // CHECK-SAME: tensor<8xf32> {dist.parameter = "b", dist.updated}
 // CHECK-SAME: tensor<3xf32> {dist.parameter = "unused"}
-// CHECK-SAME: tensor<6xi64> {dist.input = "labels"
+// CHECK-SAME: tensor<6xi64> {dist.classes = 8 : i64, dist.input = "labels"
 // CHECK-SAME: tensor<i64> {dist.input = "step"}
 // CHECK-SAME: tensor<4x8xf32> {dist.parameter = "w.momentum_buffer", dist.sharding = #dist.sharding<@m, [{}, {"tp"}]>, dist.state, dist.updated}
 // CHECK-SAME: tensor<8xf32> {dist.parameter = "b.momentum_buffer", dist.state, dist.updated})

@@ -1,6 +1,7 @@
 //===- Batches.cpp - What each step of training is fed --------------------===//
 
 #include "tools/driver/train/Batches.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
@@ -31,6 +32,7 @@ static int64_t rowElements(const host::Shape &shape) {
 
 Batches::Batches(const std::vector<std::string> &files,
                  const host::Manifest &manifest, const std::string &target,
+                 const std::map<std::string, int64_t> &classes,
                  const host::Inputs &given, uint64_t seed, bool inOrder,
                  int64_t microbatches)
     : microbatches(microbatches), seed(seed), inOrder(inOrder) {
@@ -45,12 +47,45 @@ Batches::Batches(const std::vector<std::string> &files,
     else
       addRows(name, file, manifest, given);
   }
+  for (const Source &source : sources)
+    if (auto labels = classes.find(source.name); labels != classes.end())
+      checkLabels(source, labels->second);
   if (sources.empty())
     throw host::Error("--train: nothing to learn from; --data says what");
   if (batch > samples)
     llvm::errs() << "dist-run: warning: --data has " << samples
                  << " samples, of which a step takes " << batch
                  << ": some more than once\n";
+}
+
+bool Batches::gives(const std::string &name) const {
+  return std::any_of(sources.begin(), sources.end(),
+                     [&](const Source &source) { return source.name == name; });
+}
+
+/// Throws Error where a label is no class, before the first step.
+void Batches::checkLabels(const Source &source, int64_t classes) const {
+  const host::Tensor &data = source.data;
+  // Tokens in rows are one more than the labels.
+  bool hasRows = data.shape.size() > 1;
+  int64_t count = source.stride - (isTokens && hasRows ? source.first : 0);
+  for (int64_t sample = 0; sample < samples; ++sample)
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t place = source.first + sample * source.stride + i, label;
+      host::convert(data.dtype,
+                    static_cast<const char *>(data.data) +
+                        place * host::dtypeBytes(data.dtype),
+                    DIST_I64, &label, 1);
+      if ((label >= 0 && label < classes) || label == kIgnoredLabel)
+        continue;
+      throw host::Error(
+          source.file +
+          (isTokens && !hasRows ? ": token " + std::to_string(place)
+                                : ": row " + std::to_string(sample)) +
+          ": " + std::to_string(label) + " is no class of '" + source.name +
+          "': it must be at least 0 and less than " + std::to_string(classes) +
+          ", or " + std::to_string(kIgnoredLabel) + ", which does not count");
+    }
 }
 
 void Batches::add(Source source, const std::string &option,
@@ -144,8 +179,8 @@ void Batches::addTokens(const std::string &file, const host::Manifest &manifest,
   checkTokens(file, tokens, *input);
   checkTokens(file, tokens, *labels);
   int64_t stride = isText ? length : length + 1;
-  add({input->name, *input, tokens, 0, stride}, "--data " + file, given);
-  add({target, *labels, tokens, 1, stride}, "--data " + file, given);
+  add({input->name, *input, file, tokens, 0, stride}, "--data " + file, given);
+  add({target, *labels, file, tokens, 1, stride}, "--data " + file, given);
   units = batch * length;
   isTokens = true;
 }
@@ -186,7 +221,7 @@ void Batches::addRows(const std::string &name, const std::string &file,
                       std::to_string(batch));
   samples = rows.shape[0];
   units = batch = first;
-  add({name, *desc, rows, 0, rowElements(rows.shape)}, option, given);
+  add({name, *desc, file, rows, 0, rowElements(rows.shape)}, option, given);
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014).

@@ -4,6 +4,7 @@
 #define DIST_TOOLS_DRIVER_TRAIN_BATCHES_H
 
 #include "dist/Executor.h"
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,19 @@ class Batches {
 public:
   /// `files` are the values of --data: NAME=FILE.npy, of which each row is a
   /// sample of the input NAME; or one file of tokens, from which both an input
-  /// and `target`, the tokens that follow, are cut. Throws Error.
+  /// and `target`, the tokens that follow, are cut. `classes` are the inputs
+  /// that are labels, and of how many classes. Throws Error.
   Batches(const std::vector<std::string> &files,
           const ::dist::Manifest &manifest, const std::string &target,
+          const std::map<std::string, int64_t> &classes,
           const ::dist::Inputs &given, uint64_t seed, bool inOrder,
           int64_t microbatches);
 
   /// The inputs of a step.
   void fill(int64_t step, ::dist::Inputs &inputs);
 
+  /// Whether they have rows of that input.
+  bool gives(const std::string &name) const;
   /// Samples of a step.
   int64_t perStep() const { return batch; }
   /// What is counted to say how fast it goes: tokens, or samples.
@@ -34,6 +39,7 @@ private:
   struct Source {
     std::string name;
     ::dist::TensorDesc desc;
+    std::string file;
     ::dist::Tensor data;
     /// First row of sample 0, and how far the next one's is.
     int64_t first = 0, stride = 1;
@@ -44,6 +50,7 @@ private:
                const ::dist::Manifest &manifest, const ::dist::Inputs &given);
   void add(Source source, const std::string &option,
            const ::dist::Inputs &given);
+  void checkLabels(const Source &source, int64_t classes) const;
   int64_t sampleAt(int64_t place);
 
   std::vector<Source> sources;

@@ -357,7 +357,8 @@ std::vector<int64_t> mlir::dist::findSteps(const std::string &folder) {
   std::error_code error;
   for (const fs::directory_entry &entry :
        fs::directory_iterator(folder, error)) {
-    llvm::StringRef name = entry.path().filename().native();
+    std::string file = entry.path().filename().native();
+    llvm::StringRef name = file;
     int64_t step;
     if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
         name == std::to_string(step))

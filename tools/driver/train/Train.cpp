@@ -191,6 +191,24 @@ static void openFolder(const TrainOptions &options, int64_t first,
   folder->checkStep(options.steps);
 }
 
+/// What changes from step to step is data; the rest is given once.
+static void checkInputs(const host::Manifest &manifest,
+                        const StepArguments &arguments, const Batches &batches,
+                        const host::Inputs &given) {
+  std::string missing;
+  for (const host::TensorDesc &desc : manifest.arguments)
+    if (desc.kind == host::TensorDesc::Input && desc.name != "step" &&
+        desc.name != arguments.seed && !batches.gives(desc.name) &&
+        !given.count(desc.name))
+      missing += (missing.empty() ? "" : ", ") + desc.name + ": " +
+                 host::dtypeName(desc.dtype) + host::toString(desc.globalShape);
+  if (!missing.empty())
+    throw host::Error("inputs not given (--data NAME=FILE.npy: rows, of which "
+                      "each step takes some; --input NAME=FILE.npy or "
+                      "NAME=NUMBER: the same in all steps): " +
+                      missing);
+}
+
 void mlir::dist::runTraining(const host::Program &program,
                              const TrainOptions &options,
                              const StepArguments &arguments, host::Inputs given,
@@ -223,8 +241,9 @@ void mlir::dist::runTraining(const host::Program &program,
   }
   start.optimizer = options.getOptimizer();
   Batches batches({options.data.begin(), options.data.end()}, manifest,
-                  options.target, given, start.seed, options.inOrder,
-                  options.accumulate);
+                  options.target, arguments.classes, given, start.seed,
+                  options.inOrder, options.accumulate);
+  checkInputs(manifest, arguments, batches, given);
   // An optimizer begins with nothing.
   if (options.resume.empty())
     for (const host::TensorDesc &desc : manifest.arguments)

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
+#include <map>
 #include <set>
 #include <string>
 
@@ -55,6 +56,8 @@ struct StepArguments {
   /// What random numbers are keyed by besides the step; empty where there are
   /// none.
   std::string seed;
+  /// Labels, and of how many classes they are.
+  std::map<std::string, int64_t> classes;
 };
 StepArguments findStepArguments(ModuleOp module);
 

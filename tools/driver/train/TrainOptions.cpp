@@ -137,6 +137,10 @@ StepArguments mlir::dist::findStepArguments(ModuleOp module) {
     auto random = entry->getArgAttrOfType<StringAttr>(i, kRandomAttr);
     if (random && random.getValue() == kRandomSeed)
       found.seed = entry->getArgAttrOfType<StringAttr>(i, kInputAttr).str();
+    auto name = entry->getArgAttrOfType<StringAttr>(i, kInputAttr);
+    if (auto classes = entry->getArgAttrOfType<IntegerAttr>(i, kClassesAttr);
+        name && classes)
+      found.classes[name.str()] = classes.getInt();
   }
   return found;
 }
