@@ -232,6 +232,11 @@ def DistTrainStepPass : Pass<"dist-train-step", "ModuleOp"> {
     parameters are whole on, along the largest dimension that no axis cuts (ZeRO,
     Rajbhandari et al. 2020).
 
+    What the model updates itself (results that have `dist.updates` already: running
+    statistics of batch norms) a step goes on to update: such arguments are no
+    parameters that are trained, and such results none that a loss is of unless it is
+    named. Each microbatch goes on from the one before.
+
     With `accumulate=K` a step takes K batches, one after the other in a loop: each input
     gets a leading dimension of K, and loss and gradients are those of all K together. The
     labels that count do so in all of them; sums over devices are left pending by the loop,

@@ -151,6 +151,26 @@ static void noteComputed(ArrayRef<std::string> names) {
      << " gets no gradient this way\n";
 }
 
+/// How running statistics differ from PyTorch's.
+static void noteStatistics(ArrayRef<std::string> left,
+                           ArrayRef<std::string> last) {
+  if (!left.empty()) {
+    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+    os << left.size() << (left.size() == 1 ? " norm" : " norms")
+       << " in training mode with running statistics that are computed from "
+          "parameters, which training leaves as they are: ";
+    listNames(os, left);
+    os << "\n";
+  }
+  if (!last.empty()) {
+    raw_ostream &os = llvm::WithColor::note(llvm::errs(), "dist-import");
+    os << last.size() << (last.size() == 1 ? " batch norm" : " batch norms")
+       << " of momentum 1, as which momentum=None is exported too: ";
+    listNames(os, last);
+    os << "; running statistics are the last batch's alone\n";
+  }
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM initialise(argc, argv);
   ::dist::handleSignals("dist-import");
@@ -225,6 +245,7 @@ int main(int argc, char **argv) {
     return fail(llvm::toString(std::move(failure)));
   noteFolded(imported->foldedParameters);
   noteComputed(imported->computedConstants);
+  noteStatistics(imported->leftStatistics, imported->lastStatistics);
   if (!imported->foldedParameters.empty() ||
       !imported->computedConstants.empty())
     llvm::WithColor::note(llvm::errs(), "dist-import")

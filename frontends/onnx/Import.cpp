@@ -7,6 +7,7 @@
 #include "frontends/onnx/Refusals.h"
 #include "frontends/onnx/operators/Converter.h"
 #include "frontends/onnx/operators/Definitions.h"
+#include "frontends/onnx/operators/RunningStatistics.h"
 #include "frontends/onnx/reading/Scopes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,6 +65,7 @@ private:
   /// Whether no number of the file would be taken for an open size.
   llvm::Error checkNumbers(llvm::StringRef name, const HostTensor &tensor);
   llvm::Error addOutputs();
+  std::string nameUpdate(StringRef parameter);
   Value argumentOf(size_t parameter);
   std::array<Value, 2> getRandomKey();
   Location locationOf(llvm::StringRef name, unsigned line);
@@ -93,6 +95,7 @@ private:
   /// Parameters by argument, after the inputs; none for those of randomKey.
   SmallVector<std::optional<size_t>> argumentParameters;
   std::array<Value, 2> randomKey;
+  RunningStatistics statistics;
   llvm::DenseMap<size_t, Value> arguments;
   SmallVector<DType> outputTypes;
   llvm::StringMap<SmallVector<const ValueInfo *, 1>> declared;
@@ -341,7 +344,8 @@ llvm::Error Importer::convertNode(const Node &node) {
       return error(what, "input ", std::to_string(i), " is missing");
 
   emitter.taken = getTaken(node.guard.get());
-  NodeContext context(node, model.opset, emitter, std::move(inputs));
+  NodeContext context(node, model.opset, emitter, statistics,
+                      std::move(inputs));
   if (context.hasOpenInput() && !converter->takesOpenSizes)
     return loseOpen(context);
   LogicalResult result = foldNode(context);
@@ -481,8 +485,21 @@ llvm::Error Importer::addOutputs() {
     results.push_back((*tensor)->value);
     outputTypes.push_back((*tensor)->type);
   }
+  for (auto &[argument, value] : statistics.current)
+    results.push_back(value);
   func::ReturnOp::create(emitter.getBuilder(), emitter.getLocation(), results);
   return llvm::Error::success();
+}
+
+/// The result that takes a parameter's place goes by its name, unless an output
+/// of the model does.
+std::string Importer::nameUpdate(StringRef parameter) {
+  std::string name = parameter.str();
+  while (llvm::any_of(model.outputs, [&](const ValueInfo &output) {
+    return output.name == name;
+  }))
+    name += "_";
+  return name;
 }
 
 /// Types and attributes of the function, without the arguments that only folded
@@ -532,12 +549,23 @@ ImportedModel Importer::finish() {
         named(dist::kParameterAttr, parameter.name, parameter.getType()));
     if (parameter.isBuffer)
       attrs.set(dist::kBufferAttr, builder.getUnitAttr());
+    if (statistics.current.contains(body->getArgument(inputs + i)))
+      attrs.set(dist::kUpdatedAttr, builder.getUnitAttr());
     argumentAttrs.push_back(attrs.getDictionary(&context));
     result.parameters.push_back(parameter);
   }
   body->eraseArguments(unused);
   for (auto [output, type] : llvm::zip_equal(model.outputs, outputTypes))
     resultAttrs.push_back(named(dist::kOutputAttr, output.name, type));
+  for (Value argument : llvm::make_first_range(statistics.current)) {
+    unsigned number = cast<BlockArgument>(argument).getArgNumber();
+    auto name =
+        cast<StringAttr>(argumentAttrs[number].get(dist::kParameterAttr));
+    NamedAttrList attrs;
+    attrs.set(dist::kOutputAttr, builder.getStringAttr(nameUpdate(name)));
+    attrs.set(dist::kUpdatesAttr, builder.getI64IntegerAttr(number));
+    resultAttrs.push_back(attrs.getDictionary(&context));
+  }
   function.setFunctionType(builder.getFunctionType(
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
   function.setAllArgAttrs(argumentAttrs);
@@ -547,6 +575,8 @@ ImportedModel Importer::finish() {
                        builder.getStringAttr(options.weights));
   result.foldedParameters = parameters.findFolded(model, scopes);
   result.computedConstants = parameters.findComputed(model);
+  result.leftStatistics = std::move(statistics.computed);
+  result.lastStatistics = std::move(statistics.forgetful);
   result.module = std::move(module);
   return result;
 }
@@ -590,6 +620,7 @@ llvm::Expected<ImportedModel> Importer::run() {
   findLive();
   if (llvm::Error failure = addInputs())
     return std::move(failure);
+  statistics.firstParameter = body->getNumArguments();
   for (const SizeLimit &limit : limits) {
     auto [a, b] = emitter.sizes.assume(limit);
     emitter.setLocation(locationOf(limit.node, 0), "");

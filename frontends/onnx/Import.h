@@ -33,6 +33,11 @@ struct ImportedModel {
   std::vector<std::string> foldedParameters;
   /// Constants that may hang on parameters (Parameters::findComputed).
   std::vector<std::string> computedConstants;
+  /// Batch norms in training mode whose running statistics are computed from
+  /// parameters, which they do not change.
+  std::vector<std::string> leftStatistics;
+  /// Those whose running statistics are the last batch's alone.
+  std::vector<std::string> lastStatistics;
 };
 
 /// Loads the dialects that it needs. Fails with all unsupported operators at

@@ -100,6 +100,9 @@ LogicalResult Gradients::chooseArguments() {
                  << ", which has no derivative: it is of floats";
         continue;
       }
+      // Nor does it mean what the program itself changes.
+      if (name != text && function.getArgAttr(number, kUpdatedAttr))
+        continue;
       any = true;
       chosen.insert(number);
     }
@@ -128,8 +131,10 @@ LogicalResult Gradients::chooseResult() {
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     auto name = function.getResultAttrOfType<StringAttr>(number, kOutputAttr);
     names.push_back(name ? name.getValue() : "");
-    if (request.result.empty() ? isDifferentiable(type)
-                               : names.back() == request.result)
+    if (request.result.empty()
+            ? isDifferentiable(type) &&
+                  !function.getResultAttr(number, kUpdatesAttr)
+            : names.back() == request.result)
       candidates.push_back(number);
   }
   if (candidates.size() == 1) {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/FeatureBlocks.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -409,7 +411,9 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
              << before[number].getAs<StringAttr>(kParameterAttr).getValue()
              << "\" has a sharding already, so that it cannot be taken apart";
     auto type = cast<RankedTensorType>(argument.getType());
-    if (!type.hasStaticShape())
+    // What is updated stays whole.
+    if (!type.hasStaticShape() ||
+        (before[number] && before[number].contains(kUpdatedAttr)))
       continue;
     for (auto &[range, made] : ranges) {
       SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank());
@@ -444,7 +448,7 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
     if (argument.getOwner()->getParentOp() == function && argument.use_empty())
       unread.set(argument.getArgNumber());
   }
-  return function.eraseArguments(unread);
+  return eraseArguments(function, unread);
 }
 
 LogicalResult FeatureBlocks::finish() {

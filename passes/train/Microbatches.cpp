@@ -102,12 +102,15 @@ Value Microbatches::takeSlice(BlockArgument input) {
   return slice;
 }
 
-/// What depends on the number of the microbatch; and what only that uses and is
-/// made of constants alone: tensors to be filled and the like, of which each
-/// microbatch has its own.
-llvm::SetVector<Operation *> Microbatches::findBody() {
+/// What depends on the number of the microbatch or on what is carried; and what
+/// only that uses and is made of constants alone: tensors to be filled and the
+/// like, of which each microbatch has its own.
+llvm::SetVector<Operation *>
+Microbatches::findBody(ArrayRef<CarriedArgument> carried) {
   Block &block = function.getBody().front();
   llvm::DenseSet<Value> varying{number->getResult(0)}, given;
+  for (const CarriedArgument &one : carried)
+    varying.insert(one.argument);
   given.insert_range(block.getArguments());
   llvm::DenseSet<Operation *> inside;
   for (Operation &op : block.without_terminator()) {
@@ -157,42 +160,54 @@ static Value accumulate(OpBuilder &b, Location loc, Value value, Value sum) {
       .getResult(0);
 }
 
-SmallVector<Value> Microbatches::close(ArrayRef<Summand> summands) {
-  llvm::SetVector<Operation *> body = findBody();
+LoopValues Microbatches::close(ArrayRef<Summand> summands,
+                               ArrayRef<CarriedArgument> carried) {
+  llvm::SetVector<Operation *> body = findBody(carried);
   Location loc = function.getLoc();
   OpBuilder b(function.getBody().front().getTerminator());
-  SmallVector<Value> zeros;
+  SmallVector<Value> inits;
   for (const Summand &summand : summands) {
     auto type = cast<RankedTensorType>(summand.value.getType());
     Value zero =
         arith::ConstantOp::create(b, loc, b.getZeroAttr(summand.element));
     Value empty =
         tensor::EmptyOp::create(b, loc, type.getShape(), summand.element);
-    zeros.push_back(linalg::FillOp::create(b, loc, zero, empty).getResult(0));
+    inits.push_back(linalg::FillOp::create(b, loc, zero, empty).getResult(0));
   }
+  for (const CarriedArgument &one : carried)
+    inits.push_back(one.argument);
   Value low = arith::ConstantIndexOp::create(b, loc, 0);
   Value high = arith::ConstantIndexOp::create(b, loc, count);
   Value step = arith::ConstantIndexOp::create(b, loc, 1);
-  auto loop = scf::ForOp::create(b, loc, low, high, step, zeros);
+  auto loop = scf::ForOp::create(b, loc, low, high, step, inits);
   OpBuilder inner = OpBuilder::atBlockEnd(loop.getBody());
   for (Operation *op : body) {
     op->remove();
     inner.insert(op);
   }
-  SmallVector<Value> sums, results;
-  for (auto [summand, sum] :
-       llvm::zip_equal(summands, loop.getRegionIterArgs()))
-    sums.push_back(
+  SmallVector<Value> yielded;
+  for (auto [summand, sum] : llvm::zip(summands, loop.getRegionIterArgs()))
+    yielded.push_back(
         accumulate(inner, summand.value.getLoc(), summand.value, sum));
-  scf::YieldOp::create(inner, loc, sums);
+  for (const CarriedArgument &one : carried)
+    yielded.push_back(one.value);
+  scf::YieldOp::create(inner, loc, yielded);
+  for (auto [one, now] : llvm::zip_equal(
+           carried, loop.getRegionIterArgs().drop_front(summands.size())))
+    Value(one.argument).replaceUsesWithIf(now, [&](OpOperand &use) {
+      return loop->isProperAncestor(use.getOwner());
+    });
   number->getResult(0).replaceAllUsesWith(loop.getInductionVar());
   number->erase();
-  for (auto [summand, result] : llvm::zip_equal(summands, loop.getResults())) {
+  LoopValues values;
+  for (auto [summand, result] : llvm::zip(summands, loop.getResults())) {
     Value sum = result;
     if (summand.leader)
       sum = FollowOp::create(b, summand.value.getLoc(), sum.getType(), sum,
                              summand.leader, /*moved=*/false);
-    results.push_back(sum);
+    values.sums.push_back(sum);
   }
-  return results;
+  llvm::append_range(values.carried,
+                     loop.getResults().drop_front(summands.size()));
+  return values;
 }

@@ -23,6 +23,18 @@ struct Summand {
   Value leader;
 };
 
+/// An argument that each microbatch changes for the next one.
+struct CarriedArgument {
+  BlockArgument argument;
+  /// What a microbatch makes of it.
+  Value value;
+};
+
+/// What the loop over all microbatches makes.
+struct LoopValues {
+  SmallVector<Value> sums, carried;
+};
+
 class Microbatches {
 public:
   Microbatches(func::FuncOp function, int64_t count)
@@ -35,13 +47,14 @@ public:
   LogicalResult open();
   /// The same of an input that is added later, which has the dimension.
   Value takeSlice(BlockArgument input);
-  /// Puts what depends on the microbatch into a loop over all of them. The
-  /// sums.
-  SmallVector<Value> close(ArrayRef<Summand> summands);
+  /// Puts what depends on the microbatch, or on what is carried, into a loop
+  /// over all of them.
+  LoopValues close(ArrayRef<Summand> summands,
+                   ArrayRef<CarriedArgument> carried);
 
 private:
   void countSteps(BlockArgument step);
-  llvm::SetVector<Operation *> findBody();
+  llvm::SetVector<Operation *> findBody(ArrayRef<CarriedArgument> carried);
 
   func::FuncOp function;
   int64_t count;

@@ -30,6 +30,12 @@ struct Trained {
   SmallVector<StringRef> states;
 };
 
+/// An argument that the model itself changes (running statistics), and the
+/// result that is its new value.
+struct Updated {
+  unsigned argument, result;
+};
+
 class StepBuilder {
 public:
   StepBuilder(ModuleOp module, func::FuncOp function,
@@ -43,6 +49,7 @@ public:
 private:
   LogicalResult findZeroMesh();
   LogicalResult chooseResult();
+  LogicalResult findUpdated();
   bool hasArgument(StringRef name);
   FailureOr<Value> addInput(StringRef name, RankedTensorType type);
   FailureOr<Value> addStep();
@@ -53,6 +60,7 @@ private:
   ShardingAttr placeState(unsigned argument);
   LogicalResult addStates();
   void accumulate();
+  void addResult(unsigned argument, Value value, StringRef name);
   void addOptimizer(Value step);
   Operation *getTerminator() {
     return function.getBody().front().getTerminator();
@@ -68,8 +76,13 @@ private:
   std::string resultName;
   Loss loss;
   SmallVector<Trained> trained;
+  SmallVector<Updated> updated;
+  /// Of those, after the step.
+  SmallVector<Value> newValues;
   /// With Optimizer::zero.
   std::optional<FlatSymbolRefAttr> zeroMesh;
+  SmallVector<Value> results;
+  SmallVector<NamedAttrList> resultAttributes;
 };
 } // namespace
 
@@ -81,8 +94,10 @@ LogicalResult StepBuilder::chooseResult() {
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     auto name = function.getResultAttrOfType<StringAttr>(number, kOutputAttr);
     names.push_back(name ? name.getValue() : "");
-    if (request.result.empty() ? isa<FloatType>(getElementTypeOrSelf(type))
-                               : names.back() == request.result)
+    if (request.result.empty()
+            ? isa<FloatType>(getElementTypeOrSelf(type)) &&
+                  !function.getResultAttr(number, kUpdatesAttr)
+            : names.back() == request.result)
       candidates.push_back(number);
   }
   if (candidates.size() == 1) {
@@ -101,6 +116,23 @@ LogicalResult StepBuilder::chooseResult() {
   if (StringRef near = findNearMiss(request.result, names); !near.empty())
     diagnostic << "; did you mean '" << near << "'?";
   return diagnostic;
+}
+
+LogicalResult StepBuilder::findUpdated() {
+  for (unsigned i = 0, end = function.getNumResults(); i < end; ++i) {
+    auto number = function.getResultAttrOfType<IntegerAttr>(i, kUpdatesAttr);
+    if (!number)
+      continue;
+    unsigned argument = number.getInt();
+    if (!function.getArgAttr(argument, kParameterAttr))
+      return function.emitError("has a result ")
+             << i << " that updates argument " << argument
+             << ", which is no parameter ('" << kParameterAttr
+             << "'): a step of training would not keep it";
+    function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
+    updated.push_back({argument, i});
+  }
+  return success();
 }
 
 bool StepBuilder::hasArgument(StringRef name) {
@@ -243,6 +275,11 @@ LogicalResult StepBuilder::addGradients() {
              << made
              << " that is of no parameter: parameters= (dist-run: "
                 "--train-parameters) names parameters";
+    if (function.getArgAttr(argument, kUpdatedAttr))
+      return function.emitError("parameters= (dist-run: --train-parameters) ")
+             << name.getValue() << " is updated by the model itself ('"
+             << kUpdatesAttr
+             << "': running statistics), and cannot be trained besides";
     StringRef part = made.getValue().drop_front(name.size());
     part.consume_back(".grad");
     trained.push_back({argument,
@@ -361,10 +398,25 @@ void StepBuilder::accumulate() {
                         hasMaster ? getComputeType(element) : element,
                         hasMesh ? function.getArgument(leader) : Value()});
   }
-  SmallVector<Value> sums = microbatches.close(summands);
-  loss.sum = sums.front();
-  for (auto [one, sum] : llvm::zip_equal(trained, llvm::drop_begin(sums)))
+  SmallVector<CarriedArgument> carried;
+  for (auto [one, value] : llvm::zip_equal(updated, newValues))
+    carried.push_back({function.getArgument(one.argument), value});
+  LoopValues values = microbatches.close(summands, carried);
+  loss.sum = values.sums.front();
+  for (auto [one, sum] :
+       llvm::zip_equal(trained, llvm::drop_begin(values.sums)))
     one.gradient = sum;
+  newValues = values.carried;
+}
+
+/// Adds what a step makes of an argument, which keeps its name.
+void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
+  NamedAttrList list;
+  list.set(kOutputAttr, builder.getStringAttr(name));
+  list.set(kUpdatesAttr, builder.getI64IntegerAttr(argument));
+  function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
+  results.push_back(value);
+  resultAttributes.push_back(list);
 }
 
 /// Replaces the results by the loss and what the optimizer makes.
@@ -378,9 +430,9 @@ void StepBuilder::addOptimizer(Value step) {
                     ? addClipping(builder, loc, optimizer, gradients)
                     : Value();
   StepNumbers numbers = addStepNumbers(builder, loc, optimizer, step);
-  SmallVector<Value> results{loss.addValue(builder, loc)};
-  SmallVector<NamedAttrList> resultAttributes(1);
-  resultAttributes.front().set(kOutputAttr, builder.getStringAttr("loss"));
+  results.push_back(loss.addValue(builder, loc));
+  resultAttributes.emplace_back().set(kOutputAttr,
+                                      builder.getStringAttr("loss"));
   for (const Trained &one : trained) {
     Value parameter = function.getArgument(one.argument);
     SmallVector<Value> made = addUpdate(
@@ -389,17 +441,17 @@ void StepBuilder::addOptimizer(Value step) {
         function.getArguments().slice(one.firstState, one.states.size()),
         scale);
     for (auto [i, value] : llvm::enumerate(made)) {
-      results.push_back(value);
-      NamedAttrList list;
       std::string name =
           i == 0 ? one.name : one.name + "." + one.states[i - 1].str();
-      list.set(kOutputAttr, builder.getStringAttr(name + one.part));
-      unsigned updated = i == 0 ? one.argument : one.firstState + i - 1;
-      list.set(kUpdatesAttr, builder.getI64IntegerAttr(updated));
-      function.setArgAttr(updated, kUpdatedAttr, builder.getUnitAttr());
-      resultAttributes.push_back(list);
+      addResult(i == 0 ? one.argument : one.firstState + i - 1, value,
+                name + one.part);
     }
   }
+  for (auto [one, value] : llvm::zip_equal(updated, newValues))
+    addResult(
+        one.argument, value,
+        function.getArgAttrOfType<StringAttr>(one.argument, kParameterAttr)
+            .getValue());
   getTerminator()->setOperands(results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
@@ -443,13 +495,15 @@ LogicalResult StepBuilder::run() {
     return module.emitError("accumulate=")
            << request.microbatches << ": a step is of 1 to "
            << kMostMicrobatches << " microbatches";
-  if (failed(chooseResult()))
+  if (failed(chooseResult()) || failed(findUpdated()))
     return failure();
   bool isOne = request.microbatches == 1;
   if (!isOne && failed(microbatches.open()))
     return failure();
   if (failed(addLoss()) || failed(addGradients()) || failed(checkNames()))
     return failure();
+  for (const Updated &one : updated)
+    newValues.push_back(getTerminator()->getOperand(one.result));
   FailureOr<Value> step = addStep();
   if (failed(step) || failed(addStates()))
     return failure();

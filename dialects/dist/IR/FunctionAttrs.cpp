@@ -1,6 +1,8 @@
 //===- FunctionAttrs.cpp - Attributes of all arguments or results ---------===//
 
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/EntryAttrs.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 
@@ -33,4 +35,19 @@ void mlir::dist::updateResultAttrs(
   function.setAllResultAttrs(update(function.getResAttrsAttr(),
                                     function.getNumResults(),
                                     function.getContext(), change));
+}
+
+LogicalResult mlir::dist::eraseArguments(FunctionOpInterface function,
+                                         const llvm::BitVector &erased) {
+  SmallVector<int64_t> numbers;
+  for (unsigned number = 0, kept = 0; number < erased.size(); ++number) {
+    numbers.push_back(kept);
+    kept += !erased.test(number);
+  }
+  Builder builder(function.getContext());
+  updateResultAttrs(function, [&](unsigned, NamedAttrList &list) {
+    if (auto old = dyn_cast_or_null<IntegerAttr>(list.get(kUpdatesAttr)))
+      list.set(kUpdatesAttr, builder.getI64IntegerAttr(numbers[old.getInt()]));
+  });
+  return function.eraseArguments(erased);
 }

@@ -22,6 +22,11 @@ void updateResultAttrs(
     FunctionOpInterface function,
     function_ref<void(unsigned number, NamedAttrList &)> update);
 
+/// Erases arguments; `dist.updates` of results still says which these update.
+/// None of them may be one that is updated.
+LogicalResult eraseArguments(FunctionOpInterface function,
+                             const llvm::BitVector &erased);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_IR_FUNCTIONATTRS_H

@@ -15,6 +15,8 @@
 
 namespace mlir::dist::frontend {
 
+struct RunningStatistics;
+
 /// A value of the ONNX graph while importing.
 struct Tensor {
   DType type = DType::Undefined;
@@ -36,13 +38,15 @@ struct Tensor {
 class NodeContext {
 public:
   NodeContext(const Node &node, int64_t opset, Emitter &emitter,
-              std::vector<Tensor *> inputs)
-      : node(node), opset(opset), emitter(emitter), inputs(std::move(inputs)),
-        readInputs(this->inputs.size()), results(node.outputs.size()) {}
+              RunningStatistics &statistics, std::vector<Tensor *> inputs)
+      : node(node), opset(opset), emitter(emitter), statistics(statistics),
+        inputs(std::move(inputs)), readInputs(this->inputs.size()),
+        results(node.outputs.size()) {}
 
   const Node &node;
   const int64_t opset;
   Emitter &emitter;
+  RunningStatistics &statistics;
 
   /// Inputs. Reading one that is absent gives an empty tensor and an error.
   size_t numInputs() const { return inputs.size(); }

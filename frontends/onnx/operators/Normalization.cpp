@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Normalization.h"
 #include "Converter.h"
 
 #include <cmath>
@@ -11,19 +12,18 @@
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
-static double epsilonOf(NodeContext &c) {
+double mlir::dist::frontend::epsilonOf(NodeContext &c) {
   double epsilon = c.floatAttr("epsilon", 1e-5);
   if (!std::isfinite(epsilon))
     (void)c.invalid("attribute 'epsilon' is no finite number");
   return epsilon;
 }
 
-/// The type in which statistics of `type` are kept.
-static DType statisticsType(DType type) {
+DType mlir::dist::frontend::statisticsType(DType type) {
   return isFloat(type) && sizeOf(type) == 2 ? DType::F32 : type;
 }
 
-static LogicalResult checkFloat(NodeContext &c) {
+LogicalResult mlir::dist::frontend::checkFloat(NodeContext &c) {
   if (isFloat(c.in(0).type))
     return success();
   return c.invalid("operand of type " + nameOf(c.in(0).type) +
@@ -88,19 +88,10 @@ template <bool logarithm> static LogicalResult softmax(NodeContext &c) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Statistics {
-  /// Kept dimensions have size 1.
-  Value mean, inverseDeviation;
-  Value centered;
-};
-} // namespace
-
-/// Mean and 1 / sqrt(variance + epsilon) over `axes`; without a mean, of the
-/// values themselves.
-static Statistics computeStatistics(Emitter &e, Value value,
-                                    ArrayRef<int64_t> axes, double epsilon,
-                                    bool centers) {
+Statistics mlir::dist::frontend::computeStatistics(Emitter &e, Value value,
+                                                   ArrayRef<int64_t> axes,
+                                                   double epsilon,
+                                                   bool centers) {
   Shape shape = e.shapeOf(value);
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   int64_t count = 1;
@@ -124,13 +115,14 @@ static Statistics computeStatistics(Emitter &e, Value value,
   Value squares =
       e.map(result.centered, shape, element,
             [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[0]); });
-  Value sum = e.reduce(Reduction::Sum, squares, axes, /*keep=*/true);
+  result.squares = e.reduce(Reduction::Sum, squares, axes, /*keep=*/true);
   result.inverseDeviation =
-      e.map(sum, e.shapeOf(sum), element, [&](Scalar &s, ArrayRef<Value> in) {
-        Value variance = s.div(in[0], e.numberOf(s, element, count));
-        return s.apply(Function::Rsqrt,
-                       s.add(variance, s.constant(element, epsilon)));
-      });
+      e.map(result.squares, e.shapeOf(result.squares), element,
+            [&](Scalar &s, ArrayRef<Value> in) {
+              Value variance = s.div(in[0], e.numberOf(s, element, count));
+              return s.apply(Function::Rsqrt,
+                             s.add(variance, s.constant(element, epsilon)));
+            });
   return result;
 }
 
@@ -196,15 +188,15 @@ template <bool centers> static LogicalResult layerNorm(NodeContext &c) {
   return success();
 }
 
-/// A vector [channels] as one that broadcasts to [n, channels, …].
-static Value perChannel(NodeContext &c, size_t i, int64_t rank) {
+Value mlir::dist::frontend::perChannel(NodeContext &c, size_t i, int64_t rank) {
   Shape shape(rank, 1);
   shape[1] = c.in(i).shape[0];
   return c.emitter.reshape(c.value(i), shape);
 }
 
-static LogicalResult checkChannels(NodeContext &c, size_t first, size_t last,
-                                   int64_t channels) {
+LogicalResult mlir::dist::frontend::checkChannels(NodeContext &c, size_t first,
+                                                  size_t last,
+                                                  int64_t channels) {
   if (isOpen(channels))
     return c.open(c.node.op + " of an open number of channels", channels);
   for (size_t i = first; i <= last; ++i)
@@ -215,96 +207,14 @@ static LogicalResult checkChannels(NodeContext &c, size_t first, size_t last,
   return success();
 }
 
-/// Normalises `value` over `axes` and applies scale and bias, which broadcast.
-static Value applyNorm(Emitter &e, Value value, ArrayRef<int64_t> axes,
-                       double epsilon, Value scale, Value bias) {
-  Statistics statistics = computeStatistics(e, value, axes, epsilon, true);
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  return e.map({statistics.centered, statistics.inverseDeviation, scale, bias},
-               e.shapeOf(value), element, [](Scalar &s, ArrayRef<Value> in) {
+Value mlir::dist::frontend::applyNorm(Emitter &e, const Statistics &statistics,
+                                      Value scale, Value bias) {
+  Value centered = statistics.centered;
+  Type element = cast<RankedTensorType>(centered.getType()).getElementType();
+  return e.map({centered, statistics.inverseDeviation, scale, bias},
+               e.shapeOf(centered), element, [](Scalar &s, ArrayRef<Value> in) {
                  return s.add(s.mul(s.mul(in[0], in[1]), in[2]), in[3]);
                });
-}
-
-/// Statistics of the batch instead of recorded ones; results 1 and 2 are the
-/// recorded ones, moved towards them.
-static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
-  Shape shape = c.in(0).shape;
-  double momentum = c.floatAttr("momentum", 0.9);
-  DType type = c.in(0).type, inner = statisticsType(type);
-  Emitter &e = c.emitter;
-  SmallVector<int64_t> axes;
-  for (int64_t i = 0, rank = shape.size(); i < rank; ++i)
-    if (i != 1)
-      axes.push_back(i);
-  auto parameter = [&](size_t i) {
-    return e.cast(perChannel(c, i, shape.size()), c.in(i).type, inner);
-  };
-  Value value = e.cast(c.value(0), type, inner);
-  Value result = applyNorm(e, value, axes, epsilon, parameter(1), parameter(2));
-  c.set(0, e.cast(result, inner, type), type);
-  if (!c.wants(1) && !c.wants(2))
-    return success();
-  Type element = e.typeOf(inner);
-  Shape others = shape;
-  others.erase(others.begin() + 1);
-  int64_t count = c.sizes().product(others);
-  Statistics statistics = computeStatistics(e, value, axes, 0, true);
-  Value squares =
-      e.map(statistics.centered, shape, element,
-            [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[0]); });
-  Value variance = e.reduce(Reduction::Sum, squares, axes, /*keep=*/false);
-  Value mean = e.reshape(statistics.mean, {shape[1]});
-  for (size_t i : {1, 2}) {
-    Value now = i == 1 ? mean : variance;
-    int64_t scale = i == 1 ? 1 : count;
-    DType recorded = c.in(i + 2).type;
-    Value moved = e.map({c.value(i + 2), now}, {shape[1]}, e.typeOf(recorded),
-                        [&](Scalar &s, ArrayRef<Value> in) {
-                          Value old = s.mul(s.cast(in[0], recorded, inner),
-                                            s.constant(element, momentum));
-                          Value fresh =
-                              s.mul(s.div(in[1], e.numberOf(s, element, scale)),
-                                    s.constant(element, 1 - momentum));
-                          return s.cast(s.add(old, fresh), inner, recorded);
-                        });
-    c.set(i, moved, recorded);
-  }
-  return success();
-}
-
-static LogicalResult batchNorm(NodeContext &c) {
-  Shape shape = c.in(0).shape;
-  if (failed(checkFloat(c)))
-    return failure();
-  if (shape.size() < 2)
-    return c.invalid("shape " + toString(shape) + " has no channels");
-  if (failed(checkChannels(c, 1, 4, shape[1])))
-    return failure();
-  double epsilon = epsilonOf(c);
-  if (c.boolAttr("training_mode", false))
-    return batchNormTraining(c, epsilon);
-  DType type = c.in(0).type;
-  Emitter &e = c.emitter;
-  SmallVector<Value> operands{c.value(0)};
-  for (size_t i = 1; i <= 4; ++i)
-    operands.push_back(
-        e.cast(perChannel(c, i, shape.size()), c.in(i).type, type));
-  Type element = e.typeOf(type);
-  // scale / sqrt(variance + epsilon) once a channel.
-  Value factor =
-      e.map({operands[1], operands[4]}, e.shapeOf(operands[1]), element,
-            [&](Scalar &s, ArrayRef<Value> in) {
-              Value inverse = s.apply(
-                  Function::Rsqrt, s.add(in[1], s.constant(element, epsilon)));
-              return s.mul(in[0], inverse);
-            });
-  Value result = e.map({operands[0], operands[3], factor, operands[2]}, shape,
-                       element, [](Scalar &s, ArrayRef<Value> in) {
-                         return s.add(s.mul(s.sub(in[0], in[1]), in[2]), in[3]);
-                       });
-  c.set(0, result, type);
-  return success();
 }
 
 static LogicalResult instanceNorm(NodeContext &c) {
@@ -323,8 +233,9 @@ static LogicalResult instanceNorm(NodeContext &c) {
     axes.push_back(i);
   Value scale = e.cast(perChannel(c, 1, shape.size()), c.in(1).type, inner);
   Value bias = e.cast(perChannel(c, 2, shape.size()), c.in(2).type, inner);
-  Value result =
-      applyNorm(e, e.cast(c.value(0), type, inner), axes, epsilon, scale, bias);
+  Statistics statistics = computeStatistics(e, e.cast(c.value(0), type, inner),
+                                            axes, epsilon, /*centers=*/true);
+  Value result = applyNorm(e, statistics, scale, bias);
   c.set(0, e.cast(result, inner, type), type);
   return success();
 }
@@ -358,7 +269,9 @@ static LogicalResult groupNorm(NodeContext &c) {
   Value value = e.reshape(e.cast(c.value(0), type, inner), apart);
   Value scale = e.cast(e.reshape(c.value(1), parameter), c.in(1).type, inner);
   Value bias = e.cast(e.reshape(c.value(2), parameter), c.in(2).type, inner);
-  Value result = applyNorm(e, value, axes, epsilon, scale, bias);
+  Statistics statistics =
+      computeStatistics(e, value, axes, epsilon, /*centers=*/true);
+  Value result = applyNorm(e, statistics, scale, bias);
   c.set(0, e.cast(e.reshape(result, shape), inner, type), type);
   return success();
 }
@@ -408,12 +321,8 @@ static LogicalResult meanVarianceNorm(NodeContext &c) {
     count = c.sizes().mul(count, shape[axis]);
   Statistics statistics =
       computeStatistics(e, c.value(0), *axes, 0, /*centers=*/true);
-  Value squares =
-      e.map(statistics.centered, shape, element,
-            [](Scalar &s, ArrayRef<Value> in) { return s.mul(in[0], in[0]); });
-  Value sum = e.reduce(Reduction::Sum, squares, *axes, /*keep=*/true);
   Value result =
-      e.map({statistics.centered, sum}, shape, element,
+      e.map({statistics.centered, statistics.squares}, shape, element,
             [&](Scalar &s, ArrayRef<Value> in) {
               Value variance = s.div(in[1], e.numberOf(s, element, count));
               Value deviation = s.apply(Function::Sqrt, variance);

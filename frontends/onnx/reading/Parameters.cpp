@@ -90,6 +90,11 @@ static bool isEqual(const OwnLayout &a, const OwnLayout &b) {
   return true;
 }
 
+/// Whether the node reads recorded statistics there, which no gradient changes.
+static bool isStatistic(const Node &node, size_t index) {
+  return node.op == "BatchNormalization" && (index == 3 || index == 4);
+}
+
 Parameters::Parameters(const Model &model, const Scopes &scopes) {
   // A safetensors file has another use for it.
   parameterNames.insert("__metadata__");
@@ -120,10 +125,14 @@ Parameters::Parameters(const Model &model, const Scopes &scopes) {
       continue;
     for (auto [index, input] : enumerate(node.inputs)) {
       auto it = entryOf.find(input);
-      if (it == entryOf.end() || entries[it->second].firstUser)
+      if (it == entryOf.end())
         continue;
-      entries[it->second].firstUser = &node;
-      entries[it->second].firstInput = index;
+      Entry &entry = entries[it->second];
+      entry.isStatistic |= isStatistic(node, index);
+      if (entry.firstUser)
+        continue;
+      entry.firstUser = &node;
+      entry.firstInput = index;
     }
   }
   name(model, scopes);
@@ -388,7 +397,8 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     parameter.transposed = entry.transposed;
     parameter.padding = entry.padding;
     parameter.name = entry.name;
-    parameter.isBuffer = signature.isBuffer(entry.name);
+    parameter.isBuffer =
+        signature.empty() ? entry.isStatistic : signature.isBuffer(entry.name);
 
     // A table that is looked up first and multiplied with last goes by either
     // name; the lookup's module is its place.

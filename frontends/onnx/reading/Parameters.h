@@ -77,8 +77,9 @@ private:
   /// An initialiser and what is known of it.
   struct Entry {
     HostTensor data;
-    std::string name;     ///< empty: a constant
-    bool isNamed = false; ///< by the file
+    std::string name;         ///< empty: a constant
+    bool isNamed = false;     ///< by the file
+    bool isStatistic = false; ///< a batch norm's
     bool transposed = false;
     unsigned padding = 0;
     /// The reader that decided, in order of execution.

@@ -68,3 +68,35 @@ func.func @some(%x: tensor<?x4xf32>, %n: index, %few: index, %w: tensor<4x6xf32>
   %0 = tensor.extract_slice %y[0, 0] [%few, 4] [1, 1] : tensor<?x6xf32> to tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
+
+// -----
+
+// A result that updates an argument behind the weight still says which; what it updates stays whole.
+
+// CHECK-LABEL: func.func @updated
+// CHECK-SAME: (%{{[a-z0-9]+}}: tensor<3x4xf32>, %[[MEAN:[a-z0-9]+]]: tensor<6xf32> {dist.parameter = "mean", dist.updated}
+// CHECK-SAME: dist.part = #dist.part<[0, 0] of [4, 6]>
+// CHECK-SAME: dist.part = #dist.part<[0, 4] of [4, 6]>
+// CHECK-SAME: -> (tensor<3x4xf32>, tensor<3x2xf32>, tensor<6xf32> {dist.output = "mean", dist.updates = 1 : i64})
+// CHECK-NOT: dist.part = #dist.part<[0] of [6]>
+// CHECK: return
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "fc" column over "tp" groups [2, 1]
+}
+#rows = affine_map<(i, j) -> (i, j)>
+#columns = affine_map<(i, j) -> (j)>
+func.func @updated(%x: tensor<3x4xf32>, %w: tensor<4x6xf32> {dist.parameter = "fc.weight"}, %mean: tensor<6xf32> {dist.parameter = "mean", dist.updated})
+    -> (tensor<3x4xf32>, tensor<3x2xf32>, tensor<6xf32> {dist.output = "mean", dist.updates = 2 : i64}) {
+  %e = tensor.empty() : tensor<3x6xf32>
+  %y = linalg.matmul {dist.scope = "fc"} ins(%x, %w : tensor<3x4xf32>, tensor<4x6xf32>) outs(%e : tensor<3x6xf32>) -> tensor<3x6xf32>
+  %s = linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<3x6xf32>) outs(%mean : tensor<6xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %2 = arith.addf %a, %c : f32
+    linalg.yield %2 : f32
+  } -> tensor<6xf32>
+  %0 = tensor.extract_slice %y[0, 0] [3, 4] [1, 1] : tensor<3x6xf32> to tensor<3x4xf32>
+  %1 = tensor.extract_slice %y[0, 4] [3, 2] [1, 1] : tensor<3x6xf32> to tensor<3x2xf32>
+  return %0, %1, %s : tensor<3x4xf32>, tensor<3x2xf32>, tensor<6xf32>
+}
