@@ -243,7 +243,8 @@ static bool isSum(const LoopNest &nest, const Access &access) {
   BlockArgument accumulator = op.getMatchingBlockArgument(&init);
   OpOperand *yielded = op.getMatchingYieldValue(&init);
   auto add = yielded->get().getDefiningOp<arith::AddFOp>();
-  return add && accumulator.hasOneUse() &&
+  // Who reads the sum so far would read one of few terms.
+  return add && accumulator.hasOneUse() && add->hasOneUse() &&
          llvm::is_contained(add->getOperands(), accumulator);
 }
 

@@ -288,6 +288,7 @@ static std::vector<const void *> getKey(AttentionOp op) {
     Attribute constant = isNew ? getConstant(value) : Attribute();
     key.push_back(constant.getAsOpaquePointer());
     key.push_back(constant ? nullptr : reinterpret_cast<void *>(number(value)));
+    key.push_back(value.getType().getAsOpaquePointer());
     auto maker = value.getDefiningOp<InferIntRangeInterface>();
     if (!isNew || constant || !maker)
       return;

@@ -283,3 +283,60 @@ func.func @width_below_three(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: t
   %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
   return %o : tensor<2x6x8xf32>
 }
+
+// Nor are those alike whose integers are of other types.
+// CHECK-LABEL: @one_bit(
+// CHECK: dist.attention{{.*}} window [1, 0]
+func.func @one_bit(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %n: i1) -> tensor<2x6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %long = arith.extui %n : i1 to i64
+  %width = arith.index_cast %long : i64 to index
+  %es = tensor.empty() : tensor<2x6x6xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<2x6x8xf32>, tensor<2x6x8xf32>) outs(%fs : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %x = linalg.generic {indexing_maps = [#x, #x], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %to = arith.addi %j, %width : index
+    %near = arith.cmpi sle, %i, %to : index
+    %past = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %near, %past : i1
+    %r = arith.select %seen, %a, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<2x6x6xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %eo = tensor.empty() : tensor<2x6x8xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  return %o : tensor<2x6x8xf32>
+}
+
+// CHECK-LABEL: @two_bits(
+// CHECK: dist.attention{{.*}} window [3, 0]
+func.func @two_bits(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>, %n: i2) -> tensor<2x6x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %long = arith.extui %n : i2 to i64
+  %width = arith.index_cast %long : i64 to index
+  %es = tensor.empty() : tensor<2x6x6xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #s] ins(%q, %k : tensor<2x6x8xf32>, tensor<2x6x8xf32>) outs(%fs : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %x = linalg.generic {indexing_maps = [#x, #x], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %to = arith.addi %j, %width : index
+    %near = arith.cmpi sle, %i, %to : index
+    %past = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %near, %past : i1
+    %r = arith.select %seen, %a, %inf : f32
+    linalg.yield %r : f32
+  } -> tensor<2x6x6xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x6x6xf32>) outs(%es : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+  %eo = tensor.empty() : tensor<2x6x8xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %o = linalg.contract indexing_maps = [#p, #v, #o] ins(%p, %v : tensor<2x6x6xf32>, tensor<2x6x8xf32>) outs(%fo : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  return %o : tensor<2x6x8xf32>
+}
