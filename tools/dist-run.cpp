@@ -31,6 +31,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -227,6 +228,12 @@ static IndexRanges findRanges(ModuleOp module, ArrayRef<SizeBinding> sizes) {
   return findIndexRanges(*copy);
 }
 
+/// Whether the schedule speaks of the target, which is no part of the model.
+static bool isTargetPlaced() {
+  auto text = llvm::MemoryBuffer::getFile(common.schedule);
+  return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
+}
+
 /// The module that is run, of which each rank has its part.
 static OwningOpRef<ModuleOp>
 loadDistributed(RunCompiler &compiler, RandomValues &values,
@@ -251,7 +258,7 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
         input +
         (!training.train ? " could not be partitioned"
                          : " could not be made a step of training") +
-        (training.train && !common.schedule.empty()
+        (training.train && isTargetPlaced()
              ? " (a schedule speaks of the model alone; what the step adds, "
                "such as labels, it places itself)"
              : ""));

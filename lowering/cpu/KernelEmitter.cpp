@@ -111,7 +111,7 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   int64_t inside = 1;
   for (const Loop &loop : loops.drop_front())
     inside *= loop.size;
-  int64_t apart = carriesSums && count * inside > kFewTerms
+  int64_t apart = carriesSums && count * inside > 4 * kFewTerms
                       ? getTurnsApart(count, inside)
                       : count;
   auto plus = [&](int64_t turns) -> Value {

@@ -283,23 +283,29 @@ static std::vector<const void *> getKey(AttentionOp op) {
     key.push_back(op->getName().getAsOpaquePointer());
     key.push_back(op->getAttrDictionary().getAsOpaquePointer());
   };
-  auto add = [&](auto &add, Value value) -> void {
-    bool isNew = !numbers.contains(value);
-    Attribute constant = isNew ? getConstant(value) : Attribute();
-    key.push_back(constant.getAsOpaquePointer());
-    key.push_back(constant ? nullptr : reinterpret_cast<void *>(number(value)));
-    key.push_back(value.getType().getAsOpaquePointer());
-    auto maker = value.getDefiningOp<InferIntRangeInterface>();
-    if (!isNew || constant || !maker)
-      return;
-    addOp(maker);
-    for (Value operand : maker->getOperands())
-      add(add, operand);
+  auto add = [&](Value read) {
+    SmallVector<Value> left{read};
+    while (!left.empty()) {
+      Value value = left.pop_back_val();
+      bool isNew = !numbers.contains(value);
+      Attribute constant = isNew ? getConstant(value) : Attribute();
+      key.push_back(constant.getAsOpaquePointer());
+      key.push_back(constant ? nullptr
+                             : reinterpret_cast<void *>(number(value)));
+      key.push_back(value.getType().getAsOpaquePointer());
+      auto maker = value.getDefiningOp<InferIntRangeInterface>();
+      if (!isNew || constant || !maker)
+        continue;
+      addOp(maker);
+      size_t place = cast<OpResult>(value).getResultNumber();
+      key.push_back(reinterpret_cast<void *>(place));
+      llvm::append_range(left, maker->getOperands());
+    }
   };
   for (Operation &inner : body) {
     addOp(&inner);
     for (Value operand : inner.getOperands())
-      add(add, operand);
+      add(operand);
     for (Value result : inner.getResults()) {
       number(result);
       key.push_back(result.getType().getAsOpaquePointer());

@@ -68,7 +68,8 @@ LogicalResult Gradients::chooseArguments() {
       unsigned number = argument.getArgNumber();
       if (isDifferentiable(argument.getType()) &&
           function.getArgAttr(number, kParameterAttr) &&
-          !function.getArgAttr(number, kBufferAttr))
+          !function.getArgAttr(number, kBufferAttr) &&
+          !function.getArgAttr(number, kUpdatedAttr))
         wrt.push_back(argument);
     }
     if (wrt.empty())

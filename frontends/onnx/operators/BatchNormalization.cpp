@@ -6,6 +6,8 @@
 
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::dist::frontend;
 
@@ -87,6 +89,8 @@ static bool isTraining(NodeContext &c) {
 /// variance of the batch for that of what it is drawn from; what the program
 /// keeps is PyTorch's and cuDNN's estimate, n / (n - 1) of it.
 static LogicalResult batchNormTraining(NodeContext &c, double epsilon) {
+  if (!std::isfinite(c.floatAttr("momentum", 0.9)))
+    return c.invalid("attribute 'momentum' is no finite number");
   Shape shape = c.in(0).shape;
   DType type = c.in(0).type, inner = statisticsType(type);
   Emitter &e = c.emitter;

@@ -4,7 +4,7 @@
 // RUN: dist-run %s --input=x=0.7 --opt-level=3 | FileCheck %s
 // RUN: dist-run %s --input=x=0.7 --opt-level=0 | FileCheck %s
 // CHECK: y: f32[3]
-// CHECK: prefix: f64[10000]
+// CHECK: prefix: f64[100000]
 
 #x = affine_map<(k, i, j) -> (i, j)>
 #s = affine_map<(k, i, j) -> (k)>
@@ -12,7 +12,7 @@
 #each = affine_map<(i) -> (i)>
 
 func.func @main(%x: tensor<65537x511xf32> {dist.input = "x"})
-    -> (tensor<3xf32> {dist.output = "y"}, tensor<10000xf64> {dist.output = "prefix"}) {
+    -> (tensor<3xf32> {dist.output = "y"}, tensor<100000xf64> {dist.output = "prefix"}) {
   %zero = arith.constant 0.0 : f32
   %least = arith.constant 16408988.4 : f32
   %most = arith.constant 16410629.4 : f32
@@ -35,17 +35,17 @@ func.func @main(%x: tensor<65537x511xf32> {dist.input = "x"})
   %zero64 = arith.constant 0.0 : f64
   %e1 = tensor.empty() : tensor<f64>
   %f1 = linalg.fill ins(%zero64 : f64) outs(%e1 : tensor<f64>) -> tensor<f64>
-  %e2 = tensor.empty() : tensor<10000xf64>
-  %ones = linalg.fill ins(%one64 : f64) outs(%e2 : tensor<10000xf64>) -> tensor<10000xf64>
-  %sums:2 = linalg.generic {indexing_maps = [#each, #all, #each], iterator_types = ["reduction"]} ins(%ones : tensor<10000xf64>) outs(%f1, %e2 : tensor<f64>, tensor<10000xf64>) {
+  %e2 = tensor.empty() : tensor<100000xf64>
+  %ones = linalg.fill ins(%one64 : f64) outs(%e2 : tensor<100000xf64>) -> tensor<100000xf64>
+  %sums:2 = linalg.generic {indexing_maps = [#each, #all, #each], iterator_types = ["reduction"]} ins(%ones : tensor<100000xf64>) outs(%f1, %e2 : tensor<f64>, tensor<100000xf64>) {
   ^bb0(%a: f64, %b: f64, %o: f64):
     %c = arith.addf %b, %a : f64
     linalg.yield %c, %c : f64, f64
-  } -> (tensor<f64>, tensor<10000xf64>)
-  %last = arith.constant 9999 : index
-  %whole = tensor.extract %sums#1[%last] : tensor<10000xf64>
-  %wanted = arith.constant 10000.0 : f64
+  } -> (tensor<f64>, tensor<100000xf64>)
+  %last = arith.constant 99999 : index
+  %whole = tensor.extract %sums#1[%last] : tensor<100000xf64>
+  %wanted = arith.constant 100000.0 : f64
   %isWhole = arith.cmpf oeq, %whole, %wanted : f64
   cf.assert %isWhole, "the last prefix is not the whole"
-  return %y, %sums#1 : tensor<3xf32>, tensor<10000xf64>
+  return %y, %sums#1 : tensor<3xf32>, tensor<100000xf64>
 }

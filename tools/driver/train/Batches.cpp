@@ -114,6 +114,11 @@ static void checkTokens(const std::string &file, const host::Tensor &tokens,
     // The upper half of u64 is negative in i64.
     bool wasNegative = before < 0 && tokens.dtype != DIST_U64;
     bool isNegative = after < 0 && desc.dtype != DIST_U64;
+    if (wasNegative)
+      throw host::Error(file + ": token " + std::to_string(i) + " is " +
+                        std::to_string(before) +
+                        ", and tokens are what the model reads, too; labels "
+                        "that do not count come with --data NAME=FILE.npy");
     if (before != after || wasNegative != isNegative)
       throw host::Error(file + ": token " + std::to_string(i) + " is " +
                         (before < 0 && !wasNegative
