@@ -195,8 +195,14 @@ void Batches::addRows(const std::string &name, const std::string &file,
                       const host::Inputs &given) {
   const host::TensorDesc *desc = find(manifest, name);
   std::string option = "--data " + name + "=" + file;
-  if (!desc)
-    throw host::Error(option + ": the step has no such input");
+  if (!desc) {
+    std::string known;
+    for (const host::TensorDesc &one : manifest.arguments)
+      if (one.kind == host::TensorDesc::Input)
+        known += " " + one.name;
+    throw host::Error(option +
+                      ": the step has no such input; its inputs are:" + known);
+  }
   if (isTokens)
     throw host::Error(option + ": a file of tokens is given, too, which gives "
                                "all that changes");

@@ -118,8 +118,11 @@ void Loop::finish(const host::Holdings &held) {
   if (std::isnan(value))
     throw host::Error("step " + std::to_string(position.step + 1) +
                       ": the loss is no number, and so are the parameters that "
-                      "it leads to, of which no checkpoint is made (a smaller "
-                      "lr, warmup or clip may help; or no target counts)");
+                      "it leads to, of which no checkpoint is made (" +
+                      (position.step == first
+                           ? "data or weights may hold no numbers)"
+                           : "a smaller lr, warmup or clip may help; or data "
+                             "hold no numbers)"));
   ++position.step;
   bool isLast = position.step >= options.steps;
   say(value, isLast);
@@ -151,20 +154,25 @@ static void checkTensors(const TrainOptions &options, const Position &start,
   for (const host::TensorDesc &desc : manifest.arguments)
     if (desc.kind == host::TensorDesc::Parameter)
       wanted.insert(desc.name);
-  auto fail = [&](const std::string &what) {
-    throw host::Error("--resume " + options.resume + ": " + what +
-                      (start.optimizer == options.getOptimizer()
-                           ? "; it is of another model"
-                           : "; it was trained with --optimizer " +
-                                 start.optimizer + ", and this run has " +
-                                 options.getOptimizer()));
+  // What an optimizer keeps is called after its parameter.
+  auto isState = [&](const std::string &name) {
+    size_t dot = name.rfind('.');
+    return dot != std::string::npos && wanted.count(name.substr(0, dot));
+  };
+  auto fail = [&](const std::string &what, bool isOptimizers) {
+    throw host::Error(
+        "--resume " + options.resume + ": " + what +
+        (!isOptimizers || start.optimizer == options.getOptimizer()
+             ? "; it is of another model"
+             : "; it was trained with --optimizer " + start.optimizer +
+                   ", and this run has " + options.getOptimizer()));
   };
   for (const auto &[name, tensor] : tensors)
     if (!wanted.count(name))
-      fail("holds '" + name + "', which a step does not take");
+      fail("holds '" + name + "', which a step does not take", isState(name));
   for (const std::string &name : wanted)
     if (!tensors.count(name))
-      fail("lacks '" + name + "', which a step takes");
+      fail("lacks '" + name + "', which a step takes", isState(name));
 }
 
 /// Says how many numbers the model has, of which all or some are trained.
@@ -185,7 +193,14 @@ static void openFolder(const TrainOptions &options, int64_t first,
   if (options.save.empty())
     return;
   folder.emplace(options.save);
-  for (int64_t step : findSteps(options.save))
+  std::vector<int64_t> there = findSteps(options.save);
+  if (options.resume.empty() && !there.empty())
+    llvm::errs() << "dist-run: warning: --save " << options.save
+                 << ": holds checkpoints of an earlier run (step-"
+                 << *std::max_element(there.begin(), there.end())
+                 << "), beside which those of this one will lie, or in their "
+                    "place; --resume goes on from there\n";
+  for (int64_t step : there)
     if (step > first && step <= options.steps && options.isSaved(step))
       folder->checkStep(step);
   folder->checkStep(options.steps);
