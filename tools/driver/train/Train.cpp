@@ -194,16 +194,16 @@ static void openFolder(const TrainOptions &options, int64_t first,
     return;
   folder.emplace(options.save);
   std::vector<int64_t> there = findSteps(options.save);
+  for (int64_t step : there)
+    if (step > first && step <= options.steps && options.isSaved(step))
+      folder->checkStep(step);
+  folder->checkStep(options.steps);
   if (options.resume.empty() && !there.empty())
     llvm::errs() << "dist-run: warning: --save " << options.save
                  << ": holds checkpoints of an earlier run (step-"
                  << *std::max_element(there.begin(), there.end())
                  << "), beside which those of this one will lie, or in their "
                     "place; --resume goes on from there\n";
-  for (int64_t step : there)
-    if (step > first && step <= options.steps && options.isSaved(step))
-      folder->checkStep(step);
-  folder->checkStep(options.steps);
 }
 
 /// What changes from step to step is data; the rest is given once.
