@@ -228,8 +228,11 @@ static IndexRanges findRanges(ModuleOp module, ArrayRef<SizeBinding> sizes) {
   return findIndexRanges(*copy);
 }
 
-/// Whether the schedule speaks of the target, which is no part of the model.
+/// Whether the schedule speaks of the target, which is no part of the model. A
+/// pipe has been read already.
 static bool isTargetPlaced() {
+  if (!llvm::sys::fs::is_regular_file(common.schedule))
+    return false;
   auto text = llvm::MemoryBuffer::getFile(common.schedule);
   return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
 }

@@ -14,8 +14,9 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Terms that are added one after the other (in lanes), and sums of them.
-static constexpr int64_t kFewTerms = 4096, kFewSums = 64;
+/// A sum of more terms than the first is made of sums of about as many as the
+/// second, and these of sums of as many as the third.
+static constexpr int64_t kMostTerms = 16384, kFewTerms = 4096, kFewSums = 64;
 
 namespace {
 
@@ -111,7 +112,7 @@ void LoopEmitter::emitTurns(const Run &run, ArrayRef<Loop> loops, Value first,
   int64_t inside = 1;
   for (const Loop &loop : loops.drop_front())
     inside *= loop.size;
-  int64_t apart = carriesSums && count * inside > 4 * kFewTerms
+  int64_t apart = carriesSums && count * inside > kMostTerms
                       ? getTurnsApart(count, inside)
                       : count;
   auto plus = [&](int64_t turns) -> Value {

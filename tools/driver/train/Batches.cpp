@@ -119,11 +119,9 @@ static void checkTokens(const std::string &file, const host::Tensor &tokens,
                         std::to_string(before) +
                         ", and tokens are what the model reads, too; labels "
                         "that do not count come with --data NAME=FILE.npy");
-    if (before != after || wasNegative != isNegative)
+    if (before != after || isNegative)
       throw host::Error(file + ": token " + std::to_string(i) + " is " +
-                        (before < 0 && !wasNegative
-                             ? std::to_string(static_cast<uint64_t>(before))
-                             : std::to_string(before)) +
+                        std::to_string(static_cast<uint64_t>(before)) +
                         ", which is no value of '" + desc.name + "', of type " +
                         host::dtypeName(desc.dtype));
   }
