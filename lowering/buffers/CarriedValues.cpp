@@ -1,6 +1,7 @@
 //===- CarriedValues.cpp - What loops begin with --------------------------===//
 
 #include "lowering/buffers/CarriedValues.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -40,5 +41,38 @@ void mlir::dist::fixCarriedTypes(ModuleOp module) {
     Value buffer = ToBufferOp::create(
         builder, loc, getMemRefTypeWithStaticIdentityLayout(type), init.get());
     init.set(ToTensorOp::create(builder, loc, type, buffer));
+  });
+}
+
+using Model = BufferizableOpInterface::Concept;
+
+/// Of a result of scf.for, or what its body has for it.
+static AliasingOpOperandList getTiedOperand(const Model *, Operation *op,
+                                            Value value,
+                                            const AnalysisState &state) {
+  auto loop = cast<scf::ForOp>(op);
+  OpOperand *init = nullptr;
+  if (auto result = dyn_cast<OpResult>(value))
+    init = loop.getTiedLoopInit(result);
+  else
+    init = loop.getTiedLoopInit(cast<BlockArgument>(value));
+  if (!init || !isa<TensorType>(init->get().getType()))
+    return {};
+  AliasingOpOperandList operands;
+  for (const AliasingValue &alias : state.getAliasingValues(*init))
+    if (alias.value == value)
+      operands.addAlias({init, alias.relation, alias.isDefinite});
+  return operands;
+}
+
+void mlir::dist::registerLoopAliases(DialectRegistry &registry) {
+  // The models of upstream cannot be replaced in part, and are its own.
+  registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {
+    std::optional<RegisteredOperationName> name =
+        RegisteredOperationName::lookup(TypeID::get<scf::ForOp>(), context);
+    Model *model =
+        name ? name->getInterface<BufferizableOpInterface>() : nullptr;
+    assert(model && "upstream's models of scf come first");
+    model->getAliasingOpOperands = getTiedOperand;
   });
 }

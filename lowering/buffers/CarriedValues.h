@@ -21,6 +21,12 @@ void copyCarriedValues(ModuleOp module, InPlaceState &state);
 /// which are dense.
 void fixCarriedTypes(ModuleOp module);
 
+/// Upstream asks every operand of a loop what it aliases to find the one that a
+/// result does, which is quadratic in what the loop carries: here the one that
+/// is tied to it is asked alone. To be called after upstream's models of scf
+/// are registered.
+void registerLoopAliases(DialectRegistry &registry);
+
 } // namespace mlir::dist
 
 #endif // DIST_LOWERING_BUFFERS_CARRIEDVALUES_H

@@ -11,6 +11,7 @@
 #include "passes/differentiate/Differentiate.h"
 #include "passes/schedule/NamePattern.h"
 #include "passes/train/Formulas.h"
+#include "passes/train/Lookups.h"
 #include "passes/train/Losses.h"
 #include "passes/train/Microbatches.h"
 #include "passes/train/Optimizer.h"
@@ -497,6 +498,7 @@ LogicalResult StepBuilder::run() {
            << kMostMicrobatches << " microbatches";
   if (failed(chooseResult()) || failed(findUpdated()))
     return failure();
+  markLookups(function);
   bool isOne = request.microbatches == 1;
   if (!isOne && failed(microbatches.open()))
     return failure();

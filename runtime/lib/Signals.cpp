@@ -108,6 +108,13 @@ TemporaryPath::~TemporaryPath() {
   });
 }
 
+std::string dist::machineName() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1) != 0)
+    name[0] = 0;
+  return name;
+}
+
 std::string TemporaryPath::beside(const std::string &path) {
   // Numbers of processes come again, and a process that was killed leaves what
   // it had made: the random part keeps names apart.
@@ -116,13 +123,15 @@ std::string TemporaryPath::beside(const std::string &path) {
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
     random = static_cast<uint64_t>(
         std::chrono::system_clock::now().time_since_epoch().count());
-  char suffix[64];
+  char number[32];
   std::snprintf(
-      suffix, sizeof suffix, ".tmp-%d-%012llx", getpid(),
+      number, sizeof number, "%012llx",
       static_cast<unsigned long long>((random + count++) & 0xffffffffffff));
+  std::string suffix =
+      ".tmp-" + std::to_string(getpid()) + "-" + number + "-" + machineName();
   // The name stays one that a folder can hold; a character is cut whole.
   size_t name = path.find_last_of('/') + 1;
-  size_t most = NAME_MAX - std::strlen(suffix), end = path.size();
+  size_t most = NAME_MAX - suffix.size(), end = path.size();
   if (end - name > most)
     for (end = name + most; end > name && (path[end] & 0xc0) == 0x80;)
       --end;

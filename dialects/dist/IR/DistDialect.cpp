@@ -217,6 +217,16 @@ static LogicalResult verifyValueAttr(Operation *op, NamedAttribute attr,
              << attr.getValue() << " of type " << type;
     return success();
   }
+  if (name == kRangeAttr) {
+    auto range = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!range || range.size() != 2 ||
+        !isa<IntegerType>(getElementTypeOrSelf(type)))
+      return op->emitOpError()
+             << "'" << name << "' of " << what
+             << " must be array<i64: LEAST, MOST> of integers, but is "
+             << attr.getValue() << " of type " << type;
+    return success();
+  }
   if (name == kRandomAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text || (text != kRandomSeed && text != kRandomStep) ||

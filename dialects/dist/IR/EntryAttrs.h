@@ -38,6 +38,10 @@ inline constexpr llvm::StringLiteral kUpdatedAttr = "dist.updated";
 inline constexpr llvm::StringLiteral kClassesAttr = "dist.classes";
 inline constexpr int64_t kIgnoredLabel = -100;
 
+/// On an argument with `dist.input`, two numbers: its integers are at least the
+/// first and at most the second; of others a call fails.
+inline constexpr llvm::StringLiteral kRangeAttr = "dist.range";
+
 /// On an argument with `dist.input`, a string: random numbers are keyed by it.
 /// Its value is kRandomSeed or kRandomStep, an i64; the latter is how many
 /// steps were before.

@@ -30,6 +30,9 @@ void describeThread(const std::string &text);
 /// done. It must be short and must not wait for other threads.
 void withoutSignals(const std::function<void()> &step);
 
+/// What this machine is called; empty where nothing says so.
+std::string machineName();
+
 /// A file, or a folder and all that is in it, that goes when this object does
 /// and when a signal ends the program.
 class TemporaryPath {
@@ -42,7 +45,8 @@ public:
 
   const std::string &path() const { return name; }
 
-  /// A name that nothing else uses, on the same file system as `path`.
+  /// A name that nothing else uses, on the same file system as `path`:
+  /// PATH.tmp-PROCESS-NUMBER-MACHINE.
   static std::string beside(const std::string &path);
 
 private:

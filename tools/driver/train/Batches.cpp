@@ -32,9 +32,8 @@ static int64_t rowElements(const host::Shape &shape) {
 
 Batches::Batches(const std::vector<std::string> &files,
                  const host::Manifest &manifest, const std::string &target,
-                 const std::map<std::string, int64_t> &classes,
-                 const host::Inputs &given, uint64_t seed, bool inOrder,
-                 int64_t microbatches)
+                 const StepArguments &arguments, const host::Inputs &given,
+                 uint64_t seed, bool inOrder, int64_t microbatches)
     : microbatches(microbatches), seed(seed), inOrder(inOrder) {
   std::vector<std::string> names;
   for (const host::TensorDesc &desc : manifest.arguments)
@@ -47,9 +46,14 @@ Batches::Batches(const std::vector<std::string> &files,
     else
       addRows(name, file, manifest, given);
   }
-  for (const Source &source : sources)
-    if (auto labels = classes.find(source.name); labels != classes.end())
+  for (const Source &source : sources) {
+    if (auto labels = arguments.classes.find(source.name);
+        labels != arguments.classes.end())
       checkLabels(source, labels->second);
+    if (auto range = arguments.ranges.find(source.name);
+        range != arguments.ranges.end())
+      checkRange(source, range->second.first, range->second.second);
+  }
   if (sources.empty())
     throw host::Error("--train: nothing to learn from; --data says what");
   if (batch > samples)
@@ -63,29 +67,51 @@ bool Batches::gives(const std::string &name) const {
                      [&](const Source &source) { return source.name == name; });
 }
 
-/// Throws Error where a label is no class, before the first step.
-void Batches::checkLabels(const Source &source, int64_t classes) const {
+template <class Check>
+void Batches::checkIntegers(const Source &source, Check check) const {
   const host::Tensor &data = source.data;
-  // Tokens in rows are one more than the labels.
+  // Tokens in rows are one more than the input and the labels.
   bool hasRows = data.shape.size() > 1;
-  int64_t count = source.stride - (isTokens && hasRows ? source.first : 0);
+  int64_t count = source.stride - (isTokens && hasRows ? 1 : 0);
   for (int64_t sample = 0; sample < samples; ++sample)
     for (int64_t i = 0; i < count; ++i) {
-      int64_t place = source.first + sample * source.stride + i, label;
+      int64_t place = source.first + sample * source.stride + i, value;
       host::convert(data.dtype,
                     static_cast<const char *>(data.data) +
                         place * host::dtypeBytes(data.dtype),
-                    DIST_I64, &label, 1);
-      if ((label >= 0 && label < classes) || label == kIgnoredLabel)
+                    DIST_I64, &value, 1);
+      std::string wrong = check(value);
+      if (wrong.empty())
         continue;
-      throw host::Error(
-          source.file +
-          (isTokens && !hasRows ? ": token " + std::to_string(place)
-                                : ": row " + std::to_string(sample)) +
-          ": " + std::to_string(label) + " is no class of '" + source.name +
-          "': it must be at least 0 and less than " + std::to_string(classes) +
-          ", or " + std::to_string(kIgnoredLabel) + ", which does not count");
+      throw host::Error(source.file +
+                        (isTokens && !hasRows
+                             ? ": token " + std::to_string(place)
+                             : ": row " + std::to_string(sample)) +
+                        ": " + std::to_string(value) + wrong);
     }
+}
+
+/// Throws Error where a label is no class, before the first step.
+void Batches::checkLabels(const Source &source, int64_t classes) const {
+  checkIntegers(source, [&](int64_t label) -> std::string {
+    if ((label >= 0 && label < classes) || label == kIgnoredLabel)
+      return "";
+    return " is no class of '" + source.name +
+           "': it must be at least 0 and less than " + std::to_string(classes) +
+           ", or " + std::to_string(kIgnoredLabel) + ", which does not count";
+  });
+}
+
+/// Throws Error where an integer is none that the model can look up.
+void Batches::checkRange(const Source &source, int64_t low,
+                         int64_t high) const {
+  checkIntegers(source, [&](int64_t value) -> std::string {
+    if (value >= low && value <= high)
+      return "";
+    return " is no place that the model can look up by '" + source.name +
+           "': it must be at least " + std::to_string(low) + " and at most " +
+           std::to_string(high);
+  });
 }
 
 void Batches::add(Source source, const std::string &option,

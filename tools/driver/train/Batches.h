@@ -4,6 +4,7 @@
 #define DIST_TOOLS_DRIVER_TRAIN_BATCHES_H
 
 #include "dist/Executor.h"
+#include "tools/driver/train/Train.h"
 #include <map>
 #include <string>
 #include <vector>
@@ -16,13 +17,12 @@ class Batches {
 public:
   /// `files` are the values of --data: NAME=FILE.npy, of which each row is a
   /// sample of the input NAME; or one file of tokens, from which both an input
-  /// and `target`, the tokens that follow, are cut. `classes` are the inputs
-  /// that are labels, and of how many classes. Throws Error.
+  /// and `target`, the tokens that follow, are cut. `arguments` says
+  /// which values integers may have. Throws Error.
   Batches(const std::vector<std::string> &files,
           const ::dist::Manifest &manifest, const std::string &target,
-          const std::map<std::string, int64_t> &classes,
-          const ::dist::Inputs &given, uint64_t seed, bool inOrder,
-          int64_t microbatches);
+          const StepArguments &arguments, const ::dist::Inputs &given,
+          uint64_t seed, bool inOrder, int64_t microbatches);
 
   /// The inputs of a step.
   void fill(int64_t step, ::dist::Inputs &inputs);
@@ -50,7 +50,12 @@ private:
                const ::dist::Manifest &manifest, const ::dist::Inputs &given);
   void add(Source source, const std::string &option,
            const ::dist::Inputs &given);
+  /// Calls `check` with each integer that is taken, until it answers a message
+  /// that follows the number; throws Error with it, and where it stands.
+  template <class Check>
+  void checkIntegers(const Source &source, Check check) const;
   void checkLabels(const Source &source, int64_t classes) const;
+  void checkRange(const Source &source, int64_t low, int64_t high) const;
   int64_t sampleAt(int64_t place);
 
   std::vector<Source> sources;

@@ -197,14 +197,18 @@ static std::string nameStep(const std::string &folder, int64_t step) {
 static void removeLeftOvers(const std::string &folder) {
   std::error_code error;
   std::vector<fs::path> found;
+  // Other machines that save there have processes of their own.
+  std::string machine = host::machineName();
   for (const fs::directory_entry &entry :
        fs::directory_iterator(folder, error)) {
     std::string file = entry.path().filename().native();
     auto [name, rest] = llvm::StringRef(file).split(".tmp-");
+    auto [number, made] = rest.split('-');
     int64_t step, process;
     if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
-        !rest.split('-').first.getAsInteger(10, process) && process > 0 &&
-        kill(process, 0) != 0 && errno == ESRCH)
+        !number.getAsInteger(10, process) && process > 0 &&
+        made.split('-').second == machine && kill(process, 0) != 0 &&
+        errno == ESRCH)
       found.push_back(entry.path());
   }
   for (const fs::path &path : found)

@@ -256,8 +256,8 @@ void mlir::dist::runTraining(const host::Program &program,
   }
   start.optimizer = options.getOptimizer();
   Batches batches({options.data.begin(), options.data.end()}, manifest,
-                  options.target, arguments.classes, given, start.seed,
-                  options.inOrder, options.accumulate);
+                  options.target, arguments, given, start.seed, options.inOrder,
+                  options.accumulate);
   checkInputs(manifest, arguments, batches, given);
   // An optimizer begins with nothing.
   if (options.resume.empty())

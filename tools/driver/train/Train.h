@@ -58,6 +58,8 @@ struct StepArguments {
   std::string seed;
   /// Labels, and of how many classes they are.
   std::map<std::string, int64_t> classes;
+  /// What integers of inputs lie between, both included.
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
 };
 StepArguments findStepArguments(ModuleOp module);
 

@@ -141,6 +141,9 @@ StepArguments mlir::dist::findStepArguments(ModuleOp module) {
     if (auto classes = entry->getArgAttrOfType<IntegerAttr>(i, kClassesAttr);
         name && classes)
       found.classes[name.str()] = classes.getInt();
+    if (auto range = entry->getArgAttrOfType<DenseI64ArrayAttr>(i, kRangeAttr);
+        name && range)
+      found.ranges[name.str()] = {range[0], range[1]};
   }
   return found;
 }

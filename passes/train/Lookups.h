@@ -1,0 +1,19 @@
+//===- Lookups.h - Inputs that name rows of tables --------------*- C++ -*-===//
+
+#ifndef DIST_PASSES_TRAIN_LOOKUPS_H
+#define DIST_PASSES_TRAIN_LOOKUPS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dist {
+
+/// Sets kRangeAttr on those inputs of integers that are, as they are, places
+/// in the dimension of a tensor that is looked up in each call (token ids): any
+/// other integer makes the call fail. What is looked up under a condition, or
+/// at places that are computed otherwise, says nothing. Takes time linear in
+/// the lookups and what their places are made of.
+void markLookups(func::FuncOp function);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_TRAIN_LOOKUPS_H
