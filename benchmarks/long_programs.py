@@ -204,6 +204,23 @@ def loops(n):
     return w.program([SMALL] * 2, [(value, SMALL)])
 
 
+def carried(n):
+    """A loop of three turns that carries n values, as a step of training with
+    microbatches does: r_i = a0 + 3 * i * a1, of which i * a1 comes from before."""
+    w = Writer()
+    bounds = [w.op(f"arith.constant {i} : index") for i in (0, 3, 1)]
+    step, steps = w.zeros(SMALL), []
+    for _ in range(n):
+        steps.append(step)
+        step = w.add(step, "%a1", SMALL)
+    inside = ", ".join(f"%c{i} = %a0" for i in range(n))
+    w.lines.append(f"  %r:{n} = scf.for %k = {bounds[0]} to {bounds[1]} step {bounds[2]} "
+                   f"iter_args({inside}) -> ({', '.join([SMALL] * n)}) {{")
+    sums = [w.add(f"%c{i}", steps[i], SMALL) for i in range(n)]
+    w.lines.append(f"  scf.yield {', '.join(sums)} : {', '.join([SMALL] * n)} }}")
+    return w.program([SMALL] * 2, [(f"%r#{i}", SMALL) for i in range(n)])
+
+
 def layers(n, rows=16, width=32, inner=64):
     """Layers of 40 ops: norm, product, bias, gelu, product, bias, residual."""
     w = Writer()
@@ -242,7 +259,7 @@ def layers(n, rows=16, width=32, inner=64):
 
 
 KINDS = {f.__name__: f for f in (chain, inserts, fanout, results, same_result,
-                                 arguments, lstm, loops, layers)}
+                                 arguments, lstm, loops, carried, layers)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in KINDS:

@@ -72,7 +72,8 @@ void mlir::dist::registerLoopAliases(DialectRegistry &registry) {
         RegisteredOperationName::lookup(TypeID::get<scf::ForOp>(), context);
     Model *model =
         name ? name->getInterface<BufferizableOpInterface>() : nullptr;
-    assert(model && "upstream's models of scf come first");
+    if (!model)
+      llvm::report_fatal_error("upstream's models of scf come first");
     model->getAliasingOpOperands = getTiedOperand;
   });
 }

@@ -93,6 +93,7 @@ def cases():
     yield "arguments", 1000, shapes, values, [[sum(column) for column in zip(*values)]]
     shapes, values = small(2)
     yield "loops", 100, shapes, values, [mix(values, 1, 1)]
+    yield "carried", 400, shapes, values, [mix(values, 1, 3 * i) for i in range(400)]
     rows = integers(4000, 1)
     yield "inserts", 1000, [(1000, 4)], [rows], [running_sums(rows)]
     source = random.Random(5)
