@@ -34,6 +34,27 @@ def DistFullRankSlices : Pass<"dist-full-rank-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def DistSplitSums : Pass<"dist-split-sums", "::mlir::func::FuncOp"> {
+  let summary = "Sums of many terms over rows are sums of few";
+  let description = [{
+    A sum of more than 16384 floats of at most 32 bits, of which the results lie
+    beside each other (the gradient of a bias), becomes sums of about 4096 terms and
+    the sum of these: one sum would lose what is small against what it has already.
+    Sums whose results do not lie so are split by the kernels.
+
+    ```mlir
+    // before: tensor<65536x8xf32> to tensor<8xf32>
+    affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>
+    // after: to tensor<16x8xf32>, and to tensor<8xf32>
+    %0 = tensor.expand_shape %x [[0, 1], [2]] : tensor<65536x8xf32> into tensor<16x4096x8xf32>
+    affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d2)>
+    affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DistSparsifySums : Pass<"dist-sparsify-sums", "::mlir::ModuleOp"> {
   let summary = "Sums whose constant weights are mostly zeros add what counts";
   let description = [{

@@ -48,6 +48,7 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   if (!options.plain)
     target.addTensorCalls(passes);
   passes.addNestedPass<func::FuncOp>(createDistDecomposeOps());
+  passes.addNestedPass<func::FuncOp>(createDistSplitSums());
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());
   passes.addNestedPass<func::FuncOp>(createDistSaturateCasts());
   passes.addPass(createCanonicalizerPass());
