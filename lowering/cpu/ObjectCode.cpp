@@ -8,6 +8,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -22,6 +24,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/CodeExtractor.h"
 
 using namespace mlir;
 
@@ -80,8 +83,78 @@ static llvm::OptimizationLevel getLevel(unsigned level) {
   }
 }
 
+/// How many calls of a block become a function of their own.
+static constexpr unsigned kCallsApart = 256;
+
+/// Computes places in what an argument points to where they are used.
+static void sinkAddresses(llvm::Function &function) {
+  SmallVector<llvm::GetElementPtrInst *> addresses;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *address = dyn_cast<llvm::GetElementPtrInst>(&instruction);
+        address && address->hasAllConstantIndices() &&
+        isa<llvm::Argument>(address->getPointerOperand()))
+      addresses.push_back(address);
+  for (llvm::GetElementPtrInst *address : addresses) {
+    for (llvm::Use &use : llvm::make_early_inc_range(address->uses())) {
+      auto *user = cast<llvm::Instruction>(use.getUser());
+      if (isa<llvm::PHINode>(user))
+        continue;
+      llvm::Instruction *here = address->clone();
+      here->insertBefore(user->getIterator());
+      use.set(here);
+    }
+    if (address->use_empty())
+      address->eraseFromParent();
+  }
+}
+
+/// Blocks of the function that take many calls out of the middle of one; they
+/// end in a jump to what follows.
+static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
+  SmallVector<llvm::BasicBlock *> parts;
+  for (llvm::BasicBlock &block : llvm::make_early_inc_range(function)) {
+    SmallVector<llvm::Instruction *> starts;
+    unsigned calls = 0;
+    for (llvm::Instruction &instruction : block)
+      if (isa<llvm::CallBase>(instruction) && ++calls % kCallsApart == 0)
+        starts.push_back(instruction.getNextNode());
+    // From the end: what follows moves.
+    for (auto [index, start] : llvm::enumerate(llvm::reverse(starts))) {
+      llvm::BasicBlock *part = block.splitBasicBlock(start->getIterator());
+      if (index > 0)
+        parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+/// The entry is thousands of calls in a row, and LLVM finds registers for that
+/// in quadratic time: parts of it become functions, which have the entry's
+/// arguments and little else in common.
+static void cutLongBlocks(llvm::Module &module) {
+  SmallVector<llvm::Function *> functions;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !function.hasLocalLinkage())
+      functions.push_back(&function);
+  for (llvm::Function *function : functions) {
+    SmallVector<llvm::BasicBlock *> parts = splitBlocks(*function);
+    if (parts.empty())
+      continue;
+    sinkAddresses(*function);
+    llvm::CodeExtractorAnalysisCache cache(*function);
+    for (llvm::BasicBlock *part : parts) {
+      llvm::CodeExtractor extractor(part);
+      if (!extractor.isEligible())
+        continue;
+      if (llvm::Function *made = extractor.extractCodeRegion(cache))
+        made->addFnAttr(llvm::Attribute::NoInline);
+    }
+  }
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level) {
+  cutLongBlocks(module);
   // Wide vectors pay here: loops are long and straight.
   bool wide = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
   for (llvm::Function &function : module) {
