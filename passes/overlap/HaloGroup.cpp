@@ -18,11 +18,10 @@ std::optional<JoinedHalos> HaloGroup::join(HaloChains &chains, unsigned chain,
   HaloGroup group(chains, chain, first, last, /*mayGrow=*/false);
   if (!group.isPossible())
     return std::nullopt;
-  for (unsigned number : chains.getChain(chain))
-    if (group.isHead(number))
-      group.out.heads.push_back(number);
-    else if (group.isJoined(number))
-      group.out.joined.push_back(number);
+  llvm::append_range(group.out.heads, chains.getLevel(chain, first));
+  for (unsigned level = first + 1; level <= last; ++level)
+    llvm::append_range(group.out.joined, chains.getLevel(chain, level));
+  llvm::sort(group.out.joined); // the order of the block
   group.countBytes();
   return std::move(group.out);
 }

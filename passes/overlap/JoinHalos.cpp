@@ -40,6 +40,7 @@ public:
   std::string describe();
 
 private:
+  void findGroups();
   void findGroupsTo(unsigned end);
   std::optional<JoinedHalos> join(unsigned first, unsigned end) const {
     return HaloGroup::join(chains, chain, first + 1, end);
@@ -64,19 +65,32 @@ ChainChoice::ChainChoice(HaloChains &chains, unsigned chain, unsigned layers,
     : chains(chains), chain(chain), levels(chains.countLevels(chain)),
       byTime(byTime), best(levels + 1, 0), from(levels + 1, 0) {
   this->layers = std::min(layers, levels);
-  for (unsigned end = 1; end <= levels; ++end)
-    findGroupsTo(end);
+  findGroups();
   for (unsigned end = levels; end > 0; end = from[end])
     chosen.push_back(*join(from[end], end));
   std::reverse(chosen.begin(), chosen.end());
+}
+
+void ChainChoice::findGroups() {
+  // As few exchanges as there can be: one, and nothing else need be tried.
+  if (!byTime && layers == levels && join(0, levels)) {
+    from[levels] = 0;
+    return;
+  }
+  for (unsigned end = 1; end <= levels; ++end)
+    findGroupsTo(end);
 }
 
 /// Of all groups that end with a level, the one that is best with what is
 /// before it. What two levels cost more than with an exchange between them, all
 /// groups that reach over both cost more as well, or more than that: what is in
 /// between is computed of as many rows more. So where that is not less than
-/// nothing, larger groups are not looked at. What all larger groups have, and
-/// perhaps more of, is what is known of one that is to grow.
+/// nothing, larger groups are not looked at. Nor are they where a larger one
+/// cannot be best: cut in two behind the first level of this one it costs as
+/// much but for what these two levels cost more, and its front part is as good
+/// as `best` at most. So no walk is much longer than twice the best group,
+/// however many levels there are. What all larger groups have, and perhaps more
+/// of, is what is known of one that is to grow.
 void ChainChoice::findGroupsTo(unsigned end) {
   HaloGroup group(chains, chain, end);
   double before = std::numeric_limits<double>::infinity();
@@ -87,6 +101,8 @@ void ChainChoice::findGroupsTo(unsigned end) {
     bool isPossible = group.isPossible();
     double cost = getCost(group.get());
     double least = cost - group.get().headSeconds;
+    if (byTime && size > 1 && best[first + 1] + least >= best[end])
+      return;
     if (group.isUncertain() && !group.isAtEnd()) {
       HaloGroup::AsItIs settled(group);
       isPossible = group.isPossible();
@@ -148,7 +164,10 @@ std::string ChainChoice::describe() {
     for (unsigned number : chains.getChain(chain))
       apart += chains.getSeconds(number);
     os << llvm::formatv("apart {0:F3} ms", apart * 1e3);
-    for (unsigned size = 2; size <= layers; ++size) {
+    // All small ones; then ever larger, so that long chains take no square.
+    constexpr unsigned kAllUpTo = 64;
+    for (unsigned size = 2; size <= layers;
+         size = size < kAllUpTo ? size + 1 : 2 * size) {
       std::optional<double> more = getEqualGroups(size);
       os << ", by " << size << " ";
       if (more)
