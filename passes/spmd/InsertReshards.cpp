@@ -143,6 +143,8 @@ LogicalResult ReshardInserter::bringOperands(Operation *op,
     });
     if (ready != value && plan.isPassed[number])
       exclusive.copy(value, ready);
+    if (ready != value && !graph.isBackward(op))
+      gathers.visit(operand, now, wanted, rule);
     operand.set(ready);
   }
   return success();

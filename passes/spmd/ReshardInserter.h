@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/GatherRemarks.h"
 #include "passes/spmd/PendingPlan.h"
 #include "passes/spmd/PlacementAnalysis.h"
 #include "passes/spmd/PlacementText.h"
@@ -27,7 +28,7 @@ public:
   explicit ReshardInserter(PlacementAnalysis &analysis)
       : graph(analysis.getGraph()), targets(analysis.getPlacements()),
         layout(*analysis.getLayout()), context(layout.getContext()),
-        values(graph, targets, layout) {}
+        values(graph, targets, layout), gathers(layout) {}
 
   LogicalResult run(Operation *module);
 
@@ -85,6 +86,7 @@ private:
   const MeshLayout &layout;
   MLIRContext *context;
   PlacedValues values;
+  GatherRemarks gathers;
   ExclusiveSums exclusive;
   llvm::DenseSet<Value> keptPending;
   /// Sums that a loop carries and whose user has not been visited.

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/spmd/GatherRemarks.h"
 #include "passes/spmd/ReshardLowering.h"
 #include "passes/spmd/Windows.h"
 
@@ -177,7 +178,11 @@ bool Reader::isFilled(const WindowPlan &plan, int64_t dim) const {
 
 LogicalResult Reader::gather(int64_t dim, const WindowPlan &plan) {
   std::string because = ", gathered whole as blocks within blocks are uneven";
-  if (plan.isLine())
+  if (!plan.isLine())
+    remarkGather(loc, "what is read in windows", dim,
+                 getTensorBytes(type()) * (plan.rows.devices - 1),
+                 "blocks within blocks are uneven");
+  else
     because = ", gathered whole as " + std::to_string(plan.low) +
               " rows before and " + std::to_string(plan.high) +
               " after blocks of " + std::to_string(plan.rows.extent) +

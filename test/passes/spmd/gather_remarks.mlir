@@ -1,0 +1,58 @@
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark
+
+// Rows in two pieces, as in a resize to the nearest: what is cut out is no run of whole blocks. Of 16 rows of 8 f32
+// each of 4 devices sends its 4 to 3 others. Said once for the op of the model, which became two here.
+// CHECK: resize.py:3:1: remark: dimension 0 of operand 0 of tensor.extract_slice is gathered, of which each device sends 384 bytes, and not neighbours' rows alone: it is cut out of several blocks; another dimension can be sharded instead, or a dist.sync with all_gather says that this is meant
+dist.mesh @m ["rows" = 4]
+func.func @pieces(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}, {}]>}) -> (tensor<7x8xf32>, tensor<6x8xf32>) {
+  %a = tensor.extract_slice %x[0, 0] [7, 8] [1, 1] : tensor<16x8xf32> to tensor<7x8xf32> loc("resize.py":3:1)
+  %b = tensor.extract_slice %x[5, 0] [6, 8] [1, 1] : tensor<16x8xf32> to tensor<6x8xf32> loc("resize.py":3:1)
+  return %a, %b : tensor<7x8xf32>, tensor<6x8xf32>
+}
+
+// -----
+
+// A schedule asks for it: whoever wrote it knows.
+dist.mesh @m ["rows" = 4]
+func.func @asked(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}, {}]>}) -> tensor<7x8xf32> {
+  %w = dist.sync %x fwd_pre all_gather dim 0 over "rows" : tensor<16x8xf32>
+  %a = tensor.extract_slice %w[0, 0] [7, 8] [1, 1] : tensor<16x8xf32> to tensor<7x8xf32>
+  return %a : tensor<7x8xf32>
+}
+
+// -----
+
+// Neighbours' rows come by an exchange; what reaches over more than all others gathers, which sends less.
+#in = affine_map<(o, k) -> (o + k)>
+#window = affine_map<(o, k) -> (k)>
+#out = affine_map<(o, k) -> (o)>
+dist.mesh @m ["rows" = 4]
+func.func @exchanged(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %w: tensor<3xf32>, %f: tensor<14xf32>) -> (tensor<14xf32>) {
+  %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<16xf32>, tensor<3xf32>) outs(%f : tensor<14xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<14xf32>
+  return %r : tensor<14xf32>
+}
+
+// -----
+
+// Windows that move backwards: no loop that moves it forward can be shared out.
+#in = affine_map<(o, k) -> (13 - o + k)>
+#window = affine_map<(o, k) -> (k)>
+#out = affine_map<(o, k) -> (o)>
+dist.mesh @m ["rows" = 4]
+// CHECK: remark: dimension 0 of operand 0 of linalg.generic is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: no loop that moves its windows can be shared out
+func.func @backwards(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %w: tensor<3xf32>, %f: tensor<14xf32>) -> (tensor<14xf32>) {
+  %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<16xf32>, tensor<3xf32>) outs(%f : tensor<14xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<14xf32>
+  return %r : tensor<14xf32>
+}
