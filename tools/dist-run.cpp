@@ -145,6 +145,11 @@ static CheckOptions getCheckOptions() {
   return options;
 }
 
+namespace {
+/// What ends the program where diagnostics have said why.
+struct Diagnosed {};
+} // namespace
+
 static bool isBundle(StringRef path) {
   return llvm::sys::fs::is_directory(path);
 }
@@ -187,7 +192,7 @@ getInputShapes(ModuleOp module) {
 static std::vector<SizeBinding> findSizes(ModuleOp module) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
-    throw host::Error("the sizes given cannot be used");
+    throw Diagnosed();
   if (hasUnknownSizes(module))
     for (const auto &[name, shape] : getInputShapes(module))
       addSizes(module, name, shape, *sizes);
@@ -224,7 +229,7 @@ static IndexRanges findRanges(ModuleOp module, ArrayRef<SizeBinding> sizes) {
     return findIndexRanges(module);
   OwningOpRef<ModuleOp> copy = module.clone();
   if (failed(bindSizes(*copy, sizes)))
-    throw host::Error("the sizes given cannot be used");
+    throw Diagnosed();
   return findIndexRanges(*copy);
 }
 
@@ -237,13 +242,25 @@ static bool isTargetPlaced() {
   return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
 }
 
+/// Ends the program, of which diagnostics have said what is wrong. Of options
+/// and files nothing more is to be said.
+[[noreturn]] static void failToDistribute(const Stages &stages) {
+  if (training.train && isTargetPlaced())
+    throw host::Error(input + " could not be made a step of training (a "
+                              "schedule speaks of the model alone; what the "
+                              "step adds, such as labels, it places itself)");
+  if (stages.getFailed() == "placement")
+    throw host::Error(input + " could not be partitioned");
+  throw Diagnosed();
+}
+
 /// The module that is run, of which each rank has its part.
 static OwningOpRef<ModuleOp>
 loadDistributed(RunCompiler &compiler, RandomValues &values,
                 std::optional<Simulation> &predicted) {
   OwningOpRef<ModuleOp> module = compiler.load(input);
   if (!module)
-    throw host::Error(input + " could not be read");
+    throw Diagnosed();
   if (training.train && getLevel(*module) == 3)
     training.checkMade(input);
   std::vector<SizeBinding> sizes = findSizes(*module);
@@ -257,14 +274,7 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   else
     values.take(findRanges(*module, sizes));
   if (failed(distribute(*module, options, compiler.stages)))
-    throw host::Error(
-        input +
-        (!training.train ? " could not be partitioned"
-                         : " could not be made a step of training") +
-        (training.train && isTargetPlaced()
-             ? " (a schedule speaks of the model alone; what the step adds, "
-               "such as labels, it places itself)"
-             : ""));
+    failToDistribute(compiler.stages);
   compiler.noteStreams(*module);
   if (!common.machine.empty())
     predicted = predict(*module, common.machine, link, !trace.empty());
@@ -344,8 +354,8 @@ static host::Inputs readValues(RunCompiler &compiler,
   return host::readInputs(given, program.manifest, values.random);
 }
 
-/// Says that the program ends with an error.
-static void sayError(StringRef error) {
+/// Says that the program ends with an error, which may have been printed.
+static void sayError(StringRef error, bool isPrinted = false) {
   if (json) {
     using llvm::json::fixUTF8;
     llvm::json::Object object{{"ok", false}, {"error", fixUTF8(error)}};
@@ -356,7 +366,8 @@ static void sayError(StringRef error) {
       object["causes"] = std::move(causes);
     llvm::outs() << llvm::json::Value(std::move(object)) << "\n";
   }
-  llvm::errs() << "dist-run: error: " << error << "\n";
+  if (!isPrinted)
+    llvm::errs() << "dist-run: error: " << error << "\n";
 }
 
 /// Runs what is compared with, on one rank. `seconds` is what the ranks took.
@@ -580,8 +591,11 @@ int main(int argc, char **argv) {
                "a bundle.\n");
   try {
     return finishOutput("dist-run", run() ? 0 : 1);
+  } catch (const Diagnosed &) {
+    std::vector<std::string> errors = getErrors();
+    sayError(errors.empty() ? "" : errors.back(), /*isPrinted=*/true);
   } catch (const std::exception &error) {
     sayError(error.what());
-    return finishOutput("dist-run", 1);
   }
+  return finishOutput("dist-run", 1);
 }

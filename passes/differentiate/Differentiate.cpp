@@ -118,8 +118,11 @@ LogicalResult Gradients::chooseArguments() {
       diagnostic << "; did you mean '" << near << "'?";
     return diagnostic;
   }
-  for (unsigned number : llvm::to_vector(chosen))
+  for (unsigned number : llvm::to_vector(chosen)) {
+    if (request.accept && failed(request.accept(number)))
+      return failure();
     wrt.push_back(function.getArgument(number));
+  }
   llvm::sort(wrt, [](BlockArgument a, BlockArgument b) {
     return a.getArgNumber() < b.getArgNumber();
   });

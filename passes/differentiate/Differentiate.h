@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mlir::dist {
 
@@ -22,6 +23,8 @@ struct GradientRequest {
   /// Globs of the names of parameters and inputs; empty: all parameters of
   /// floats.
   ArrayRef<std::string> wrt;
+  /// Whether an argument that was chosen may be; says why not. May be null.
+  llvm::function_ref<LogicalResult(unsigned)> accept;
   /// What messages call the option that it comes from.
   StringRef option = "wrt=";
 };

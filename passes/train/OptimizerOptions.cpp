@@ -117,6 +117,8 @@ bool Reader::readSetting(StringRef text) {
     return read(key, value, 0, kAny, optimizer.epsilon);
   if (!isSgd && key == "betas") {
     auto [first, second] = value.split(':');
+    if (first.empty() || second.empty() || second.contains(':'))
+      return fail(text + ": expected two numbers, as in betas=0.9:0.999");
     return read("betas, the first", first, 0, 1, optimizer.beta1) &&
            read("betas, the second", second, 0, 1, optimizer.beta2);
   }

@@ -131,6 +131,7 @@ LogicalResult StepBuilder::findUpdated() {
              << ", which is no parameter ('" << kParameterAttr
              << "'): a step of training would not keep it";
     function.setArgAttr(argument, kUpdatedAttr, builder.getUnitAttr());
+    function.setArgAttr(argument, kBufferAttr, builder.getUnitAttr());
     updated.push_back({argument, i});
   }
   return success();
@@ -260,6 +261,16 @@ LogicalResult StepBuilder::addGradients() {
   gradients.wrt = request.parameters;
   gradients.option = "parameters= (dist-run: --train-parameters) ";
   gradients.cotangent = kCotangent;
+  auto accept = [&](unsigned argument) -> LogicalResult {
+    if (!function.getArgAttr(argument, kUpdatedAttr))
+      return success();
+    return function.emitError("parameters= (dist-run: --train-parameters) ")
+           << function.getArgAttrOfType<StringAttr>(argument, kParameterAttr)
+                  .getValue()
+           << " is updated by the model itself ('" << kUpdatesAttr
+           << "': running statistics), and cannot be trained besides";
+  };
+  gradients.accept = accept;
   FailureOr<SmallVector<unsigned>> arguments = differentiate(module, gradients);
   if (failed(arguments))
     return failure();
@@ -276,11 +287,7 @@ LogicalResult StepBuilder::addGradients() {
              << made
              << " that is of no parameter: parameters= (dist-run: "
                 "--train-parameters) names parameters";
-    if (function.getArgAttr(argument, kUpdatedAttr))
-      return function.emitError("parameters= (dist-run: --train-parameters) ")
-             << name.getValue() << " is updated by the model itself ('"
-             << kUpdatesAttr
-             << "': running statistics), and cannot be trained besides";
+    function.removeArgAttr(argument, kBufferAttr);
     StringRef part = made.getValue().drop_front(name.size());
     part.consume_back(".grad");
     trained.push_back({argument,

@@ -86,11 +86,13 @@ private:
 
 /// Keeps a handler for as long as there is a pass manager.
 struct BinaryLocations : PassInstrumentation {
-  explicit BinaryLocations(MLIRContext *context) : handler(sources, context) {
+  explicit BinaryLocations(MLIRContext *context)
+      : handler(sources, context), placeless(context) {
     openOnlyText(sources);
   }
   llvm::SourceMgr sources;
   BinaryLocationHandler handler;
+  PlacelessPrinter placeless;
 };
 } // namespace
 
@@ -137,8 +139,39 @@ ErrorKeeper::ErrorKeeper(MLIRContext *context)
   });
 }
 
+static StringRef getName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  llvm_unreachable("no such severity");
+}
+
+PlacelessPrinter::PlacelessPrinter(MLIRContext *context)
+    : ScopedDiagnosticHandler(context) {
+  setHandler([](Diagnostic &diagnostic) -> LogicalResult {
+    auto isPlaceless = [](Diagnostic &one) {
+      return isa<UnknownLoc>(one.getLocation());
+    };
+    if (!isPlaceless(diagnostic) ||
+        !llvm::all_of(diagnostic.getNotes(), isPlaceless))
+      return failure();
+    llvm::errs() << getName(diagnostic.getSeverity()) << ": " << diagnostic
+                 << "\n";
+    for (Diagnostic &note : diagnostic.getNotes())
+      llvm::errs() << "note: " << note << "\n";
+    return success();
+  });
+}
+
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
-    : handler(sources, context), keeper(context) {
+    : handler(sources, context), placeless(context), keeper(context) {
   openOnlyText(sources);
   context->printOpOnDiagnostic(false);
 }

@@ -35,6 +35,13 @@ public:
   explicit ErrorKeeper(MLIRContext *context);
 };
 
+/// Prints diagnostics that are at no place, such as those of a file that cannot
+/// be read, as "error: …", where MLIR would name the place `<unknown>:0`.
+class PlacelessPrinter : ScopedDiagnosticHandler {
+public:
+  explicit PlacelessPrinter(MLIRContext *context);
+};
+
 /// Prints all diagnostics of a context, as long as it lives, and not with the
 /// whole op.
 class DiagnosticPrinter {
@@ -44,11 +51,13 @@ public:
 private:
   llvm::SourceMgr sources; // finds files by the names in locations
   SourceMgrDiagnosticHandler handler;
-  ErrorKeeper keeper;
+  PlacelessPrinter placeless;
+  ErrorKeeper keeper; // asked first
 };
 
 /// For tools whose diagnostics MLIR prints: prints those diagnostics itself,
-/// while the passes run, that have a location in a file that is no text.
+/// while the passes run, that have a location in a file that is no text, or
+/// none.
 void printBinaryLocations(PassManager &passes);
 
 } // namespace dist

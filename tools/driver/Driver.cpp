@@ -269,7 +269,7 @@ static LogicalResult recompute(ModuleOp module, const std::string &what,
   DistRecomputeOptions options;
   options.what = what;
   passes.addPass(createDistRecompute(options));
-  return stages.run("placement", passes, module);
+  return stages.run("placement", passes, module, /*part=*/"recompute");
 }
 
 /// What was asked for, as it is written on the command line.

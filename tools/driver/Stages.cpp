@@ -76,9 +76,11 @@ TimingScope &Stages::begin(StringRef stage, StringRef what) {
   return scope;
 }
 
-LogicalResult Stages::run(StringRef stage, PassManager &passes, Operation *op) {
+LogicalResult Stages::run(StringRef stage, PassManager &passes, Operation *op,
+                          StringRef part) {
   passes.enableTiming(begin(stage));
-  if (failed(applyPassManagerCLOptions(passes)))
-    return failure();
-  return passes.run(op);
+  if (succeeded(applyPassManagerCLOptions(passes)) && succeeded(passes.run(op)))
+    return success();
+  failed = (part.empty() ? stage : part).str();
+  return failure();
 }

@@ -34,9 +34,13 @@ public:
   /// returned.
   TimingScope &begin(llvm::StringRef name, llvm::StringRef what = "");
 
-  /// Runs passes as a stage, with the options of the command line.
+  /// Runs passes as a stage, or a part of one, with the options of the command
+  /// line.
   llvm::LogicalResult run(llvm::StringRef name, PassManager &passes,
-                          Operation *op);
+                          Operation *op, llvm::StringRef part = "");
+
+  /// The stage whose passes failed, or its part; or "".
+  llvm::StringRef getFailed() const { return failed; }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -48,7 +52,7 @@ private:
   bool verbose;
   DefaultTimingManager manager;
   TimingScope root, scope;
-  std::string name;
+  std::string name, failed;
   Clock::time_point began;
   /// In the order in which stages were first begun.
   std::vector<std::pair<std::string, std::chrono::duration<double>>> times;

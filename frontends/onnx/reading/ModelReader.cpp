@@ -131,7 +131,9 @@ Expected<Model> Reader::read() {
   if (!proto->ParseFromArray(data.data(), static_cast<int>(data.size())))
     return error("is not an ONNX model, or truncated: protobuf cannot parse "
                  "its ",
-                 std::to_string(data.size()), " bytes");
+                 std::to_string(data.size()),
+                 " bytes; copy or download it again and compare sizes, or "
+                 "export the model anew (torch.onnx.export)");
   if (!proto->has_ir_version() || !proto->has_graph())
     return error("is not an ONNX model: it has no ",
                  proto->has_graph() ? "ir_version" : "graph");

@@ -4,6 +4,9 @@
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,lr=" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,masters,clip" 2>&1 | FileCheck %s --check-prefix=BARE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,betas=0.9:1" 2>&1 | FileCheck %s --check-prefix=BETAS
+// RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,betas=0.9" 2>&1 | FileCheck %s --check-prefix=BETA
+// RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,betas" 2>&1 | FileCheck %s --check-prefix=BARE-BETAS
+// RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,betas=0.9:0.99:1" 2>&1 | FileCheck %s --check-prefix=THREE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,lr=1,lr=2" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,schedule=cosine,warmup=5,steps=5" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not dist-opt %s "--dist-train-step=optimizer=adamw,steps=5" 2>&1 | FileCheck %s --check-prefix=STEPS
@@ -22,6 +25,9 @@
 // EMPTY: lr=: expected a number of at least 0{{$}}
 // BARE: clip=: expected a number of at least 0{{$}}
 // NUMBER: lr=x: expected a number of at least 0
+// BETA: error: optimizer=adamw,betas=0.9: betas=0.9: expected two numbers, as in betas=0.9:0.999
+// BARE-BETAS: error: optimizer=adamw,betas: betas: expected two numbers, as in betas=0.9:0.999
+// THREE: betas=0.9:0.99:1: expected two numbers, as in betas=0.9:0.999
 // BETAS: betas, the second=1: expected a number of at least 0{{.*}} and less than 1
 // TWICE: lr is given twice
 // SCHEDULE: the schedule falls from step 5 (warmup) to step 5 (steps): steps must be more

@@ -175,14 +175,24 @@ static void checkTensors(const TrainOptions &options, const Position &start,
       fail("lacks '" + name + "', which a step takes", isState(name));
 }
 
-/// Says how many numbers the model has, of which all or some are trained.
+/// Says how many numbers the model has, and how many of them are trained where
+/// not all are. Buffers are not counted.
 static void sayParameters(const host::Manifest &manifest,
-                          const std::set<std::string> &states) {
-  int64_t count = 0;
-  for (const host::TensorDesc &desc : manifest.arguments)
-    if (desc.kind == host::TensorDesc::Parameter && !states.count(desc.name))
-      count += host::numElements(desc.globalShape);
-  llvm::outs() << count << " parameters\n";
+                          const StepArguments &arguments) {
+  int64_t count = 0, trained = 0;
+  for (const host::TensorDesc &desc : manifest.arguments) {
+    if (desc.kind != host::TensorDesc::Parameter ||
+        !arguments.parameters.count(desc.name))
+      continue;
+    int64_t size = host::numElements(desc.globalShape);
+    count += size;
+    if (arguments.trained.count(desc.name))
+      trained += size;
+  }
+  llvm::outs() << count << " parameters";
+  if (trained != count)
+    llvm::outs() << ", of which " << trained << " are trained";
+  llvm::outs() << "\n";
   llvm::outs().flush();
 }
 
@@ -284,7 +294,7 @@ void mlir::dist::runTraining(const host::Program &program,
     curve.emplace(options.curve, start.step);
   Loop loop(manifest, options, states, start, batches,
             folder ? &*folder : nullptr, curve ? &*curve : nullptr);
-  sayParameters(manifest, states);
+  sayParameters(manifest, arguments);
   run.stepper = &loop;
   try {
     host::launch(program, given, run);

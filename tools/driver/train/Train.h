@@ -53,6 +53,8 @@ private:
 struct StepArguments {
   /// What the optimizer keeps.
   std::set<std::string> states;
+  /// Parameters that the optimizer changes, and all that are no buffers.
+  std::set<std::string> trained, parameters;
   /// What random numbers are keyed by besides the step; empty where there are
   /// none.
   std::string seed;

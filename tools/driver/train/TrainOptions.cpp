@@ -131,9 +131,15 @@ StepArguments mlir::dist::findStepArguments(ModuleOp module) {
   if (failed(entry))
     return found;
   for (unsigned i = 0, end = entry->getNumArguments(); i < end; ++i) {
-    if (entry->getArgAttr(i, kStateAttr))
-      found.states.insert(
-          entry->getArgAttrOfType<StringAttr>(i, kParameterAttr).str());
+    if (auto kept = entry->getArgAttrOfType<StringAttr>(i, kParameterAttr)) {
+      if (entry->getArgAttr(i, kStateAttr)) {
+        found.states.insert(kept.str());
+      } else if (!entry->getArgAttr(i, kBufferAttr)) {
+        found.parameters.insert(kept.str());
+        if (entry->getArgAttr(i, kUpdatedAttr))
+          found.trained.insert(kept.str());
+      }
+    }
     auto random = entry->getArgAttrOfType<StringAttr>(i, kRandomAttr);
     if (random && random.getValue() == kRandomSeed)
       found.seed = entry->getArgAttrOfType<StringAttr>(i, kInputAttr).str();
