@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark
+// RUN: dist-opt %s --split-input-file --dist-propagate --dist-insert-reshards -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
 
 // Rows in two pieces, as in a resize to the nearest: what is cut out is no run of whole blocks. Of 16 rows of 8 f32
 // each of 4 devices sends its 4 to 3 others. Said once for the op of the model, which became two here.
