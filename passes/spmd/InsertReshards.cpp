@@ -143,7 +143,10 @@ LogicalResult ReshardInserter::bringOperands(Operation *op,
     });
     if (ready != value && plan.isPassed[number])
       exclusive.copy(value, ready);
-    if (ready != value && !graph.isBackward(op))
+    // What is only stored in parts is meant to be gathered.
+    unsigned index = graph.getIndex(value);
+    bool isStored = index != kNone && !targets.getStoredAxes(index).empty();
+    if (ready != value && !isStored && !graph.isBackward(op))
       gathers.visit(operand, now, wanted, rule);
     operand.set(ready);
   }

@@ -22,6 +22,25 @@ func.func @asked(%x: tensor<16x8xf32> {dist.sharding = #dist.sharding<@m, [{"row
 
 // -----
 
+// A parameter that is only stored in parts is meant to be gathered.
+#rows = affine_map<(b, i, j) -> (i, j)>
+#all = affine_map<(b, i, j) -> (b, i, j)>
+dist.mesh @m ["dp" = 4]
+func.func @stored(%x: tensor<8x7x8xf32> {dist.input = "x", dist.sharding = #dist.sharding<@m, [{"dp"}, {}, {}]>},
+                  %w: tensor<16x8xf32> {dist.parameter = "w", dist.sharding = #dist.sharding<@m, [{"dp"}, {}]>}) -> tensor<8x7x8xf32> {
+  %a = tensor.extract_slice %w[0, 0] [7, 8] [1, 1] : tensor<16x8xf32> to tensor<7x8xf32>
+  %0 = tensor.empty() : tensor<8x7x8xf32>
+  %r = linalg.generic {indexing_maps = [#all, #rows, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %a : tensor<8x7x8xf32>, tensor<7x8xf32>) outs(%0 : tensor<8x7x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %1 = arith.addf %p, %q : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x7x8xf32>
+  return %r : tensor<8x7x8xf32>
+}
+
+// -----
+
 // Neighbours' rows come by an exchange; what reaches over more than all others gathers, which sends less.
 #in = affine_map<(o, k) -> (o + k)>
 #window = affine_map<(o, k) -> (k)>
