@@ -4,13 +4,13 @@
 #s = affine_map<(i, j) -> (j)>
 
 // Rows that no part divides: the last ones are added to what the sum begins with.
-// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
-// CHECK-DAG: #[[PART:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #[[$IN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$PART:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 // CHECK-LABEL: @rows(
 // CHECK-SAME: %[[X:.*]]: tensor<20483x8xf32>, %[[INIT:.*]]: tensor<8xf32>
 // CHECK: %[[MAIN:.*]] = tensor.extract_slice %[[X]][0, 0] [20480, 8] [1, 1]
 // CHECK: %[[CUT:.*]] = tensor.expand_shape %[[MAIN]] {{\[\[}}0, 1], [2]] output_shape [5, 4096, 8]
-// CHECK: %[[PARTS:.*]] = linalg.generic {indexing_maps = [#[[IN]], #[[PART]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[CUT]] : {{.*}} outs(%{{.*}} : tensor<5x8xf32>)
+// CHECK: %[[PARTS:.*]] = linalg.generic {indexing_maps = [#[[$IN]], #[[$PART]]], iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[CUT]] : {{.*}} outs(%{{.*}} : tensor<5x8xf32>)
 // CHECK: %[[LAST:.*]] = tensor.extract_slice %[[X]][20480, 0] [3, 8] [1, 1]
 // CHECK: %[[BEGIN:.*]] = linalg.generic {{.*}} ins(%[[LAST]] : tensor<3x8xf32>) outs(%[[INIT]] : tensor<8xf32>)
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTS]] : tensor<5x8xf32>) outs(%[[BEGIN]] : tensor<8xf32>)
