@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/buffers/Passes.h"
+#include "lowering/buffers/Sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,6 +26,23 @@ using namespace mlir::dist;
 /// A sum of more terms than the first is made of sums of at most about as many
 /// as the second.
 static constexpr int64_t kMostTerms = 16384, kFewTerms = 4096;
+
+bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
+  // Where devices have rows of unequal numbers, some do not count.
+  auto select = yielded.getDefiningOp<arith::SelectOp>();
+  Value counted = yielded;
+  if (select)
+    counted = select.getTrueValue() == sum ? select.getFalseValue()
+                                           : select.getTrueValue();
+  auto add = counted.getDefiningOp<arith::AddFOp>();
+  if (!add || !add->hasOneUse() || !llvm::is_contained(add->getOperands(), sum))
+    return false;
+  // Who reads the sum so far would read one of few terms.
+  if (!select)
+    return sum.hasOneUse();
+  return sum.hasNUses(2) && select->hasOneUse() &&
+         (select.getTrueValue() == sum || select.getFalseValue() == sum);
+}
 
 namespace {
 /// How the terms of a sum are parted.
@@ -84,15 +102,8 @@ bool Splitter::isSumOverRows() {
       return false;
   if (terms <= kMostTerms)
     return false;
-  BlockArgument sum = op.getRegionOutputArgs().front();
-  auto add = op.getBody()
-                 ->getTerminator()
-                 ->getOperand(0)
-                 .getDefiningOp<arith::AddFOp>();
-  // Who reads the sum so far would read one of few terms.
-  if (!add || !sum.hasOneUse() || !add->hasOneUse() ||
-      !llvm::is_contained(add->getOperands(), sum) ||
-      add->getBlock() != op.getBody())
+  if (!isSum(op.getBody()->getTerminator()->getOperand(0),
+             op.getRegionOutputArgs().front()))
     return false;
   // What has all terms of all sums, one row after the other. (Of a product of
   // matrices no operand has.)
@@ -100,9 +111,13 @@ bool Splitter::isSumOverRows() {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
       return false;
-    unsigned last = map.getDimPosition(map.getNumResults() - 1);
-    return op.getIteratorTypesArray()[last] == utils::IteratorType::parallel &&
-           sizes[last] > 1;
+    // Of what lies beside each other, dimensions of one element aside.
+    for (AffineExpr expr : llvm::reverse(map.getResults()))
+      if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+          sizes[loop] > 1)
+        return op.getIteratorTypesArray()[loop] ==
+               utils::IteratorType::parallel;
+    return false;
   });
 }
 

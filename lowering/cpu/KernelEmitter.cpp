@@ -1,6 +1,7 @@
 //===- KernelEmitter.cpp - A group of loop nests as a function ------------===//
 
 #include "lowering/cpu/KernelEmitter.h"
+#include "lowering/buffers/Sums.h"
 #include "lowering/cpu/LoopOrder.h"
 #include "lowering/cpu/TransposeLoops.h"
 #include "lowering/kernels/BodyEmitter.h"
@@ -242,11 +243,7 @@ static bool isSum(const LoopNest &nest, const Access &access) {
     return false;
   OpOperand &init = nest.op->getOpOperand(access.operand);
   BlockArgument accumulator = op.getMatchingBlockArgument(&init);
-  OpOperand *yielded = op.getMatchingYieldValue(&init);
-  auto add = yielded->get().getDefiningOp<arith::AddFOp>();
-  // Who reads the sum so far would read one of few terms.
-  return add && accumulator.hasOneUse() && add->hasOneUse() &&
-         llvm::is_contained(add->getOperands(), accumulator);
+  return isSum(op.getMatchingYieldValue(&init)->get(), accumulator);
 }
 
 void LoopEmitter::emitRun(const Run &run, const Member *fill) {

@@ -96,10 +96,32 @@ static Place findArgument(Value value, int64_t size) {
   return place;
 }
 
-void mlir::dist::markLookups(func::FuncOp function) {
+/// The ops of the block that the values are made of.
+static llvm::SmallPtrSet<Operation *, 32> findMakers(Block &block,
+                                                     ArrayRef<Value> values) {
+  llvm::SmallPtrSet<Operation *, 32> makers;
+  SmallVector<Operation *> open;
+  auto add = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == &block && makers.insert(op).second)
+      open.push_back(op);
+  };
+  for (Value value : values)
+    add(value);
+  while (!open.empty())
+    open.pop_back_val()->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        add(operand);
+    });
+  return makers;
+}
+
+void mlir::dist::markLookups(func::FuncOp function, ArrayRef<Value> results) {
   Builder builder(function.getContext());
-  for (auto gather : function.getBody().front().getOps<tensor::GatherOp>()) {
-    if (gather.getGatherDims().size() != 1)
+  Block &body = function.getBody().front();
+  auto makers = findMakers(body, results);
+  for (auto gather : body.getOps<tensor::GatherOp>()) {
+    if (!makers.contains(gather) || gather.getGatherDims().size() != 1)
       continue;
     int64_t size =
         gather.getSourceType().getDimSize(gather.getGatherDims().front());

@@ -11,8 +11,8 @@ namespace mlir::dist {
 /// in the dimension of a tensor that is looked up in each call (token ids): any
 /// other integer makes the call fail. What is looked up under a condition, or
 /// at places that are computed otherwise, says nothing. Takes time linear in
-/// the lookups and what their places are made of.
-void markLookups(func::FuncOp function);
+/// the program.
+void markLookups(func::FuncOp function, ArrayRef<Value> results);
 
 } // namespace mlir::dist
 

@@ -505,7 +505,10 @@ LogicalResult StepBuilder::run() {
            << kMostMicrobatches << " microbatches";
   if (failed(chooseResult()) || failed(findUpdated()))
     return failure();
-  markLookups(function);
+  SmallVector<Value> needed{getTerminator()->getOperand(result)};
+  for (const Updated &one : updated)
+    needed.push_back(getTerminator()->getOperand(one.result));
+  markLookups(function, needed);
   bool isOne = request.microbatches == 1;
   if (!isOne && failed(microbatches.open()))
     return failure();

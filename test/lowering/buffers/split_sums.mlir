@@ -50,6 +50,29 @@ func.func @batch(%x: tensor<40x4000x8xf32>, %v: tensor<4000xf32>, %init: tensor<
 
 // -----
 
+#x = affine_map<(i, j, k) -> (i, j, k)>
+#s = affine_map<(i, j, k) -> (j, k)>
+
+// Rows that do not all count; a last dimension of one element says nothing.
+// CHECK-LABEL: @counted(
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel", "parallel"]} ins(%{{.*}} : tensor<5x4096x8x1xf32>) outs(%{{.*}} : tensor<5x8x1xf32>)
+// CHECK: arith.select
+// CHECK: iterator_types = ["reduction", "parallel", "parallel"]} ins(%{{.*}} : tensor<5x8x1xf32>)
+func.func @counted(%x: tensor<20480x8x1xf32>, %init: tensor<8x1xf32>) -> tensor<8x1xf32> {
+  %rows = arith.constant 20000 : index
+  %0 = linalg.generic {indexing_maps = [#x, #s], iterator_types = ["reduction", "parallel", "parallel"]} ins(%x : tensor<20480x8x1xf32>) outs(%init : tensor<8x1xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %i = linalg.index 0 : index
+    %counts = arith.cmpi slt, %i, %rows : index
+    %c = arith.addf %b, %a : f32
+    %d = arith.select %counts, %c, %b : f32
+    linalg.yield %d : f32
+  } -> tensor<8x1xf32>
+  return %0 : tensor<8x1xf32>
+}
+
+// -----
+
 #x = affine_map<(i, j) -> (i, j)>
 #s = affine_map<(i, j) -> (j)>
 #t = affine_map<(i, j) -> (i)>

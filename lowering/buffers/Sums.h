@@ -1,0 +1,17 @@
+//===- Sums.h - What adds up numbers in any order ---------------*- C++ -*-===//
+
+#ifndef DIST_LOWERING_BUFFERS_SUMS_H
+#define DIST_LOWERING_BUFFERS_SUMS_H
+
+#include "mlir/IR/Value.h"
+
+namespace mlir::dist {
+
+/// Whether a body that has added up `sum` yields, with `yielded`, that and a
+/// number, or that as it is where a condition says so: such sums may be made of
+/// sums. Nothing else reads the sum so far.
+bool isSum(Value yielded, BlockArgument sum);
+
+} // namespace mlir::dist
+
+#endif // DIST_LOWERING_BUFFERS_SUMS_H
