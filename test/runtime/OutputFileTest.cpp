@@ -187,7 +187,7 @@ TEST(TemporaryPath, IsNotThatOfAnEarlierProcessOfTheSameNumber) {
   // What follows the number of the process, from two that have counted alike.
   auto getSuffix = [] {
     std::string name = TemporaryPath::beside("x");
-    return name.substr(name.find_last_of('-'));
+    return name.substr(name.find('-', std::string("x.tmp-").size()));
   };
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
