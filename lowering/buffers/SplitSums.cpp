@@ -23,10 +23,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// A sum of more terms than the first is made of sums of at most about as many
-/// as the second.
-static constexpr int64_t kMostTerms = 16384, kFewTerms = 4096;
-
 bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
   // Where devices have rows of unequal numbers, some do not count.
   auto select = yielded.getDefiningOp<arith::SelectOp>();
@@ -68,8 +64,9 @@ private:
   bool canCut(unsigned loop);
   AffineMap cutMap(AffineMap map, const Parts &parts);
   Value cutOperand(OpOperand *input, const Parts &parts, int64_t outer);
-  void cloneBody(Block *to, const Parts &parts, OpBuilder &b,
-                 function_ref<Value(linalg::IndexOp)> number);
+  Value cloneOp(Type type, ValueRange inputs, Value init,
+                ArrayRef<AffineMap> maps, ArrayRef<utils::IteratorType> kinds,
+                function_ref<Value(OpBuilder &, unsigned)> number);
   Value addParts(const Parts &parts);
   Value addRest(const Parts &parts);
 
@@ -229,22 +226,25 @@ Value Splitter::cutOperand(OpOperand *input, const Parts &parts,
       groups);
 }
 
-/// The body, with the numbers of its loops as they are there.
-void Splitter::cloneBody(Block *to, const Parts &parts, OpBuilder &b,
-                         function_ref<Value(linalg::IndexOp)> number) {
+/// The op with other operands and loops; `number` makes what the number of one
+/// of its loops is there.
+Value Splitter::cloneOp(Type type, ValueRange inputs, Value init,
+                        ArrayRef<AffineMap> maps,
+                        ArrayRef<utils::IteratorType> kinds,
+                        function_ref<Value(OpBuilder &, unsigned)> number) {
+  auto made =
+      linalg::GenericOp::create(builder, loc, type, inputs, init, maps, kinds);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping map;
-  map.map(op.getBody()->getArguments(), to->getArguments());
-  b.setInsertionPointToEnd(to);
-  for (Operation &inner : *op.getBody())
-    b.clone(inner, map);
+  op.getRegion().cloneInto(&made.getRegion(), map);
   SmallVector<linalg::IndexOp> indices;
-  to->walk([&](linalg::IndexOp index) { indices.push_back(index); });
+  made.walk([&](linalg::IndexOp index) { indices.push_back(index); });
   for (linalg::IndexOp index : indices) {
-    b.setInsertionPoint(index);
-    Value value = number(index);
-    index.getResult().replaceAllUsesWith(value);
+    OpBuilder b(index);
+    index.getResult().replaceAllUsesWith(number(b, index.getDim()));
     index.erase();
   }
+  return made.getResult(0);
 }
 
 /// A tensor of parts' sums.
@@ -284,24 +284,17 @@ Value Splitter::addParts(const Parts &parts) {
   Value init =
       tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
   init = linalg::FillOp::create(builder, loc, none, init).getResult(0);
-  auto sums = linalg::GenericOp::create(builder, loc, partial, inputs, init,
-                                        maps, kinds);
-  sums->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  SmallVector<Type> arguments(op.getBody()->getArgumentTypes());
-  SmallVector<Location> places(arguments.size(), loc);
-  OpBuilder b(context);
-  Block *body = b.createBlock(&sums.getRegion(), {}, arguments, places);
-  cloneBody(body, parts, b, [&](linalg::IndexOp index) -> Value {
-    unsigned loop = index.getDim();
-    if (loop != parts.cut)
-      return linalg::IndexOp::create(b, loc, renumber(loop));
-    Value part = linalg::IndexOp::create(b, loc, loop);
-    Value turns = arith::ConstantIndexOp::create(b, loc, parts.turns);
-    Value turn = linalg::IndexOp::create(b, loc, loop + 1);
-    return arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, part, turns), turn);
-  });
-  return sums.getResult(0);
+  return cloneOp(
+      partial, inputs, init, maps, kinds,
+      [&](OpBuilder &b, unsigned loop) -> Value {
+        Value number = linalg::IndexOp::create(b, loc, renumber(loop));
+        if (loop != parts.cut)
+          return number;
+        Value turns = arith::ConstantIndexOp::create(b, loc, parts.turns);
+        Value turn = linalg::IndexOp::create(b, loc, loop + 1);
+        return arith::AddIOp::create(
+            b, loc, arith::MulIOp::create(b, loc, number, turns), turn);
+      });
 }
 
 /// What the sum begins with, and the turns that are no whole part.
@@ -318,22 +311,15 @@ Value Splitter::addRest(const Parts &parts) {
     inputs.push_back(dim ? slice(builder, loc, input->get(), *dim, first, rest)
                          : input->get());
   }
-  auto sums = linalg::GenericOp::create(builder, loc, op.getResultTypes(),
-                                        inputs, init, op.getIndexingMapsArray(),
-                                        op.getIteratorTypesArray());
-  sums->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  SmallVector<Type> arguments(op.getBody()->getArgumentTypes());
-  SmallVector<Location> places(arguments.size(), loc);
-  OpBuilder b(builder.getContext());
-  Block *body = b.createBlock(&sums.getRegion(), {}, arguments, places);
-  cloneBody(body, parts, b, [&](linalg::IndexOp index) -> Value {
-    Value number = linalg::IndexOp::create(b, loc, index.getDim());
-    if (index.getDim() != parts.cut)
-      return number;
-    return arith::AddIOp::create(b, loc, number,
-                                 arith::ConstantIndexOp::create(b, loc, first));
-  });
-  return sums.getResult(0);
+  return cloneOp(
+      op.getResultTypes().front(), inputs, init, op.getIndexingMapsArray(),
+      op.getIteratorTypesArray(), [&](OpBuilder &b, unsigned loop) -> Value {
+        Value number = linalg::IndexOp::create(b, loc, loop);
+        if (loop != parts.cut)
+          return number;
+        return arith::AddIOp::create(
+            b, loc, number, arith::ConstantIndexOp::create(b, loc, first));
+      });
 }
 
 void Splitter::split() {

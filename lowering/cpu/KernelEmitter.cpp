@@ -15,9 +15,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// A sum of more terms than the first is made of sums of about as many as the
-/// second, and these of sums of as many as the third.
-static constexpr int64_t kMostTerms = 16384, kFewTerms = 4096, kFewSums = 64;
+/// Sums of few terms (Sums.h) are added up so many at a time.
+static constexpr int64_t kFewSums = 64;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "lowering/kernels/LoopNest.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "lowering/buffers/Sums.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -174,7 +175,10 @@ FailureOr<LoopNest> mlir::dist::buildLoopNest(Operation *op,
       });
   if (reductions > 1)
     for (int64_t i = 0, e = linalgOp.getNumDpsInits(); i < e; ++i)
-      nest.isOrdered |= !getReduction(linalgOp, i);
+      nest.isOrdered |=
+          !getReduction(linalgOp, i) &&
+          !isSum(linalgOp.getBlock()->getTerminator()->getOperand(i),
+                 linalgOp.getRegionOutputArgs()[i]);
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;

@@ -9,9 +9,11 @@ namespace mlir::dist {
 
 /// Sets kRangeAttr on those inputs of integers that are, as they are, places
 /// in the dimension of a tensor that is looked up in each call (token ids): any
-/// other integer makes the call fail. What is looked up under a condition, or
-/// at places that are computed otherwise, says nothing. Takes time linear in
-/// the program.
+/// other integer makes the call fail. What `results` are not made of, what is
+/// looked up under a condition, or at places that are computed otherwise, says
+/// nothing: this forbids data, where ranges of random inputs
+/// (tools/driver/InputRanges.h) guess what is worth reaching. Takes time linear
+/// in the program.
 void markLookups(func::FuncOp function, ArrayRef<Value> results);
 
 } // namespace mlir::dist

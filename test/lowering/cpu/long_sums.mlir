@@ -8,6 +8,8 @@
 
 #x = affine_map<(k, i, j) -> (i, j)>
 #s = affine_map<(k, i, j) -> (k)>
+#two = affine_map<(i, j) -> (i, j)>
+#none = affine_map<(i, j) -> ()>
 #all = affine_map<(i) -> ()>
 #each = affine_map<(i) -> (i)>
 
@@ -30,6 +32,26 @@ func.func @main(%x: tensor<65537x511xf32> {dist.input = "x"})
   %isLess = arith.cmpf olt, %one, %most : f32
   cf.assert %isMore, "the sum is too small"
   cf.assert %isLess, "the sum is too large"
+  // Of 65,000 rows, the others left out under a condition: 16275350.
+  %rows = arith.constant 65000 : index
+  %g0 = tensor.empty() : tensor<f32>
+  %g = linalg.fill ins(%zero : f32) outs(%g0 : tensor<f32>) -> tensor<f32>
+  %counted = linalg.generic {indexing_maps = [#two, #none], iterator_types = ["reduction", "reduction"]} ins(%x : tensor<65537x511xf32>) outs(%g : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %i = linalg.index 0 : index
+    %counts = arith.cmpi slt, %i, %rows : index
+    %m = arith.mulf %a, %a : f32
+    %c = arith.addf %b, %m : f32
+    %d = arith.select %counts, %c, %b : f32
+    linalg.yield %d : f32
+  } -> tensor<f32>
+  %some = tensor.extract %counted[] : tensor<f32>
+  %leastSome = arith.constant 16274536.0 : f32
+  %mostSome = arith.constant 16276164.0 : f32
+  %isMoreSome = arith.cmpf ogt, %some, %leastSome : f32
+  %isLessSome = arith.cmpf olt, %some, %mostSome : f32
+  cf.assert %isMoreSome, "the sum under a condition is too small"
+  cf.assert %isLessSome, "the sum under a condition is too large"
   // A sum that is read on the way is one sum.
   %one64 = arith.constant 1.0 : f64
   %zero64 = arith.constant 0.0 : f64
