@@ -1,9 +1,10 @@
 //===- Convolve.h - Convolutions through oneDNN -----------------*- C++ -*-===//
 //
 // dist_convolve for CPU backends. oneDNN's code for a convolution is chosen
-// once per table and rank, and depends on the table alone, so that results are
-// the same bits on every run. Kernels are brought into the order that this code
-// reads: once for each that stays the same, for every call otherwise.
+// once per table and rank, by the table and, where there is a choice of
+// products, by the range of the numbers, so that results are the same bits on
+// every run. Kernels are brought into the order that this code reads: once for
+// each that stays the same, for every call otherwise.
 //
 //===----------------------------------------------------------------------===//
 

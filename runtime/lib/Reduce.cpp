@@ -1,6 +1,7 @@
 //===- Reduce.cpp - Elementwise reduction over several buffers ------------===//
 
 #include "Reduce.h"
+#include "VectorClones.h"
 #include "dist/Tensor.h"
 
 #include <algorithm>
@@ -9,14 +10,6 @@
 
 using namespace dist;
 
-// One binary for every x86-64: the loops are compiled three times and the
-// loader picks.
-#if defined(__x86_64__) && defined(__linux__)
-#define DIST_VECTOR_CLONES                                                     \
-  __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define DIST_VECTOR_CLONES
-#endif
 #define DIST_INLINE static inline __attribute__((always_inline))
 
 // Equal pointers are the only aliasing that callers may have, and harmless

@@ -374,6 +374,94 @@ TEST(Convolve, PaddingIsZeros) {
       }
 }
 
+/// Runs it twice with a constant kernel, with bounds and without, and compares
+/// each element with what rounding sums of its window's products takes.
+void checkRounding(const Case &c, const std::vector<float> &image,
+                   const std::vector<float> &kernel) {
+  std::vector<int64_t> table = c.table();
+  std::mt19937 random(23);
+  std::vector<float> bias = numbers(random, c.features),
+                     start = numbers(random, c.outSize);
+  auto sizesOf = [](std::vector<float> values) {
+    for (float &value : values)
+      value = std::fabs(value);
+    return values;
+  };
+  std::vector<float> weights = sizesOf(kernel), most = sizesOf(image),
+                     biases = sizesOf(bias);
+  // The errors of a sum of n terms are a walk of n steps.
+  float rounding =
+      2 * std::sqrt(c.channels * 9.0f) * std::numeric_limits<float>::epsilon();
+  for (int32_t accumulate : {0, int32_t(DIST_CONVOLVE_ACCUMULATE)}) {
+    std::vector<float> expected = start, sizes = sizesOf(start);
+    const float *added = accumulate ? bias.data() : nullptr;
+    reference(c, image.data(), kernel.data(), added, accumulate, expected);
+    reference(c, most.data(), weights.data(), added ? biases.data() : nullptr,
+              accumulate, sizes);
+    std::string message = runRanks(line(1), [&](dist_rank *rank) {
+      for (int32_t bounds : {0, int32_t(DIST_CONVOLVE_CLAMP), 0}) {
+        std::vector<float> out = start;
+        if (dist_convolve(rank, DIST_F32,
+                          DIST_CONVOLVE_CONSTANT_KERNEL | bounds | accumulate,
+                          c.windows.size(), table.data(), image.data(),
+                          kernel.data(), added, out.data(), 0, inf))
+          return 1;
+        int64_t wrong = 0;
+        for (size_t i = 0; i < out.size(); ++i) {
+          float right = bounds ? bounded(expected[i], 0, inf) : expected[i];
+          if (std::isnan(right) || std::isinf(right))
+            wrong += std::isnan(right) ? !std::isnan(out[i]) : out[i] != right;
+          else
+            wrong += !(std::fabs(out[i] - right) <= rounding * sizes[i]);
+        }
+        EXPECT_EQ(wrong, 0) << toString(c) << "flags " << (bounds | accumulate);
+      }
+      return 0;
+    });
+    EXPECT_EQ(message, "") << toString(c);
+  }
+}
+
+// Winograd's products mix what lies in windows beside each other.
+TEST(Convolve, NeighboursDoNotCount) {
+  std::mt19937 random(17);
+  std::normal_distribution<float> normal;
+  const struct {
+    int64_t channels, features, size;
+  } cases[] = {{16, 32, 12}, {20, 17, 13}, {64, 64, 12}, {96, 128, 14}};
+  for (auto [channels, features, size] : cases)
+    for (Order order : {Order::ChannelsFirst, Order::ChannelsLast}) {
+      Case c{1, 1, channels, features, {}};
+      c.windows = {{size, size, 3, 1, 1, 1}, {size, size - 1, 3, 1, 1, 1}};
+      layOut(c, order);
+      std::vector<float> kernel(c.kernelSize), image(c.imageSize);
+      for (std::vector<float> *values : {&kernel, &image})
+        for (float &value : *values)
+          value = normal(random);
+      checkRounding(c, image, kernel);
+      for (float odd : {1e6f, inf, 1e30f, -1e38f, nan}) {
+        // The definition takes a second here.
+        if (channels == 96 && odd == 1e30f)
+          break;
+        std::vector<float> some = image, others = kernel;
+        some[random() % some.size()] = odd;
+        checkRounding(c, some, kernel);
+        others[random() % others.size()] = odd;
+        if (!(std::fabs(odd) < 1e20f))
+          checkRounding(c, image, others);
+      }
+      if (channels == 96)
+        continue;
+      // Results of ordinary size.
+      std::vector<float> small = image, large = kernel;
+      for (float &value : small)
+        value *= 1e-37f;
+      for (float &value : large)
+        value *= 1e30f;
+      checkRounding(c, small, large);
+    }
+}
+
 // oneDNN makes a bound of a NaN.
 TEST(Convolve, BoundsKeepNaN) {
   const std::vector<float> odd[] = {{}, {nan}, {inf}, {-inf}, {inf, -inf, nan}};
