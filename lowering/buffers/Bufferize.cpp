@@ -600,16 +600,16 @@ struct Bufferize : dist::impl::DistBufferizeBase<Bufferize> {
     for (func::FuncOp function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      FailureOr<Updates> updates = getUpdates(function);
-      if (failed(updates) || failed(checkSizes(function)))
+      Updates updates = getUpdates(function);
+      if (failed(checkSizes(function)))
         return failure();
       dropUnreadDestinations(function);
       unshareDestinations(function);
       FailureOr<SmallVector<ReshapedResult>> reshaped =
-          passDestinations(function, *updates);
+          passDestinations(function, updates);
       if (failed(reshaped))
         return failure();
-      programs.push_back({function, std::move(*updates), std::move(*reshaped)});
+      programs.push_back({function, std::move(updates), std::move(*reshaped)});
     }
     OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;

@@ -68,9 +68,7 @@ static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
 
 /// What the function returned it copies to buffers that it is given.
 static LogicalResult passResults(func::FuncOp function) {
-  FailureOr<Updates> updates = getUpdates(function);
-  if (failed(updates))
-    return failure();
+  Updates updates = getUpdates(function);
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("entry function has ")
            << function.getBody().getBlocks().size()
@@ -85,7 +83,7 @@ static LogicalResult passResults(func::FuncOp function) {
              << operand.getOperandNumber() << " has type "
              << operand.get().getType()
              << "; results must be tensors of static shape";
-    if ((*updates)[operand.getOperandNumber()])
+    if (updates[operand.getOperandNumber()])
       continue;
     unsigned position = function.getNumArguments();
     if (failed(function.insertArgument(
@@ -95,8 +93,8 @@ static LogicalResult passResults(func::FuncOp function) {
     memref::CopyOp::create(builder, terminator.getLoc(), operand.get(),
                            function.getArgument(position));
   }
-  updateArguments(terminator, *updates);
-  recordResults(function, *updates);
+  updateArguments(terminator, updates);
+  recordResults(function, updates);
   terminator.getOperandsMutable().clear();
   function.removeResAttrsAttr();
   function.setFunctionType(FunctionType::get(function.getContext(),

@@ -10,23 +10,12 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-FailureOr<Updates> mlir::dist::getUpdates(func::FuncOp function) {
+Updates mlir::dist::getUpdates(func::FuncOp function) {
   Updates updates(function.getNumResults());
-  DenseMap<unsigned, unsigned> first;
-  for (unsigned result = 0; result < updates.size(); ++result) {
-    auto number =
-        function.getResultAttrOfType<IntegerAttr>(result, kUpdatesAttr);
-    if (!number)
-      continue;
-    updates[result] = number.getInt();
-    auto [other, isNew] = first.try_emplace(*updates[result], result);
-    if (!isNew)
-      return function.emitOpError("results #")
-             << other->second << " and #" << result
-             << " are both the new value of argument #" << *updates[result]
-             << " ('" << kUpdatesAttr
-             << "'), which can take one; drop the attribute of the other";
-  }
+  for (unsigned result = 0; result < updates.size(); ++result)
+    if (auto number =
+            function.getResultAttrOfType<IntegerAttr>(result, kUpdatesAttr))
+      updates[result] = number.getInt();
   return updates;
 }
 

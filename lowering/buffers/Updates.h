@@ -19,8 +19,8 @@ inline constexpr llvm::StringLiteral kSameMemoryAttr = "rt.same_memory";
 /// For each result the number of the argument that it is the new value of.
 using Updates = SmallVector<std::optional<unsigned>>;
 
-/// What `dist.updates` says; an error where two results update one argument.
-FailureOr<Updates> getUpdates(func::FuncOp function);
+/// What `dist.updates` says; no two results update one argument.
+Updates getUpdates(func::FuncOp function);
 
 /// Notes which results have buffers of their own, the last of the function's
 /// arguments, and which arguments are written to (`dist.updated`).

@@ -211,9 +211,7 @@ static LogicalResult describeTensors(func::FuncOp function,
       return failure();
     manifest.arguments.push_back(std::move(*desc));
   }
-  FailureOr<Updates> updates = getUpdates(function);
-  if (failed(updates))
-    return failure();
+  Updates updates = getUpdates(function);
   for (unsigned i = 0, end = function.getNumResults(); i < end; ++i) {
     FailureOr<host::TensorDesc> desc = describeTensor(
         function, manifest.mesh, function.getResultTypes()[i],
@@ -221,7 +219,7 @@ static LogicalResult describeTensors(func::FuncOp function,
         host::TensorDesc::Output, "result #" + std::to_string(i));
     if (failed(desc))
       return failure();
-    if (std::optional<unsigned> argument = (*updates)[i])
+    if (std::optional<unsigned> argument = updates[i])
       desc->updates = places[*argument];
     manifest.results.push_back(std::move(*desc));
   }

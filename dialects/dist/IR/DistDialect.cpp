@@ -357,6 +357,25 @@ LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op,
   return verifyValueAttr(op, attr, type, "argument " + std::to_string(arg));
 }
 
+/// Whether results update arguments of their own, said of the first of them.
+static LogicalResult verifyUpdates(Operation *op, FunctionOpInterface function,
+                                   unsigned first) {
+  DenseMap<int64_t, unsigned> known;
+  for (unsigned i = first, end = function.getNumResults(); i < end; ++i) {
+    auto number = function.getResultAttrOfType<IntegerAttr>(i, kUpdatesAttr);
+    if (!number)
+      continue;
+    auto [other, isNew] = known.try_emplace(number.getInt(), i);
+    if (!isNew)
+      return op->emitOpError("results #")
+             << other->second << " and #" << i
+             << " are both the new value of argument #" << number.getInt()
+             << " ('" << kUpdatesAttr
+             << "'), which can take one; drop the attribute of the other";
+  }
+  return success();
+}
+
 LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
                                                        unsigned region,
                                                        unsigned result,
@@ -374,7 +393,11 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op,
              << "'" << kUpdatesAttr << "' of result " << result
              << " must be the number of an argument of its type, but is "
              << attr.getValue();
-    return success();
+    // Back to the last one only: linear in all.
+    for (unsigned i = result; i-- > 0;)
+      if (function.getResultAttr(i, kUpdatesAttr))
+        return success();
+    return verifyUpdates(op, function, result);
   }
   if (auto global =
           function.getResultAttrOfType<TypeAttr>(result, kGlobalTypeAttr))

@@ -224,3 +224,10 @@ func.func @main(%a: tensor<2xi64> {dist.input = "seed", dist.random = "seed"}) {
 func.func @main(%a: tensor<i64> {dist.input = "epoch", dist.random = "epoch"}) {
   return
 }
+
+// -----
+
+// expected-error @below {{'func.func' op results #0 and #2 are both the new value of argument #0 ('dist.updates'), which can take one; drop the attribute of the other}}
+func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, tensor<4xf32>, tensor<4xf32> {dist.updates = 0 : i64}) {
+  return %w, %w, %w : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

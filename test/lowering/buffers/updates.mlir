@@ -169,10 +169,3 @@ func.func @read_only(%c: i1, %a: tensor<4xi32>, %b: tensor<4xi32>) -> (tensor<4x
   %0 = arith.select %c, %a, %b : tensor<4xi32>
   return %0 : tensor<4xi32>
 }
-
-// -----
-
-// expected-error @below {{results #0 and #1 are both the new value of argument #0 ('dist.updates'), which can take one; drop the attribute of the other}}
-func.func @two(%w: tensor<4xf32>) -> (tensor<4xf32> {dist.updates = 0 : i64}, tensor<4xf32> {dist.updates = 0 : i64}) {
-  return %w, %w : tensor<4xf32>, tensor<4xf32>
-}
