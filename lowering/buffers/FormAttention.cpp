@@ -111,7 +111,7 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
 
   void runOnOperation() override {
     int64_t formed = formAttentions(
-        getOperation(), minScores, /*withAdjoints=*/true,
+        getOperation(), minScores, WithAdjoints::Yes,
         /*withFactors=*/true, [](AttentionOp op, AttentionMatch &) {
           return success(op.getScoreType().isF32());
         });

@@ -166,8 +166,10 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
     Where gradients are made of the weights, and all that reads them is the adjoint of
     the attention (the weights' cotangent, that of softmax, anything elementwise behind
     it, three contractions), that becomes `dist.attention_adjoint`, for which forward
-    keeps two numbers for each query. Where something else reads them (a bias that is
-    learned, weights that are a result), all stays as it is.
+    keeps two numbers for each query. What else is made of the scores' cotangents (those
+    of a bias, of slopes, of factors that are learned) becomes its totals: sums, where
+    sums are taken, else tensors as they are. Where something else reads the weights
+    (they are a result), all stays as it is.
 
     ```mlir
     %s = linalg.contract ins(%q, %k) …                 // before

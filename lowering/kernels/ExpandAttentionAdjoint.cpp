@@ -2,8 +2,8 @@
 //
 // Scores and weights of a tile are computed again, of the largest x and the sum
 // that forward kept of each query (Dao et al., "FlashAttention", 2022,
-// algorithm 4). What a tile adds to the three cotangents is added to the
-// results.
+// algorithm 4). What a tile adds to the three cotangents and to totals is added
+// to the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,8 @@ private:
     return select(compare(arith::CmpFPredicate::UNO, weight, weight),
                   constant(0), value);
   }
+  /// Adds the terms of a tile to a total.
+  void addTerms(unsigned total, View terms, Range queries, Range keys);
   Range allKeys() { return {b.getIndexAttr(0), sizes[op.getKeyDim()]}; }
 
   AttentionAdjointOp op;
@@ -43,9 +45,29 @@ private:
   /// Of one tile: weights, cotangents of scores, and each query's sum of what
   /// comes back times what went.
   Value weights, cotangents, sums;
+  /// Terms of totals, but for the cotangents of scores themselves.
+  SmallVector<std::pair<Value, Value>> terms;
 };
 
 } // namespace
+
+/// First those of the tile, which are few, then all of them.
+void AdjointExpansion::addTerms(unsigned total, View terms, Range queries,
+                                Range keys) {
+  auto add = [&](ValueRange v) -> Value {
+    return arith::AddFOp::create(b, v[1], v[0]);
+  };
+  View to = operand(op.getFirstTotal() + total, queries, keys);
+  if (to.dims.size() < terms.dims.size()) {
+    SmallVector<int64_t> shape(
+        cast<MemRefType>(to.buffer.getType()).getShape());
+    View ofTile = {allocate(shape), to.dims};
+    fill(ofTile, APFloat::getZero(element.getFloatSemantics()));
+    generic({terms}, ofTile, terms.dims, add);
+    terms = ofTile;
+  }
+  generic({terms}, to, terms.dims, add);
+}
 
 void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
   unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
@@ -62,11 +84,27 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
                               operand(op.getSumsOperand(), queries, keys), sum};
 
   llvm::append_range(inputs, extras(queries, keys));
-  generic(inputs, ArrayRef<View>{p, dx}, {i, j}, [&](ValueRange v) {
+  SmallVector<View> outs = {p, dx};
+  SmallVector<unsigned> yielded; // with terms of their own
+  SmallVector<View> ofTotals;
+  for (auto [total, term] : llvm::enumerate(op.getTerms())) {
+    const std::pair<Value, Value> *own = llvm::find_if(
+        terms, [&](const auto &known) { return known.first == term; });
+    View view = own == terms.end()
+                    ? dx
+                    : scratch(own->second, {i, j}, {queries.size, keys.size});
+    ofTotals.push_back(view);
+    if (own != terms.end() && own - terms.begin() == yielded.size()) {
+      outs.push_back(view);
+      yielded.push_back(1 + total);
+    }
+  }
+  generic(inputs, outs, {i, j}, [&](ValueRange v) {
     Value largest = v[0], numerators = v[1], ofRow = v[2];
-    ValueRange read = v.drop_front(3).drop_back(2);
+    ValueRange before = v.take_back(outs.size());
+    ValueRange read = v.drop_front(3).drop_back(outs.size());
 
-    Value score = v[v.size() - 2], ofWeight = v.back();
+    Value score = before[0], ofWeight = before[1];
     SmallVector<Value> values = {score};
     llvm::append_range(values, read);
     Value x = applyRegion(op.getBody(), values, places, isPlain);
@@ -85,8 +123,14 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
     Value used = ofNumber(weight, weight);
     if (kept)
       used = select(kept, used, constant(0));
-    return SmallVector<Value>{used, ofScore};
+    SmallVector<Value> made = {used, ofScore};
+    for (unsigned number : yielded)
+      made.push_back(
+          applyRegion(op.getAdjoint(), values, places, isPlain, number));
+    return made;
   });
+  for (auto [total, view] : llvm::enumerate(ofTotals))
+    addTerms(total, view, queries, keys);
   unsigned init = op.getFirstInit();
   multiplyAdd(dx, operand(1, queries, keys), operand(init, queries, keys),
               {i, d, j});
@@ -126,6 +170,12 @@ void AdjointExpansion::run() {
   weights = allocate({queries, keys});
   cotangents = allocate({queries, keys});
   sums = allocate(queries);
+  auto yield = cast<AttentionYieldOp>(op.getAdjoint().front().getTerminator());
+  for (Value term : op.getTerms())
+    if (term != yield.getOperand() &&
+        llvm::none_of(terms,
+                      [&](const auto &known) { return known.first == term; }))
+      terms.push_back({term, allocate({queries, keys})});
   for (Value init : op.getInits()) {
     auto rank = cast<MemRefType>(init.getType()).getRank();
     fill({init, llvm::to_vector(llvm::seq<unsigned>(0, rank))},

@@ -111,42 +111,44 @@ static bool isOfMatrices(const Product &product) {
 }
 
 /// From the scores on, everything that hangs on them; what products make does
-/// not count.
-LogicalResult AdjointMatch::findEnds() {
+/// not count, nor what is made by ops that are not looked into.
+void AdjointMatch::findEnds() {
   Operation *last = attention.getLastOp();
-  SmallVector<Operation *> pending = {attention.getScoresOp()};
-  dependent.insert(pending.front());
-  SmallVector<Operation *> found;
+  SmallVector<Value> pending;
+  auto add = [&](Value value) {
+    if (dependent.insert(value).second)
+      pending.push_back(value);
+  };
+  add(attention.getScoresOp()->getResult(0));
+  SetVector<Operation *> found;
   while (!pending.empty()) {
-    Operation *op = pending.pop_back_val();
-    for (Operation *user : op->getUsers()) {
-      if (user == last || !dependent.insert(user).second)
+    Value value = pending.pop_back_val();
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (user == last || user->getBlock() != last->getBlock())
         continue;
+      if (isa<OptimizationBarrierOp>(user)) {
+        add(user->getResult(use.getOperandNumber()));
+        continue;
+      }
       auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
       FailureOr<Product> product =
           linalgOp ? matchProduct(linalgOp) : FailureOr<Product>();
       if (succeeded(product) && isOfMatrices(*product))
-        found.push_back(user);
+        found.insert(user);
       else if ((linalgOp && linalgOp.hasPureTensorSemantics()) ||
-               isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                   OptimizationBarrierOp>(user))
-        pending.push_back(user);
-      else
-        return failure();
+               isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+        llvm::for_each(user->getResults(), add);
     }
   }
-  if (found.size() != 3)
-    return failure();
   for (Operation *op : found) {
     End end{*matchProduct(cast<linalg::LinalgOp>(op))};
     auto isOfScores = [&](unsigned operand) {
-      Operation *maker = op->getOperand(operand).getDefiningOp();
-      return maker && dependent.contains(maker);
+      return dependent.contains(op->getOperand(operand));
     };
     // Nobody's destination, either.
-    if (isOfScores(0) == isOfScores(1) || isOfScores(2) ||
-        op->getBlock() != last->getBlock())
-      return failure();
+    if (isOfScores(0) == isOfScores(1) || isOfScores(2))
+      continue;
     end.ofScores = isOfScores(1);
     for (unsigned operand : {0u, 1u}) {
       linalg::GenericOp fill = getFill(op->getOperand(operand));
@@ -155,7 +157,6 @@ LogicalResult AdjointMatch::findEnds() {
     }
     ends.push_back(end);
   }
-  return success();
 }
 
 FailureOr<AffineMap> AdjointMatch::getPlaces(Value tensor) {
@@ -226,33 +227,41 @@ LogicalResult AdjointMatch::matchWeightsEnd(End &end) {
       getLoops(end, attention.getWeightsMap(), attention.getNumDims() - 1);
   if (failed(loops) || ofValue || !isSame(end.getOther(), cotangent) ||
       toDims(end.product.maps[other], *loops) != cotangentMap)
-    return failure();
+    return success(); // something else
   end.out = toDims(end.product.out(), *loops);
   ofValue = end;
   return matchPadding(*ofValue, *loops);
 }
 
-/// The cotangent of queries or keys: that of scores times the others.
-LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places) {
+/// The cotangent of queries or keys: that of scores, `element`, times the
+/// others.
+LogicalResult AdjointMatch::matchScoresEnd(End &end, AffineMap places,
+                                           Value element) {
   unsigned other = 1 - end.ofScores;
   FailureOr<SmallVector<AffineExpr>> loops =
       getLoops(end, places, attention.getNumDims() - 2);
   if (failed(loops))
-    return failure();
+    return success(); // something else
   Value with = end.getOther();
   AffineMap map = toDims(end.product.maps[other], *loops);
   end.out = toDims(end.product.out(), *loops);
   SmallVector<AffineMap> maps = attention.getInputMaps();
-  if (!ofQuery && isSame(with, attention.getKey()) && map == maps[1]) {
+  bool isOfQuery =
+      !ofQuery && isSame(with, attention.getKey()) && map == maps[1];
+  if (!isOfQuery &&
+      (ofKey || !isSame(with, attention.getQuery()) || map != maps[0]))
+    return success(); // something else
+  // One cotangent for both.
+  if (ofScores && element != ofScores)
+    return failure();
+  ofScores = element;
+  if (isOfQuery) {
     ofQuery = end;
     return success(!getFill(end.op()->getOperand(0)) &&
                    !getFill(end.op()->getOperand(1)));
   }
-  if (!ofKey && isSame(with, attention.getQuery()) && map == maps[0]) {
-    ofKey = end;
-    return matchPadding(*ofKey, *loops);
-  }
-  return failure();
+  ofKey = end;
+  return matchPadding(*ofKey, *loops);
 }
 
 /// A result's map with the dimensions of another, each once.
@@ -267,26 +276,23 @@ static bool hasDimsOf(AffineMap map, AffineMap other) {
 }
 
 LogicalResult AdjointMatch::matchEnds() {
+  SmallVector<End> ofWeights;
   for (End &end : ends) {
     Value tensor = end.getOfScores();
     FailureOr<AffineMap> places = getPlaces(tensor);
     if (failed(places))
-      return failure();
+      continue;
     Value element = attention.getElements().get(tensor, *places);
     if (attention.isWeight(element))
-      continue;
-    if (ofScores && element != ofScores)
-      return failure();
-    ofScores = element;
-    if (failed(matchScoresEnd(end, *places)))
+      ofWeights.push_back(end);
+    else if (failed(matchScoresEnd(end, *places, element)))
       return failure();
   }
   if (!ofQuery || !ofKey || failed(matchOfScores()))
     return failure();
   // The cotangent is known by now.
-  for (End &end : ends)
-    if (end.op() != ofQuery->op() && end.op() != ofKey->op() &&
-        failed(matchWeightsEnd(end)))
+  for (End &end : ofWeights)
+    if (failed(matchWeightsEnd(end)))
       return failure();
   SmallVector<AffineMap> maps = attention.getInputMaps();
   return success(ofValue && hasDimsOf(ofQuery->out, maps[0]) &&
@@ -378,8 +384,7 @@ LogicalResult AdjointMatch::matchOfScores() {
         llvm::is_contained(attention.getLeaves(), value))
       continue;
     if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
-      Operation *maker = leaf->tensor.getDefiningOp();
-      if (maker && dependent.contains(maker))
+      if (dependent.contains(leaf->tensor))
         return failure();
       leaves.push_back(value);
       continue;
@@ -402,21 +407,219 @@ LogicalResult AdjointMatch::matchOfScores() {
   return success(ofX != nullptr);
 }
 
+bool AdjointMatch::isOutside(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return user != attention.getLastOp() && user != ofQuery->op() &&
+         user != ofKey->op() && user != ofValue->op() &&
+         !needed.contains(user) && !isOpTriviallyDead(user);
+}
+
+void AdjointMatch::findNeeded() {
+  SmallVector<Value> pending = {attention.getWeights()};
+  first = ofQuery->op();
+  for (const End *end : {&*ofQuery, &*ofKey, &*ofValue}) {
+    pending.push_back(end->op()->getOperand(end->ofScores));
+    if (end->op()->isBeforeInBlock(first))
+      first = end->op();
+  }
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (dependent.contains(value) && needed.insert(value.getDefiningOp()))
+      llvm::append_range(pending, value.getDefiningOp()->getOperands());
+  }
+  for (Operation *op : needed)
+    for (OpOperand &use : op->getUses()) {
+      Operation *user =
+          first->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      if (dependent.contains(use.get()) && isOutside(use) &&
+          user->isBeforeInBlock(first))
+        first = user;
+    }
+}
+
+bool AdjointMatch::isThere(Value value) {
+  Operation *maker = value.getDefiningOp();
+  return !maker || maker->getBlock() != first->getBlock() ||
+         maker->isBeforeInBlock(first);
+}
+
+bool AdjointMatch::isTerm(Value scalar) {
+  ElementsOf &elements = attention.getElements();
+  Block *from = elements.getIndex(0).getParentBlock();
+  SmallVector<Value> pending = {scalar}, found;
+  llvm::SmallDenseSet<Value> seen;
+  bool isOfX = false;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    isOfX |= value == ofX;
+    if (!seen.insert(value).second || value == ofX ||
+        value == attention.getScore() ||
+        llvm::is_contained(attention.getLeaves(), value) ||
+        llvm::is_contained(leaves, value))
+      continue;
+    if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
+      if (dependent.contains(leaf->tensor) || !isThere(leaf->tensor))
+        return false;
+      found.push_back(value);
+      continue;
+    }
+    if (value.getParentBlock() != from) {
+      if (!isThere(value))
+        return false;
+      continue;
+    }
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(pending, op->getOperands());
+  }
+  if (isOfX)
+    llvm::append_range(leaves, found);
+  return isOfX;
+}
+
+bool AdjointMatch::areAll(ArrayRef<AffineExpr> places) {
+  llvm::SmallDenseSet<AffineExpr> seen;
+  for (AffineExpr place : places)
+    if (isa<AffineDimExpr>(place) && !seen.insert(place).second)
+      return false;
+  linalg::LinalgOp last = attention.getLastOp();
+  SmallVector<int64_t> sizes = last.getStaticLoopRanges();
+  for (auto [loop, dim] : llvm::enumerate(attention.getDims()))
+    if (cast<AffineDimExpr>(dim).getPosition() < attention.getNumDims() - 2 &&
+        sizes[loop] != 1 &&
+        !seen.contains(getAffineDimExpr(loop, last.getContext())))
+      return false;
+  return true;
+}
+
+bool AdjointMatch::matchSum(Operation *op) {
+  auto sum = dyn_cast<linalg::GenericOp>(op);
+  if (!sum || sum.getNumDpsInits() != 1 || sum.getNumReductionLoops() == 0 ||
+      !sum.hasPureTensorSemantics() ||
+      getElementTypeOrSelf(sum.getType(0)) !=
+          getElementTypeOrSelf(attention.getQuery().getType()))
+    return false;
+  Value start = getFilled(sum.getDpsInits()[0]);
+  Block &body = *sum.getBody();
+  auto combine =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  BlockArgument before = body.getArguments().back();
+  AffineMap out = sum.getIndexingMapsArray().back();
+  if (!start || !matchPattern(start, m_AnyZeroFloat()) || !combine ||
+      combine->getBlock() != &body || !before.hasOneUse() ||
+      !llvm::is_contained(combine->getOperands(), before) ||
+      !out.isProjectedPermutation())
+    return false;
+  // Where each loop stands, by what hangs on the scores.
+  SmallVector<AffineExpr> loops(sum.getNumLoops());
+  for (OpOperand *input : sum.getDpsInputOperands()) {
+    if (!dependent.contains(input->get()))
+      continue;
+    FailureOr<AffineMap> places = getPlaces(input->get());
+    if (failed(places))
+      return false;
+    for (auto [expr, place] :
+         llvm::zip_equal(sum.getMatchingIndexingMap(input).getResults(),
+                         places->getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim)
+        return false;
+      AffineExpr &at = loops[dim.getPosition()];
+      if (at && isa<AffineDimExpr>(at) && isa<AffineDimExpr>(place) &&
+          at != place)
+        return false;
+      if (!at || isa<AffineDimExpr>(place))
+        at = place;
+    }
+  }
+  if (llvm::is_contained(loops, AffineExpr()) || !areAll(loops))
+    return false;
+  Value term = attention.getElements().getTerm(
+      sum, loops,
+      combine.getLhs() == before ? combine.getRhs() : combine.getLhs());
+  if (!term || !isTerm(term))
+    return false;
+  AffineMap places = out.replaceDimsAndSymbols(
+      loops, {}, attention.getElements().getNumDims(), 0);
+  sums[op] = {sum.getResult(0), term, fromLoops(places)};
+  return true;
+}
+
+bool AdjointMatch::endsInSums(Operation *op) {
+  auto [it, isNew] = knownEnds.try_emplace(op, false);
+  if (!isNew)
+    return it->second;
+  bool ends = op->getBlock() == first->getBlock() && op->getNumResults() == 1;
+  if (ends && !matchSum(op))
+    // Element by element.
+    ends = dependent.contains(op->getResult(0)) && !op->use_empty() &&
+           !isa<OptimizationBarrierOp>(op) &&
+           succeeded(getPlaces(op->getResult(0))) &&
+           llvm::all_of(op->getUsers(),
+                        [&](Operation *user) { return endsInSums(user); });
+  return knownEnds[op] = ends;
+}
+
+void AdjointMatch::addSums(Operation *op) {
+  auto it = sums.find(op);
+  if (it == sums.end()) {
+    for (Operation *user : op->getUsers())
+      addSums(user);
+    return;
+  }
+  if (llvm::none_of(totals, [&](const Total &total) {
+        return total.value == it->second.value;
+      }))
+    totals.push_back(it->second);
+}
+
+LogicalResult AdjointMatch::addTensor(Value tensor) {
+  FailureOr<AffineMap> places = getPlaces(tensor);
+  if (failed(places) || !areAll(places->getResults()) ||
+      getElementTypeOrSelf(tensor.getType()) !=
+          getElementTypeOrSelf(attention.getQuery().getType()))
+    return failure();
+  Value term = attention.getElements().get(tensor, *places);
+  if (!isTerm(term))
+    return failure();
+  totals.push_back({tensor, term, fromLoops(*places)});
+  return success();
+}
+
+LogicalResult AdjointMatch::matchTotals() {
+  for (Operation *op : needed)
+    for (Value value : op->getResults()) {
+      if (!dependent.contains(value))
+        continue;
+      bool isRead = false;
+      for (OpOperand &use : value.getUses()) {
+        if (!isOutside(use))
+          continue;
+        if (endsInSums(use.getOwner()))
+          addSums(use.getOwner());
+        else
+          isRead = true;
+      }
+      if (isRead && failed(addTensor(value)))
+        return failure();
+    }
+  return success();
+}
+
 LogicalResult AdjointMatch::match() {
-  if (attention.isNoneZero() || failed(findEnds()) || failed(matchEnds()))
+  if (attention.isNoneZero())
+    return failure();
+  findEnds();
+  if (failed(matchEnds()))
+    return failure();
+  findNeeded();
+  if (!isTerm(ofScores) || failed(matchTotals()))
     return failure();
   // What the op reads is there before the first product.
-  Operation *first = ends.front().op();
-  for (End &end : ends)
-    if (end.op()->isBeforeInBlock(first))
-      first = end.op();
-  for (Value leaf : leaves) {
-    Operation *maker =
-        attention.getElements().getLeaf(leaf)->tensor.getDefiningOp();
-    if (maker && maker->getBlock() == first->getBlock() &&
-        !maker->isBeforeInBlock(first))
+  if (!attention.getLastOp()->isBeforeInBlock(first) || !isThere(cotangent))
+    return failure();
+  for (Value leaf : leaves)
+    if (!isThere(attention.getElements().getLeaf(leaf)->tensor))
       return failure();
-  }
   if (isQuery) {
     // What it is told by, too.
     SmallVector<Value> pending = {isQuery};
@@ -482,14 +685,26 @@ Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
       .getResult(0);
 }
 
+/// The tensor with dimensions of one element where the map's results are none.
+static Value addUnitDims(OpBuilder &b, Value tensor, Type type, AffineMap map) {
+  if (tensor.getType() == type)
+    return tensor;
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  SmallVector<ReassociationIndices> groups(rank);
+  int64_t group = -1;
+  for (auto [dim, place] : llvm::enumerate(map.getResults())) {
+    group += isa<AffineDimExpr>(place);
+    if (rank > 0)
+      groups[std::max<int64_t>(group, 0)].push_back(dim);
+  }
+  return tensor::ExpandShapeOp::create(b, tensor.getLoc(), type, tensor,
+                                       groups);
+}
+
 void AdjointMatch::replace(AttentionOp forward,
                            SmallVectorImpl<Operation *> &replaced) {
-  Operation *first = ends.front().op();
-  for (End &end : ends)
-    if (end.op()->isBeforeInBlock(first))
-      first = end.op();
   OpBuilder b(first);
-  Location loc = first->getLoc();
+  Location loc = ofQuery->op().getLoc();
   ElementsOf &elements = attention.getElements();
   // Both regions read all further operands.
   SmallVector<Value> all = llvm::to_vector(attention.getLeaves());
@@ -513,6 +728,22 @@ void AdjointMatch::replace(AttentionOp forward,
     inits.push_back(tensor::EmptyOp::create(b, loc, type.getShape(),
                                             type.getElementType()));
   }
+  for (const Total &total : totals) {
+    auto type = cast<RankedTensorType>(total.value.getType());
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> places;
+    for (auto [place, size] :
+         llvm::zip_equal(total.map.getResults(), type.getShape()))
+      if (isa<AffineDimExpr>(place)) {
+        places.push_back(place);
+        shape.push_back(size);
+      }
+    maps.push_back(
+        AffineMap::get(attention.getNumDims(), 0, places, b.getContext()));
+    types.push_back(type.clone(shape));
+    inits.push_back(
+        tensor::EmptyOp::create(b, loc, shape, type.getElementType()));
+  }
   Value query = attention.getQuery(), largest = forward.getResult(1),
         sums = forward.getResult(2), back = attention.scale(b, cotangent);
   if (isQuery) {
@@ -527,11 +758,11 @@ void AdjointMatch::replace(AttentionOp forward,
       forward.getResult(0), largest, sums, back, inits,
       b.getAffineMapArrayAttr(maps), attention.isNanZero());
   for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
-    if (Attribute attr = first->getAttr(name))
+    if (Attribute attr = ofQuery->op()->getAttr(name))
       op->setAttr(name, attr);
 
-  auto write = [&](Region &region, Value root, ArrayRef<Value> perScore,
-                   double ofPadding) {
+  auto write = [&](Region &region, ArrayRef<Value> roots,
+                   ArrayRef<Value> perScore, double ofPadding) {
     OpBuilder::InsertionGuard guard(b);
     Block *body = b.createBlock(&region);
     IRMapping mapping;
@@ -543,23 +774,39 @@ void AdjointMatch::replace(AttentionOp forward,
     for (unsigned dim = 0; dim < attention.getNumDims() - 2; ++dim)
       body->addArgument(b.getIndexType(), loc);
     attention.mapIndices(*body, indices, mapping);
-    Value yielded = attention.cloneScalars(b, root, mapping);
+    SmallVector<Value> yielded;
+    for (Value root : roots)
+      yielded.push_back(attention.cloneScalars(b, root, mapping));
     if (isQuery) {
       Value kept =
           cloneIsQuery(b, body->getArgument(indices + op.getQueryDim()));
       Value filler = arith::ConstantOp::create(
           b, loc, b.getFloatAttr(op.getScoreType(), ofPadding));
-      yielded = arith::SelectOp::create(b, loc, kept, yielded, filler);
+      for (Value &value : yielded)
+        value = arith::SelectOp::create(b, loc, kept, value, filler);
     }
     bool drops = attention.dropsWeights() && &region == &op.getBody();
-    AttentionYieldOp::create(b, loc, yielded,
-                             drops ? attention.cloneKept(b, mapping) : Value());
+    AttentionYieldOp::create(b, loc, yielded.front(),
+                             drops ? attention.cloneKept(b, mapping) : Value(),
+                             ArrayRef(yielded).drop_front());
   };
   write(op.getBody(), attention.getX(), attention.getScore(),
         -std::numeric_limits<double>::infinity());
-  write(op.getAdjoint(), ofScores, {attention.getScore(), ofX}, 0);
+  SmallVector<Value> roots = {ofScores};
+  for (const Total &total : totals)
+    roots.push_back(total.term);
+  write(op.getAdjoint(), roots, {attention.getScore(), ofX}, 0);
   for (auto [number, end] : llvm::enumerate(inOrder)) {
     end->op()->getResult(0).replaceAllUsesWith(op->getResult(number));
     replaced.push_back(end->op());
+  }
+  for (auto [number, total] : llvm::enumerate(totals)) {
+    Value made = addUnitDims(b, op->getResult(3 + number),
+                             total.value.getType(), total.map);
+    bool isSum = !needed.contains(total.value.getDefiningOp());
+    total.value.replaceUsesWithIf(
+        made, [&](OpOperand &use) { return isSum || isOutside(use); });
+    if (isSum)
+      replaced.push_back(total.value.getDefiningOp());
   }
 }

@@ -3,7 +3,8 @@
 // Recognises what differentiating attention leaves: the weights' cotangent,
 // softmax's adjoint (passes/differentiate/SoftmaxAdjoints.cpp), whatever is
 // elementwise behind it, and the products that end in the cotangents of
-// queries, keys and values.
+// queries, keys and values. What else is made of the scores' cotangents, as the
+// cotangent of a bias is, becomes totals of the op: sums, where sums are taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,9 @@ public:
   explicit AdjointMatch(AttentionMatch &attention) : attention(attention) {}
 
   /// Whether all that reads the scores, or what is made of them, is the
-  /// attention and its adjoint.
+  /// attention and its adjoint, or a total of it.
   LogicalResult match();
+  bool hasTotals() const { return !totals.empty(); }
   /// Writes the op, of the results of `forward`, in the place of the products,
   /// which are added to `replaced`.
   void replace(AttentionOp forward, SmallVectorImpl<Operation *> &replaced);
@@ -39,13 +41,43 @@ private:
     Value getOther() const { return operands[1 - ofScores]; }
   };
 
-  LogicalResult findEnds();
+  /// What others than the attention and the three products need: the sum of a
+  /// term over the dimensions that the map lacks.
+  struct Total {
+    /// The result of a reduction; or a tensor as large as the scores that is
+    /// read as it is.
+    Value value;
+    Value term;
+    /// From the op's dimensions; dimensions and zeros.
+    AffineMap map;
+  };
+
+  void findEnds();
   /// The map of a tensor of which an element belongs to each score: from the
   /// attention's loops.
   FailureOr<AffineMap> getPlaces(Value tensor);
   LogicalResult matchEnds();
   LogicalResult matchWeightsEnd(End &end);
-  LogicalResult matchScoresEnd(End &end, AffineMap places);
+  LogicalResult matchScoresEnd(End &end, AffineMap places, Value element);
+  /// The ops that make what the three products and the attention's own read of
+  /// the scores, and by whom else that is read.
+  void findNeeded();
+  bool isOutside(OpOperand &use);
+  LogicalResult matchTotals();
+  /// Whether all that is made of an op's results ends in sums.
+  bool endsInSums(Operation *op);
+  /// Whether an op is a sum of terms that the op can be asked for, which are
+  /// then known.
+  bool matchSum(Operation *op);
+  /// Adds the sums that an op ends in to the totals.
+  void addSums(Operation *op);
+  LogicalResult addTensor(Value tensor);
+  /// Whether such places, of different elements, are those of all scores.
+  bool areAll(ArrayRef<AffineExpr> places);
+  /// Whether a scalar is made of a score's cotangent, and of what is there
+  /// before the first product; adds what it reads to the leaves.
+  bool isTerm(Value scalar);
+  bool isThere(Value value);
   /// The op's dimension of each of the product's loops, of which those that the
   /// scores lack are `rest`.
   FailureOr<SmallVector<AffineExpr>> getLoops(const End &end, AffineMap places,
@@ -71,10 +103,18 @@ private:
   }
 
   AttentionMatch &attention;
-  /// All ops that hang on the scores.
-  DenseSet<Operation *> dependent;
+  /// What hangs on the scores, but for what products make of it.
+  DenseSet<Value> dependent;
+  /// What could be an end.
   SmallVector<End> ends;
   std::optional<End> ofQuery, ofKey, ofValue;
+  SetVector<Operation *> needed;
+  /// What is replaced first: the op is written there.
+  Operation *first = nullptr;
+  SmallVector<Total> totals;
+  /// By reduction.
+  DenseMap<Operation *, Total> sums;
+  DenseMap<Operation *, bool> knownEnds;
   /// Where some queries are padding: whether one is none, in the body of an op
   /// that fills them.
   Value isQuery;

@@ -431,7 +431,7 @@ AttentionOp AttentionMatch::write(bool forAdjoint) {
   mapIndices(*body, 1 + leaves.size(), mapping);
   Value ofScore = cloneScalars(b, x, mapping);
   Value kept = dropsWeights() ? cloneKept(b, mapping) : Value();
-  AttentionYieldOp::create(b, loc, ofScore, kept);
+  AttentionYieldOp::create(b, loc, ofScore, kept, ValueRange());
   return op;
 }
 

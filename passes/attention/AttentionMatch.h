@@ -16,7 +16,8 @@ class AttentionMatch {
 public:
   AttentionMatch(Product product, unsigned weights)
       : product(std::move(product)), weightsOperand(weights),
-        elements(this->product.op.getContext(), this->product.kinds.size()) {}
+        elements(this->product.op.getContext(), this->product.kinds.size(),
+                 /*mergesUnits=*/true) {}
 
   /// Whether this is attention, with at least so many scores, in whatever else
   /// reads what it is made of. `withFactors`: also where weights are multiplied

@@ -14,8 +14,8 @@ using namespace mlir::dist;
 /// Ops that are looked through for one element; what is beyond is a leaf.
 static constexpr size_t kMaxOps = 64;
 
-ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims)
-    : numDims(numDims), b(context) {
+ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
+    : numDims(numDims), mergesUnits(mergesUnits), b(context) {
   b.setInsertionPointToEnd(&block);
   for (unsigned dim = 0; dim < numDims; ++dim)
     block.addArgument(b.getIndexType(), b.getUnknownLoc());
@@ -120,8 +120,20 @@ AffineMap mlir::dist::mapThroughUnitReshape(Operation *reshape, AffineMap map) {
   return AffineMap::get(map.getNumDims(), 0, places, map.getContext());
 }
 
+/// The map with zero wherever a dimension of the tensor has one element alone.
+static AffineMap dropUnitPlaces(Value tensor, AffineMap map) {
+  SmallVector<AffineExpr> places(map.getResults());
+  for (auto [place, size] : llvm::zip_equal(
+           places, cast<RankedTensorType>(tensor.getType()).getShape()))
+    if (size == 1)
+      place = getAffineConstantExpr(0, map.getContext());
+  return AffineMap::get(map.getNumDims(), 0, places, map.getContext());
+}
+
 Value ElementsOf::get(Value tensor, AffineMap map) {
-  auto it = known.find({tensor, map});
+  std::pair<Value, AffineMap> key = {
+      tensor, mergesUnits ? dropUnitPlaces(tensor, map) : map};
+  auto it = known.find(key);
   if (it != known.end())
     return it->second;
   Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
@@ -130,7 +142,7 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
                                tensor.getLoc());
     leaves[scalar] = {tensor, map};
   }
-  known[{tensor, map}] = scalar;
+  known[key] = scalar;
   return scalar;
 }
 

@@ -24,7 +24,9 @@ public:
     AffineMap map;
   };
 
-  ElementsOf(MLIRContext *context, unsigned numDims);
+  /// With `mergesUnits` places along dimensions of one element do not tell
+  /// elements apart.
+  ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits = false);
 
   /// The element of `tensor` at `map`, whose results are dimensions and zeros.
   Value get(Value tensor, AffineMap map);
@@ -50,6 +52,7 @@ private:
                   Operation *combine);
 
   unsigned numDims;
+  bool mergesUnits;
   Block block;
   OpBuilder b;
   DenseMap<std::pair<Value, AffineMap>, Value> known;

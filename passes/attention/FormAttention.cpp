@@ -38,7 +38,7 @@ static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
 }
 
 int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
-                                   bool withAdjoints, bool withFactors,
+                                   WithAdjoints adjoints, bool withFactors,
                                    AcceptAttention accept) {
   SmallVector<Operation *> products;
   module.walk([&](linalg::LinalgOp op) {
@@ -58,7 +58,9 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
       AdjointMatch adjoint(attention);
       bool hasAdjoint = false;
       if (!attention.isOnlyUsedHere()) {
-        hasAdjoint = withAdjoints && succeeded(adjoint.match());
+        hasAdjoint = adjoints != WithAdjoints::No &&
+                     succeeded(adjoint.match()) &&
+                     (adjoints == WithAdjoints::Yes || !adjoint.hasTotals());
         if (!hasAdjoint)
           continue;
       }

@@ -17,14 +17,24 @@ class AttentionMatch;
 using AcceptAttention =
     function_ref<LogicalResult(AttentionOp, AttentionMatch &)>;
 
+/// Whether attention is formed whose weights are read to compute gradients.
+enum class WithAdjoints {
+  No,
+  /// If all that does so makes the cotangents of queries, keys and values.
+  OfOperands,
+  /// Also where more is made of the scores' cotangents: totals.
+  Yes
+};
+
 /// Makes dist.attention of every attention with at least `minScores` scores
 /// that `accept` agrees to, and returns how many there were. `accept` may give
-/// the op attributes, and is told what it was made of. `withAdjoints`: also of
-/// those whose weights are read to compute gradients, if all that does so is
-/// their adjoint, which becomes dist.attention_adjoint. `withFactors`: also of
-/// those whose weights are dropped, or multiplied by a number.
-int64_t formAttentions(ModuleOp module, int64_t minScores, bool withAdjoints,
-                       bool withFactors, AcceptAttention accept);
+/// the op attributes, and is told what it was made of. `adjoints`: also of
+/// those whose weights are read by their adjoint, which becomes
+/// dist.attention_adjoint. `withFactors`: also of those whose weights are
+/// dropped, or multiplied by a number.
+int64_t formAttentions(ModuleOp module, int64_t minScores,
+                       WithAdjoints adjoints, bool withFactors,
+                       AcceptAttention accept);
 
 /// Erases what nobody needs any more of what these ops are made of; what that
 /// was.

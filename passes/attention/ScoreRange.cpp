@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include <cfloat>
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -146,6 +147,24 @@ FloatRange Ranges::infer(Operation *op) {
             of(0).isNan || of(1).isNan};
   if (isa<math::TanhOp>(op))
     return {-1, 1, of(0).isNan};
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+    // Rounded, and perhaps to infinity.
+    Type type = op->getResult(0).getType();
+    if (!type.isF32() && !type.isF64())
+      return kAnything;
+    ConstantIntRanges from = getInteger(op->getOperand(0));
+    bool isSigned = isa<arith::SIToFPOp>(op);
+    auto toFloat = [&](const APInt &number) {
+      return number.roundToDouble(isSigned);
+    };
+    auto round = [&](double number, double direction) {
+      if (number == std::floor(number) && std::abs(number) <= 1 << 24)
+        return number;
+      return number + std::abs(number) * direction * 0x1p-23;
+    };
+    return {round(toFloat(isSigned ? from.smin() : from.umin()), -1),
+            round(toFloat(isSigned ? from.smax() : from.umax()), 1), false};
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     FloatRange yes = of(1), no = of(2);
     if (std::optional<APInt> chosen =
@@ -260,6 +279,8 @@ bool mlir::dist::isZeroOfZero(AttentionAdjointOp op) {
   ranges.set(body.getArgument(1), FloatRange{0, 0, false});
   for (Operation &inner : body.without_terminator())
     ranges.visit(&inner);
-  FloatRange of = ranges.getFloat(body.getTerminator()->getOperand(0));
-  return !of.isNan && of.low == 0 && of.high == 0;
+  return llvm::all_of(body.getTerminator()->getOperands(), [&](Value made) {
+    FloatRange of = ranges.getFloat(made);
+    return !of.isNan && of.low == 0 && of.high == 0;
+  });
 }

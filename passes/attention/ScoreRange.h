@@ -61,7 +61,7 @@ SmallVector<Operation *> getMakers(Region &region, unsigned yielded = 0);
 SmallVector<Value> getConditions(AttentionLikeOpInterface op);
 
 /// Whether for an x nothing of which comes back nothing comes back for its
-/// score, whatever that is.
+/// score, whatever that is, nor is anything added to totals.
 bool isZeroOfZero(AttentionAdjointOp op);
 
 } // namespace mlir::dist

@@ -315,7 +315,7 @@ mlir::dist::findAttentionUses(ModuleOp module) {
   });
   for (AttentionOp op : ops)
     look(op, op->getResult(0));
-  formAttentions(module, /*minScores=*/1, /*withAdjoints=*/true,
+  formAttentions(module, /*minScores=*/1, WithAdjoints::Yes,
                  /*withFactors=*/true,
                  [&](AttentionOp op, AttentionMatch &match) {
                    look(op, match.getLastOp()->getResult(0));

@@ -28,7 +28,7 @@ struct RecognizeWindowsPass
     auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
     KeyWindows windows;
     formAttentions(
-        getOperation(), /*minScores=*/1, /*withAdjoints=*/false,
+        getOperation(), /*minScores=*/1, WithAdjoints::No,
         /*withFactors=*/false, [&](AttentionOp op, AttentionMatch &) {
           // A schedule says how these get their keys.
           if (findModuleNote(op, rings))

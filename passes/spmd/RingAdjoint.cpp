@@ -389,6 +389,9 @@ Value RingAdjoint::add(Value x, Value y) {
 }
 
 LogicalResult RingAdjoint::write() {
+  if (op.getNumTotals() > 0)
+    return emitUnusable()
+           << "its adjoint has totals, which are not summed block by block";
   if (failed(findHomes()) || failed(findParts()))
     return failure();
   skips = isZeroOfZero(op);

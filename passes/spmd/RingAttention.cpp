@@ -405,7 +405,7 @@ struct RingAttentionPass
       return;
     SmallVector<std::pair<AttentionOp, const NamedAttribute *>> found;
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
-    formAttentions(getOperation(), /*minScores=*/1, /*withAdjoints=*/true,
+    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::OfOperands,
                    /*withFactors=*/false,
                    [&](AttentionOp op, AttentionMatch &) {
                      const NamedAttribute *ring = findModuleNote(op, rings);

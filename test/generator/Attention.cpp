@@ -181,6 +181,11 @@ LogicalResult Interpreter::runAttention(AttentionLikeOpInterface op) {
             ofWeight = 0;
           double ofX = weight * (ofWeight - ofRow);
           double ofScore = apply(1, scores[at[j]], &ofX);
+          for (unsigned total = 0; total < adjoint.getNumTotals(); ++total) {
+            Elements &to = operands[first + 3 + total];
+            to.to[to.offset(at)].f +=
+                regions[1].registers[regions[1].code->getYields()[1 + total]].f;
+          }
           if (nanIsZero && std::isnan(weight))
             weight = 0;
           weight = ifKept(weight);

@@ -53,6 +53,11 @@ std::optional<std::pair<int64_t, int64_t>> AttentionOp::getKeyWindow() {
   return std::make_pair((*window)[0], (*window)[1]);
 }
 
+ValueRange AttentionAdjointOp::getTerms() {
+  return cast<AttentionYieldOp>(getAdjoint().front().getTerminator())
+      .getTerms();
+}
+
 FloatType mlir::dist::getAttentionScoreType(Operation *op) {
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
   return element.isF64() ? cast<FloatType>(element)
@@ -149,7 +154,7 @@ static bool hangsOn(Value value, Value other) {
 /// `numScores` values that belong to a score, then elements and indices.
 static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
                                 StringRef name, StringRef takes,
-                                unsigned numScores) {
+                                unsigned numScores, unsigned numTerms = 0) {
   Block &body = region.front();
   Type score = op.getScoreType();
   SmallVector<Type> wanted(numScores, score);
@@ -166,6 +171,12 @@ static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
     return op->emitOpError(name) << " yields no " << score;
   if (yield.getKept() && &region != &op.getBody())
     return op->emitOpError(name) << " says which weights are kept";
+  if (yield.getTerms().size() != numTerms ||
+      !llvm::all_of(yield.getTerms().getTypes(),
+                    [&](Type type) { return type == score; }))
+    return op->emitOpError(name)
+           << " yields " << yield.getTerms().size() << " terms, where "
+           << numTerms << " of type " << score << " are wanted";
   if (yield.getKept() && hangsOn(yield.getKept(), body.getArgument(0)))
     return op->emitOpError(name)
            << " says by the score which weights are kept: only by places and "
@@ -264,7 +275,7 @@ LogicalResult AttentionAdjointOp::verify() {
   rows.push_back(getQueryDim());
   SmallVector<unsigned> out = rows;
   out.push_back(getValueDim());
-  if (getInits().size() != 3)
+  if (getInits().size() < 3)
     return emitOpError("has destinations for the cotangents of queries, keys "
                        "and values, not ")
            << getInits().size();
@@ -289,6 +300,12 @@ LogicalResult AttentionAdjointOp::verify() {
                           false)))
       return failure();
   }
+  SmallVector<unsigned> scores = rows;
+  scores.push_back(getKeyDim());
+  for (unsigned total = 0; total < getNumTotals(); ++total)
+    if (failed(verifyDims(*this, getFirstTotal() + total, "a total", {}, scores,
+                          false)))
+      return failure();
   Type element = getScoreType();
   for (auto [number, operand] : llvm::enumerate((*this)->getOperands()))
     if ((number < 3 || number >= getResultOperand()) &&
@@ -300,5 +317,5 @@ LogicalResult AttentionAdjointOp::verify() {
       failed(verifyBody(*this, getBody(), "body", "a score", 1)))
     return failure();
   return verifyBody(*this, getAdjoint(), "second region",
-                    "a score and a cotangent", 2);
+                    "a score and a cotangent", 2, getNumTotals());
 }

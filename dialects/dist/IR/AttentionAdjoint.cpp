@@ -1,7 +1,7 @@
 //===- AttentionAdjoint.cpp - The parts of attention's adjoint ------------===//
 //
 // What dist.attention_adjoint means, in linalg: all scores and weights again,
-// the cotangents of weights and scores, and three products.
+// the cotangents of weights and scores, three products, and sums of terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,15 +56,28 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
                           v[0], arith::MulFOp::create(b, loc, v[0], less));
                     });
   Value ofScores = parts.applyRegion(getAdjoint(), {scores, ofX});
+  SmallVector<Value> totals;
+  for (unsigned total = 0; total < getNumTotals(); ++total) {
+    AffineMap map = getMap(getFirstTotal() + total);
+    Value terms = parts.applyRegion(getAdjoint(), {scores, ofX}, 1 + total);
+    totals.push_back(parts.generic(
+        terms, all, parts.fill(getInits()[3 + total], parts.number(false)), map,
+        all, [&](ValueRange v) -> Value {
+          return arith::AddFOp::create(b, loc, v[1], v[0]);
+        }));
+  }
   if (getNanIsZero())
     weights = parts.generic(weights, all, empty(all), all, all,
                             [&](ValueRange v) { return parts.guard(v[0]); });
   weights = parts.dropWeights(weights, scores);
   unsigned init = getFirstInit();
-  return SmallVector<Value>{parts.contract(ofScores, all, getKey(), getMap(1),
-                                           getInits()[0], getMap(init)),
-                            parts.contract(ofScores, all, getQuery(), getMap(0),
-                                           getInits()[1], getMap(init + 1)),
-                            parts.contract(weights, all, getCotangent(), out,
-                                           getInits()[2], getMap(init + 2))};
+  SmallVector<Value> results = {
+      parts.contract(ofScores, all, getKey(), getMap(1), getInits()[0],
+                     getMap(init)),
+      parts.contract(ofScores, all, getQuery(), getMap(0), getInits()[1],
+                     getMap(init + 1)),
+      parts.contract(weights, all, getCotangent(), out, getInits()[2],
+                     getMap(init + 2))};
+  llvm::append_range(results, totals);
+  return results;
 }

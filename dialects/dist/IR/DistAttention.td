@@ -144,7 +144,7 @@ def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
 }
 
 def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
-  let summary = "Cotangents of queries, keys and values of dist.attention";
+  let summary = "Cotangents of what dist.attention is of";
   let description = [{
     Of an attention with results o, m (the largest x of each query) and l (the sums of
     numerators), and the cotangent `do` of o:
@@ -160,6 +160,11 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
         dk(j,d) = sum over i of ds(i,j) * q(i,d)
         dv(j,e) = sum over i of p(i,j) * do(i,e)
 
+    and totals, of terms that the second region yields beside ds(i,j): each is the sum of
+    its terms over the batches, queries and keys that its map lacks. What is learned
+    beside queries, keys and values gets its cotangent so: a bias that is added to scores
+    (the term is dx), slopes, factors, caps.
+
     Where the body yields which weights are kept, dp(i,j) and the p(i,j) of dv are 0
     for the others.
 
@@ -168,9 +173,9 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     and values that lack a batch of the queries get the sum over it. With
     `nan_is_zero` weights that are NaN are 0 in dv and have no dp, as in forward.
 
-    Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv. All
-    are of one type, f32 or f64. The regions take the same arguments as the body of
-    `dist.attention`, the second one dx after the score.
+    Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv and
+    the totals. All are of one type, f32 or f64. The regions take the same arguments as
+    the body of `dist.attention`, the second one dx after the score.
 
     ```mlir
     %dq, %dk, %dv = dist.attention_adjoint(%q, %k, %v : tensor<1x256x8x64xf32>,
@@ -187,6 +192,16 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
       %ds = arith.mulf %dx, %scale : f32
       dist.attention_yield %ds : f32
     } -> tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>, tensor<1x256x8x64xf32>
+    ```
+
+    With the total of a bias of each head, query and key: a destination, its map, and the
+    term.
+
+    ```mlir
+        outs(%a, %b, %c, %t : …, tensor<8x256x256xf32>)
+        maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, affine_map<(b, h, i, j, d, e) -> (h, i, j)>] {
+      …
+      dist.attention_yield %ds terms(%dx : f32) : f32
     ```
   }];
   let arguments = (ins Dist_TensorOrBuffer:$query, Dist_TensorOrBuffer:$key,
@@ -217,22 +232,32 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     unsigned getSumsOperand() { return getResultOperand() + 2; }
     unsigned getCotangentOperand() { return getResultOperand() + 3; }
     unsigned getFirstInit() { return getResultOperand() + 4; }
+    unsigned getFirstTotal() { return getFirstInit() + 3; }
+    unsigned getNumTotals() { return getInits().size() - 3; }
+    /// What is added to each total for a pair of a query and a key.
+    ::mlir::ValueRange getTerms();
   }];
 }
 
 def Dist_AttentionYieldOp : Dist_Op<"attention_yield", [
-    Pure, Terminator, ParentOneOf<["AttentionOp", "AttentionAdjointOp"]>]> {
+    Pure, Terminator, AttrSizedOperandSegments, ParentOneOf<["AttentionOp", "AttentionAdjointOp"]>]> {
   let summary = "What softmax is taken of, or what comes back for a score";
   let description = [{
-    From the body of attention also, after it, whether the weight is kept.
+    From the body of attention also, after it, whether the weight is kept; from the
+    second region of the adjoint, what is added to each of the totals.
 
     ```mlir
     dist.attention_yield %x : f32
     dist.attention_yield %x, %kept : f32, i1
+    dist.attention_yield %ds terms(%dx : f32) : f32
     ```
   }];
-  let arguments = (ins AnyFloat:$operand, Optional<I1>:$kept);
-  let assemblyFormat = "$operand (`,` $kept^)? attr-dict `:` type($operand) (`,` type($kept)^)?";
+  let arguments = (ins AnyFloat:$operand, Optional<I1>:$kept,
+                       Variadic<AnyFloat>:$terms);
+  let assemblyFormat = [{
+    $operand (`,` $kept^)? (`terms` `(` $terms^ `:` type($terms) `)`)? attr-dict
+    `:` type($operand) (`,` type($kept)^)?
+  }];
 }
 
 #endif // DIST_IR_DISTATTENTION_TD
