@@ -181,11 +181,18 @@ void AdjointExpansion::run() {
     fill({init, llvm::to_vector(llvm::seq<unsigned>(0, rank))},
          APFloat::getZero(element.getFloatSemantics()));
   }
-  skips = blocks.skips && isZeroOfZero(op);
+  skips = blocks.skips && isZeroOfZero(op, /*areExtrasSmall=*/true);
   if (skips)
     isSmall = arith::AndIOp::create(
         b, writeProductTest(op.getQuery(), op.getKey(), op.getFeatureDim()),
         writeProductTest(op.getCotangent(), op.getValue(), op.getValueDim()));
+  if (skips && !isZeroOfZero(op))
+    for (Value extra : op.getExtras())
+      if (getElementTypeOrSelf(extra.getType()) == element)
+        isSmall = arith::AndIOp::create(b, isSmall,
+                                        compare(arith::CmpFPredicate::OLE,
+                                                getLargest(extra),
+                                                constant(kLargestScore)));
   overBatches();
   op.erase();
 }

@@ -507,7 +507,7 @@ bool AdjointMatch::matchSum(Operation *op) {
   if (!start || !matchPattern(start, m_AnyZeroFloat()) || !combine ||
       combine->getBlock() != &body || !before.hasOneUse() ||
       !llvm::is_contained(combine->getOperands(), before) ||
-      !out.isProjectedPermutation())
+      !out.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
   // Where each loop stands, by what hangs on the scores.
   SmallVector<AffineExpr> loops(sum.getNumLoops());

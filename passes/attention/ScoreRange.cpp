@@ -271,12 +271,16 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
   return facts;
 }
 
-bool mlir::dist::isZeroOfZero(AttentionAdjointOp op) {
+bool mlir::dist::isZeroOfZero(AttentionAdjointOp op, bool areExtrasSmall) {
   Block &body = op.getAdjoint().front();
   Ranges ranges;
-  ranges.set(body.getArgument(0),
-             FloatRange{-kLargestScore, kLargestScore, false});
+  FloatRange small = {-kLargestScore, kLargestScore, false};
+  ranges.set(body.getArgument(0), small);
   ranges.set(body.getArgument(1), FloatRange{0, 0, false});
+  if (areExtrasSmall)
+    for (unsigned extra = 0; extra < op.getExtras().size(); ++extra)
+      if (body.getArgument(2 + extra).getType() == op.getScoreType())
+        ranges.set(body.getArgument(2 + extra), small);
   for (Operation &inner : body.without_terminator())
     ranges.visit(&inner);
   return llvm::all_of(body.getTerminator()->getOperands(), [&](Value made) {

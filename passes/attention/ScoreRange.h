@@ -61,8 +61,10 @@ SmallVector<Operation *> getMakers(Region &region, unsigned yielded = 0);
 SmallVector<Value> getConditions(AttentionLikeOpInterface op);
 
 /// Whether for an x nothing of which comes back nothing comes back for its
-/// score, whatever that is, nor is anything added to totals.
-bool isZeroOfZero(AttentionAdjointOp op);
+/// score, whatever that is, nor is anything added to totals. `areExtrasSmall`:
+/// where no element of further operands in the type of scores is larger than
+/// kLargestScore.
+bool isZeroOfZero(AttentionAdjointOp op, bool areExtrasSmall = false);
 
 } // namespace mlir::dist
 

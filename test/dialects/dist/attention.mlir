@@ -185,3 +185,174 @@ func.func @by_score(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32
   } -> tensor<6x5xf32>
   return
 }
+
+// -----
+
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+#l = affine_map<(h, i, j, d, e) -> (h, i)>
+#bias = affine_map<(h, i, j, d, e) -> (j, i)>
+#slope = affine_map<(h, i, j, d, e) -> (h)>
+#factor = affine_map<(h, i, j, d, e) -> ()>
+// Totals over heads, over queries and keys, over all.
+// CHECK-LABEL: func @totals
+// CHECK: outs(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : {{.*}}, tensor<8x6xf32>, tensor<2xf32>, tensor<f32>)
+// CHECK: ^bb0(%[[S:.*]]: f32, %[[DX:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT: %[[TERM:.*]] = arith.mulf
+// CHECK-NEXT: dist.attention_yield %[[DX]] terms(%[[DX]], %[[TERM]], %[[TERM]] : f32, f32, f32) : f32
+// CHECK: -> tensor<2x6x4xf32>, tensor<2x8x4xf32>, tensor<2x8x5xf32>, tensor<8x6xf32>, tensor<2xf32>, tensor<f32>
+func.func @totals(%q: tensor<2x6x4xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2x8x5xf32>, %o: tensor<2x6x5xf32>, %l: tensor<2x6xf32>,
+                  %b: tensor<8x6xf32>, %s: tensor<2xf32>, %f: tensor<f32>) -> (tensor<8x6xf32>, tensor<2xf32>, tensor<f32>) {
+  %0:6 = dist.attention_adjoint(%q, %k, %v : tensor<2x6x4xf32>, tensor<2x8x4xf32>, tensor<2x8x5xf32>)
+      of(%o, %l, %l, %o : tensor<2x6x5xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6x5xf32>)
+      outs(%q, %k, %v, %b, %s, %f : tensor<2x6x4xf32>, tensor<2x8x4xf32>, tensor<2x8x5xf32>, tensor<8x6xf32>, tensor<2xf32>, tensor<f32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #bias, #slope, #factor] {
+  ^bb0(%score: f32, %h: index, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %h: index, %i: index, %j: index):
+    %term = arith.mulf %dx, %score : f32
+    dist.attention_yield %dx terms(%dx, %term, %term : f32, f32, f32) : f32
+  } -> tensor<2x6x4xf32>, tensor<2x8x4xf32>, tensor<2x8x5xf32>, tensor<8x6xf32>, tensor<2xf32>, tensor<f32>
+  return %0#3, %0#4, %0#5 : tensor<8x6xf32>, tensor<2xf32>, tensor<f32>
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (i, j)>
+func.func @no_term(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x8xf32>) {
+  // expected-error @below {{second region yields 0 terms, where 1 of type 'f32' are wanted}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (i, j)>
+func.func @body_term(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x8xf32>) {
+  // expected-error @below {{body yields 1 terms, where 0 of type 'f32' are wanted}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score terms(%score : f32) : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx terms(%dx : f32) : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (i, d)>
+func.func @of_features(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x4xf32>) {
+  // expected-error @below {{map of a total: it does not have the dimension d2}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x4xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx terms(%dx : f32) : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x4xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (i, i)>
+func.func @twice(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x6xf32>) {
+  // expected-error @below {{map of a total: d0 occurs twice}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x6xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx terms(%dx : f32) : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x6xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (0, j)>
+func.func @one_element(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<1x8xf32>) {
+  // expected-error @below {{map of a total: result 0 of affine_map<(d0, d1, d2, d3) -> (0, d1)> is no dimension}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<1x8xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx terms(%dx : f32) : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<1x8xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+#t = affine_map<(i, j, d, e) -> (i, j)>
+func.func @wide(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x8xf64>) {
+  // expected-error @below {{operand 10 of type 'tensor<6x8xf64>': all are of one type, f32 or f64}}
+  %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
+      of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
+      outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf64>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v, #t] {
+  ^bb0(%score: f32, %i: index, %j: index):
+    dist.attention_yield %score : f32
+  } adjoint {
+  ^bb0(%score: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx terms(%dx : f32) : f32
+  } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf64>
+  return
+}

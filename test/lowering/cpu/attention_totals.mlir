@@ -1,0 +1,198 @@
+// What is learned beside queries, keys and values gets its cotangent from tiles, too: totals of the attention's adjoint. The
+// program on one rank that --verify compares with is lowered plainly: scores, softmax, its adjoint, products and sums, one op
+// after the other. Sizes are no multiples of tiles; all have more than 4 Mi scores, from which on tiles are used.
+//
+// RUN: split-file %s %t
+//
+// A bias of each head, query and key, summed over the batch.
+// RUN: dist-opt %t/bias.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/bias.grad.mlir
+// RUN: dist-opt %t/bias.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=BIAS
+// RUN: dist-run %t/bias.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-compile %t/bias.grad.mlir -o %t/bias.dist --statistics | FileCheck %s --check-prefix=SMALL
+// BIAS: rt.attentions = 1
+// BIAS-NOT: tensor<3x4x600x610xf32>
+// BIAS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x600x610xf32>)
+// BIAS: dist.attention_yield %{{.*}} terms(%{{.*}} : f32) : f32
+// BIAS-NOT: tensor<3x4x600x610xf32>
+// No scores (18 MB) beside the bias's gradient.
+// SMALL: alive at once {{[0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?[0-9]?}} bytes
+//
+// The same bias in two layers, of one batch: nothing is summed within a layer, and causal masks leave nothing of some tiles.
+// RUN: dist-opt %t/shared.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/shared.grad.mlir
+// RUN: dist-opt %t/shared.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SHARED
+// RUN: dist-run %t/shared.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// SHARED: rt.attentions = 2
+// SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x850xf32>)
+//
+// Slopes and soft caps: sums over queries and keys.
+// RUN: dist-opt %t/slopes.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/slopes.grad.mlir
+// RUN: dist-opt %t/slopes.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SLOPES
+// RUN: dist-run %t/slopes.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// SLOPES: rt.attentions = 1
+// SLOPES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
+//
+// A factor of each query, and weights that are dropped.
+// RUN: dist-opt %t/dropped.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,factor' -o %t/dropped.grad.mlir
+// RUN: dist-opt %t/dropped.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=DROPPED
+// RUN: dist-run %t/dropped.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// DROPPED: rt.attentions = 1
+// DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<1450xf32>)
+//
+// Devices that share out batches, heads, or queries, of which the last device has fewer: padding adds nothing.
+// RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/batches.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/batches.grad.mlir
+// RUN: dist-run %t/batches.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/batches.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=BATCHES
+// BATCHES: rt.attentions = 1
+// BATCHES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x600x610xf32>)
+// RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/heads.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/heads.grad.mlir
+// RUN: dist-run %t/heads.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/heads.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=HEADS
+// HEADS: rt.attentions = 1
+// HEADS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<2x600x610xf32>)
+// RUN: dist-opt %t/slopes.mlir --dist-apply-schedule=file=%t/queries.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/queries.grad.mlir
+// RUN: dist-run %t/queries.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-opt %t/queries.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=QUERIES
+// QUERIES: rt.attentions = 1
+// QUERIES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
+// EQUAL: equal to the program on one rank
+
+//--- bias.mlir
+#q = affine_map<(b, h, i, j, d, e) -> (b, i, h, d)>
+#k = affine_map<(b, h, i, j, d, e) -> (b, j, h, d)>
+#v = affine_map<(b, h, i, j, d, e) -> (b, j, h, e)>
+#bias = affine_map<(b, h, i, j, d, e) -> (h, i, j)>
+#o = affine_map<(b, h, i, j, d, e) -> (b, i, h, e)>
+func.func @main(%q: tensor<3x600x4x16xf32> {dist.input = "q"}, %k: tensor<3x610x4x16xf32> {dist.input = "k"},
+                %v: tensor<3x610x4x8xf32> {dist.input = "v"}, %bias: tensor<4x600x610xf32> {dist.input = "bias"})
+    -> (tensor<3x600x4x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<3x600x4x8xf32>
+  %scale = arith.constant 0.25 : f32
+  %0 = dist.attention(%q, %k, %v : tensor<3x600x4x16xf32>, tensor<3x610x4x16xf32>, tensor<3x610x4x8xf32>)
+      with (%bias : tensor<4x600x610xf32>) outs(%o : tensor<3x600x4x8xf32>) maps [#q, #k, #v, #bias, #o] {
+  ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
+    %scaled = arith.mulf %s, %scale : f32
+    %x = arith.addf %scaled, %t : f32
+    dist.attention_yield %x : f32
+  } -> tensor<3x600x4x8xf32>
+  return %0 : tensor<3x600x4x8xf32>
+}
+
+//--- batches.mlir
+dist.mesh @m ["d" = 3]
+dist.schedule @s on @m {
+  dist.shard input "q" [{"d"}, {}, {}, {}]
+  dist.shard input "k" [{"d"}, {}, {}, {}]
+  dist.shard input "v" [{"d"}, {}, {}, {}]
+}
+
+//--- heads.mlir
+dist.mesh @m ["d" = 2]
+dist.schedule @s on @m {
+  dist.shard input "q" [{}, {}, {"d"}, {}]
+  dist.shard input "k" [{}, {}, {"d"}, {}]
+  dist.shard input "v" [{}, {}, {"d"}, {}]
+  dist.shard input "bias" [{"d"}, {}, {}]
+}
+
+//--- shared.mlir
+#q = affine_map<(b, h, i, j, d, e) -> (b, h, i, d)>
+#k = affine_map<(b, h, i, j, d, e) -> (b, h, j, d)>
+#v = affine_map<(b, h, i, j, d, e) -> (b, h, j, e)>
+#bias = affine_map<(b, h, i, j, d, e) -> (h, i, j)>
+#o = affine_map<(b, h, i, j, d, e) -> (b, h, i, e)>
+func.func @main(%q: tensor<1x6x840x16xf32> {dist.input = "q"}, %k: tensor<1x6x850x16xf32> {dist.input = "k"},
+                %v: tensor<1x6x850x16xf32> {dist.input = "v"}, %bias: tensor<6x840x850xf32> {dist.input = "bias"})
+    -> (tensor<1x6x840x16xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<1x6x840x16xf32>
+  %inf = arith.constant 0xFF800000 : f32
+  %0 = dist.attention(%q, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x850x16xf32>, tensor<1x6x850x16xf32>)
+      with (%bias : tensor<6x840x850xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
+    %sum = arith.addf %s, %t : f32
+    %seen = arith.cmpi sle, %j, %i : index
+    %x = arith.select %seen, %sum, %inf : f32
+    dist.attention_yield %x : f32
+  } -> tensor<1x6x840x16xf32>
+  %1 = dist.attention(%0, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x850x16xf32>, tensor<1x6x850x16xf32>)
+      with (%bias : tensor<6x840x850xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
+    %sum = arith.addf %s, %t : f32
+    %seen = arith.cmpi sle, %j, %i : index
+    %x = arith.select %seen, %sum, %inf : f32
+    dist.attention_yield %x : f32
+  } -> tensor<1x6x840x16xf32>
+  return %1 : tensor<1x6x840x16xf32>
+}
+
+//--- slopes.mlir
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#slope = affine_map<(h, i, j, d, e) -> (h)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+func.func @main(%q: tensor<60x151x16xf32> {dist.input = "q"}, %k: tensor<60x513x16xf32> {dist.input = "k"}, %v: tensor<60x513x8xf32> {dist.input = "v"},
+                %slope: tensor<60xf32> {dist.input = "slope"}, %cap: tensor<60xf32> {dist.input = "cap"})
+    -> (tensor<60x151x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<60x151x8xf32>
+  %five = arith.constant 5.0 : f32
+  %hundredth = arith.constant 0.01 : f32
+  %0 = dist.attention(%q, %k, %v : tensor<60x151x16xf32>, tensor<60x513x16xf32>, tensor<60x513x8xf32>) with (%slope, %cap : tensor<60xf32>, tensor<60xf32>)
+      outs(%o : tensor<60x151x8xf32>) maps [#q, #k, #v, #slope, #slope, #o] {
+  ^bb0(%s: f32, %t: f32, %c: f32, %h: index, %i: index, %j: index):
+    %cap1 = arith.addf %c, %five : f32
+    %small = arith.divf %s, %cap1 : f32
+    %bent = math.tanh %small : f32
+    %capped = arith.mulf %bent, %cap1 : f32
+    %distance = arith.subi %j, %i : index
+    %integer = arith.index_cast %distance : index to i32
+    %float = arith.sitofp %integer : i32 to f32
+    %less = arith.mulf %float, %hundredth : f32
+    %bias = arith.mulf %less, %t : f32
+    %x = arith.addf %capped, %bias : f32
+    dist.attention_yield %x : f32
+  } -> tensor<60x151x8xf32>
+  return %0 : tensor<60x151x8xf32>
+}
+
+//--- queries.mlir
+dist.mesh @m ["d" = 4]
+dist.schedule @s on @m {
+  dist.shard input "q" [{}, {"d"}, {}]
+}
+
+//--- dropped.mlir
+#q = affine_map<(h, i, j, d, e) -> (h, i, d)>
+#k = affine_map<(h, i, j, d, e) -> (h, j, d)>
+#v = affine_map<(h, i, j, d, e) -> (h, j, e)>
+#factor = affine_map<(h, i, j, d, e) -> (i)>
+#o = affine_map<(h, i, j, d, e) -> (h, i, e)>
+func.func @main(%q: tensor<2x1450x8xf32> {dist.input = "q"}, %k: tensor<2x1500x8xf32> {dist.input = "k"}, %v: tensor<2x1500x8xf32> {dist.input = "v"},
+                %factor: tensor<1450xf32> {dist.input = "factor"})
+    -> (tensor<2x1450x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x1450x8xf32>
+  %inf = arith.constant 0xFF800000 : f32
+  %odd = arith.constant 2654435761 : i64
+  %word = arith.constant 65535 : i64
+  %ratio = arith.constant 13107 : i64
+  %sixteen = arith.constant 16 : i64
+  %rows = arith.constant 1450 : index
+  %columns = arith.constant 1500 : index
+  %0 = dist.attention(%q, %k, %v : tensor<2x1450x8xf32>, tensor<2x1500x8xf32>, tensor<2x1500x8xf32>) with (%factor : tensor<1450xf32>)
+      outs(%o : tensor<2x1450x8xf32>) maps [#q, #k, #v, #factor, #o] {
+  ^bb0(%s: f32, %f: f32, %h: index, %i: index, %j: index):
+    %scaled = arith.mulf %s, %f : f32
+    %seen = arith.cmpi sle, %j, %i : index
+    %x = arith.select %seen, %scaled, %inf : f32
+    %1 = arith.muli %h, %rows : index
+    %2 = arith.addi %1, %i : index
+    %3 = arith.muli %2, %columns : index
+    %4 = arith.addi %3, %j : index
+    %5 = arith.index_cast %4 : index to i64
+    %6 = arith.muli %5, %odd : i64
+    %7 = arith.shrui %6, %sixteen : i64
+    %8 = arith.andi %7, %word : i64
+    %kept = arith.cmpi sge, %8, %ratio : i64
+    dist.attention_yield %x, %kept : f32, i1
+  } -> tensor<2x1450x8xf32>
+  return %0 : tensor<2x1450x8xf32>
+}
