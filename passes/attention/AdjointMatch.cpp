@@ -492,21 +492,15 @@ bool AdjointMatch::areAll(ArrayRef<AffineExpr> places) {
 }
 
 bool AdjointMatch::matchSum(Operation *op) {
-  auto sum = dyn_cast<linalg::GenericOp>(op);
+  auto sum = dyn_cast<linalg::LinalgOp>(op);
   if (!sum || sum.getNumDpsInits() != 1 || sum.getNumReductionLoops() == 0 ||
       !sum.hasPureTensorSemantics() ||
-      getElementTypeOrSelf(sum.getType(0)) !=
-          getElementTypeOrSelf(attention.getQuery().getType()))
+      getElementTypeOrSelf(op->getResult(0)) !=
+          getElementTypeOrSelf(attention.getQuery()))
     return false;
   Value start = getFilled(sum.getDpsInits()[0]);
-  Block &body = *sum.getBody();
-  auto combine =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  BlockArgument before = body.getArguments().back();
   AffineMap out = sum.getIndexingMapsArray().back();
-  if (!start || !matchPattern(start, m_AnyZeroFloat()) || !combine ||
-      combine->getBlock() != &body || !before.hasOneUse() ||
-      !llvm::is_contained(combine->getOperands(), before) ||
+  if (!start || !matchPattern(start, m_AnyZeroFloat()) ||
       !out.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
   // Where each loop stands, by what hangs on the scores.
@@ -533,14 +527,12 @@ bool AdjointMatch::matchSum(Operation *op) {
   }
   if (llvm::is_contained(loops, AffineExpr()) || !areAll(loops))
     return false;
-  Value term = attention.getElements().getTerm(
-      sum, loops,
-      combine.getLhs() == before ? combine.getRhs() : combine.getLhs());
+  Value term = attention.getElements().getAdded(sum, loops);
   if (!term || !isTerm(term))
     return false;
   AffineMap places = out.replaceDimsAndSymbols(
       loops, {}, attention.getElements().getNumDims(), 0);
-  sums[op] = {sum.getResult(0), term, fromLoops(places)};
+  sums[op] = {op->getResult(0), term, fromLoops(places)};
   return true;
 }
 

@@ -4,7 +4,6 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -59,7 +58,8 @@ Value mlir::dist::stripBarriers(Value value) {
 
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {
-  if (!isa<linalg::GenericOp>(op) || !op.hasPureTensorSemantics())
+  if (!isa<linalg::GenericOp, linalg::ContractOp>(op) ||
+      !op.hasPureTensorSemantics())
     return false;
   for (const AffineMap &map : op.getIndexingMapsArray())
     if (!llvm::all_of(map.getResults(), isDimOrZero))
@@ -181,9 +181,8 @@ Value ElementsOf::buildElementwise(linalg::LinalgOp op, unsigned result,
   AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
   for (auto [expr, place] : llvm::zip_equal(out.getResults(), map.getResults()))
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
-  return buildBody(op, loops,
-                   op.getBlock()->getTerminator()->getOperand(result),
-                   /*combine=*/nullptr);
+  return cloneBody(op, loops).lookupOrDefault(
+      op.getBlock()->getTerminator()->getOperand(result));
 }
 
 Value ElementsOf::getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
@@ -192,13 +191,39 @@ Value ElementsOf::getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
     return {};
   Operation *combine =
       op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
-  return buildBody(op, loops, term, combine);
+  return cloneBody(op, loops, combine).lookupOrDefault(term);
 }
 
-/// What `value` in the body is at `loops`; without the op that adds it to what
-/// was there.
-Value ElementsOf::buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
-                            Value value, Operation *combine) {
+Value ElementsOf::getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
+  Block &body = *op.getBlock();
+  BlockArgument before = body.getArguments().back();
+  Value made = body.getTerminator()->getOperand(0);
+  auto select = made.getDefiningOp<arith::SelectOp>();
+  if (select && select.getFalseValue() == before)
+    made = select.getTrueValue();
+  else
+    select = {};
+  auto sum = made.getDefiningOp<arith::AddFOp>();
+  if (!sum || sum->getBlock() != &body || !hasPlainBody(op) ||
+      before.getNumUses() != (select ? 2 : 1) || !sum->hasOneUse() ||
+      !llvm::is_contained(sum->getOperands(), before))
+    return {};
+  IRMapping mapping = select ? cloneBody(op, loops, {sum, select})
+                             : cloneBody(op, loops, {sum});
+  Value term = mapping.lookupOrDefault(sum.getLhs() == before ? sum.getRhs()
+                                                              : sum.getLhs());
+  if (!select)
+    return term;
+  Value zero =
+      arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(term.getType()));
+  return arith::SelectOp::create(b, op.getLoc(),
+                                 mapping.lookupOrDefault(select.getCondition()),
+                                 term, zero);
+}
+
+/// The body at `loops`, but for ops that combine it with what was there.
+IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
+                                ArrayRef<Operation *> except) {
   IRMapping mapping;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
@@ -221,7 +246,7 @@ Value ElementsOf::buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
     }
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (!index) {
-      if (&inner != combine)
+      if (!llvm::is_contained(except, &inner))
         b.clone(inner, mapping);
       continue;
     }
@@ -231,5 +256,5 @@ Value ElementsOf::buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
         dim ? getIndex(dim.getPosition())
             : arith::ConstantIndexOp::create(b, inner.getLoc(), 0).getResult());
   }
-  return mapping.lookupOrDefault(value);
+  return mapping;
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::dist {
 
@@ -34,6 +35,9 @@ public:
   /// What a reduction adds to its result, or compares with it, at `loops`:
   /// `term` of its body. Null if that is not of scalars.
   Value getTerm(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, Value term);
+  /// What a sum adds to its result at `loops`, which is 0 where a condition
+  /// leaves it out. Null if the op is no sum of scalars.
+  Value getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops);
 
   /// The leaf that a value of get() is; null if it is none.
   const Leaf *getLeaf(Value scalar) const;
@@ -48,8 +52,8 @@ public:
 private:
   Value build(Value tensor, AffineMap map);
   Value buildElementwise(linalg::LinalgOp op, unsigned result, AffineMap map);
-  Value buildBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, Value value,
-                  Operation *combine);
+  IRMapping cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
+                      ArrayRef<Operation *> except = {});
 
   unsigned numDims;
   bool mergesUnits;
