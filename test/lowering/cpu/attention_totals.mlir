@@ -22,7 +22,7 @@
 // RUN: dist-opt %t/shared.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SHARED
 // RUN: dist-run %t/shared.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // SHARED: rt.attentions = 2
-// SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x850xf32>)
+// SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
 //
 // Slopes and soft caps: sums over queries and keys.
 // RUN: dist-opt %t/slopes.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/slopes.grad.mlir
@@ -100,21 +100,21 @@ dist.schedule @s on @m {
 #v = affine_map<(b, h, i, j, d, e) -> (b, h, j, e)>
 #bias = affine_map<(b, h, i, j, d, e) -> (h, i, j)>
 #o = affine_map<(b, h, i, j, d, e) -> (b, h, i, e)>
-func.func @main(%q: tensor<1x6x840x16xf32> {dist.input = "q"}, %k: tensor<1x6x850x16xf32> {dist.input = "k"},
-                %v: tensor<1x6x850x16xf32> {dist.input = "v"}, %bias: tensor<6x840x850xf32> {dist.input = "bias"})
+func.func @main(%q: tensor<1x6x840x16xf32> {dist.input = "q"}, %k: tensor<1x6x840x16xf32> {dist.input = "k"},
+                %v: tensor<1x6x840x16xf32> {dist.input = "v"}, %bias: tensor<6x840x840xf32> {dist.input = "bias"})
     -> (tensor<1x6x840x16xf32> {dist.output = "o"}) {
   %o = tensor.empty() : tensor<1x6x840x16xf32>
   %inf = arith.constant 0xFF800000 : f32
-  %0 = dist.attention(%q, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x850x16xf32>, tensor<1x6x850x16xf32>)
-      with (%bias : tensor<6x840x850xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  %0 = dist.attention(%q, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
+      with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
   ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
     %sum = arith.addf %s, %t : f32
     %seen = arith.cmpi sle, %j, %i : index
     %x = arith.select %seen, %sum, %inf : f32
     dist.attention_yield %x : f32
   } -> tensor<1x6x840x16xf32>
-  %1 = dist.attention(%0, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x850x16xf32>, tensor<1x6x850x16xf32>)
-      with (%bias : tensor<6x840x850xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  %1 = dist.attention(%q, %k, %0 : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
+      with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
   ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
     %sum = arith.addf %s, %t : f32
     %seen = arith.cmpi sle, %j, %i : index
