@@ -458,7 +458,10 @@ bool AdjointMatch::isTerm(Value scalar) {
         llvm::is_contained(leaves, value))
       continue;
     if (const ElementsOf::Leaf *leaf = elements.getLeaf(value)) {
-      if (dependent.contains(leaf->tensor) || !isThere(leaf->tensor))
+      // What becomes of another attention's scores is not read here.
+      Operation *maker = leaf->tensor.getDefiningOp();
+      if (dependent.contains(leaf->tensor) || !isThere(leaf->tensor) ||
+          (maker && maker->hasAttr(kBackwardAttr)))
         return false;
       found.push_back(value);
       continue;
