@@ -38,6 +38,18 @@
 // DROPPED: rt.attentions = 1
 // DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<1450xf32>)
 //
+// Slopes times distances, once for two layers: the sum over layers is taken before that over queries and keys, so each hands out
+// what comes back for its own scores, and reads none of the other's.
+// RUN: dist-opt %t/once.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope' -o %t/once.grad.mlir
+// RUN: dist-opt %t/once.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=ONCE
+// RUN: dist-run %t/once.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// ONCE: rt.attentions = 2
+// ONCE-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
+//
+// Weights that are a result, too: the parts stay.
+// RUN: dist-opt %t/weights.mlir '--dist-differentiate=of=o cotangent=do wrt=q,k,v,bias' --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=PARTS
+// PARTS: rt.attentions = 0
+//
 // Devices that share out batches, heads, or queries, of which the last device has fewer: padding adds nothing.
 // RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/batches.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/batches.grad.mlir
 // RUN: dist-run %t/batches.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
@@ -105,23 +117,91 @@ func.func @main(%q: tensor<1x6x840x16xf32> {dist.input = "q"}, %k: tensor<1x6x84
     -> (tensor<1x6x840x16xf32> {dist.output = "o"}) {
   %o = tensor.empty() : tensor<1x6x840x16xf32>
   %inf = arith.constant 0xFF800000 : f32
+  %scale = arith.constant 0.25 : f32
   %0 = dist.attention(%q, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
       with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
   ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
-    %sum = arith.addf %s, %t : f32
+    %scaled = arith.mulf %s, %scale : f32
+    %sum = arith.addf %scaled, %t : f32
     %seen = arith.cmpi sle, %j, %i : index
     %x = arith.select %seen, %sum, %inf : f32
     dist.attention_yield %x : f32
   } -> tensor<1x6x840x16xf32>
-  %1 = dist.attention(%q, %k, %0 : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
+  %1 = dist.attention(%k, %q, %0 : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
       with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
   ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
-    %sum = arith.addf %s, %t : f32
+    %scaled = arith.mulf %s, %scale : f32
+    %sum = arith.addf %scaled, %t : f32
     %seen = arith.cmpi sle, %j, %i : index
     %x = arith.select %seen, %sum, %inf : f32
     dist.attention_yield %x : f32
   } -> tensor<1x6x840x16xf32>
   return %1 : tensor<1x6x840x16xf32>
+}
+
+//--- once.mlir
+#q = affine_map<(b, h, i, j, d, e) -> (b, h, i, d)>
+#k = affine_map<(b, h, i, j, d, e) -> (b, h, j, d)>
+#v = affine_map<(b, h, i, j, d, e) -> (b, h, j, e)>
+#bias = affine_map<(b, h, i, j, d, e) -> (h, i, j)>
+#o = affine_map<(b, h, i, j, d, e) -> (b, h, i, e)>
+func.func @main(%q: tensor<1x6x840x16xf32> {dist.input = "q"}, %k: tensor<1x6x840x16xf32> {dist.input = "k"},
+                %v: tensor<1x6x840x16xf32> {dist.input = "v"}, %slope: tensor<6xf32> {dist.input = "slope"})
+    -> (tensor<1x6x840x16xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<1x6x840x16xf32>
+  %e = tensor.empty() : tensor<6x840x840xf32>
+  %hundredth = arith.constant 0.01 : f32
+  %bias = linalg.generic {indexing_maps = [affine_map<(h, i, j) -> (h)>, affine_map<(h, i, j) -> (h, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%slope : tensor<6xf32>) outs(%e : tensor<6x840x840xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %distance = arith.subi %j, %i : index
+    %integer = arith.index_cast %distance : index to i32
+    %float = arith.sitofp %integer : i32 to f32
+    %less = arith.mulf %float, %hundredth : f32
+    %add = arith.mulf %less, %a : f32
+    linalg.yield %add : f32
+  } -> tensor<6x840x840xf32>
+  %0 = dist.attention(%q, %k, %v : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
+      with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
+    %x = arith.addf %s, %t : f32
+    dist.attention_yield %x : f32
+  } -> tensor<1x6x840x16xf32>
+  %1 = dist.attention(%k, %q, %0 : tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>, tensor<1x6x840x16xf32>)
+      with (%bias : tensor<6x840x840xf32>) outs(%o : tensor<1x6x840x16xf32>) maps [#q, #k, #v, #bias, #o] {
+  ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
+    %x = arith.addf %s, %t : f32
+    dist.attention_yield %x : f32
+  } -> tensor<1x6x840x16xf32>
+  return %1 : tensor<1x6x840x16xf32>
+}
+
+//--- weights.mlir
+#all = affine_map<(h, i, j) -> (h, i, j)>
+func.func @main(%q: tensor<2x6x4xf32> {dist.input = "q"}, %k: tensor<2x8x4xf32> {dist.input = "k"}, %v: tensor<2x8x4xf32> {dist.input = "v"},
+                %bias: tensor<6x8xf32> {dist.input = "bias"})
+    -> (tensor<2x6x4xf32> {dist.output = "o"}, tensor<2x6x8xf32> {dist.output = "weights"}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x6x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, i, j, d) -> (h, i, d)>, affine_map<(h, i, j, d) -> (h, j, d)>,
+                                        affine_map<(h, i, j, d) -> (h, i, j)>]
+      ins(%q, %k : tensor<2x6x4xf32>, tensor<2x8x4xf32>) outs(%z : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %x = linalg.generic {indexing_maps = [#all, affine_map<(h, i, j) -> (i, j)>, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s, %bias : tensor<2x6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<2x6x8xf32>) {
+  ^bb0(%a: f32, %t: f32, %out: f32):
+    %1 = arith.addf %a, %t : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x6x8xf32>
+  %p = linalg.softmax dimension(2) ins(%x : tensor<2x6x8xf32>) outs(%e : tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+  %eo = tensor.empty() : tensor<2x6x4xf32>
+  %zo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+  %o = linalg.contract indexing_maps = [affine_map<(h, i, e, j) -> (h, i, j)>, affine_map<(h, i, e, j) -> (h, j, e)>,
+                                        affine_map<(h, i, e, j) -> (h, i, e)>]
+      ins(%p, %v : tensor<2x6x8xf32>, tensor<2x8x4xf32>) outs(%zo : tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+  return %o, %p : tensor<2x6x4xf32>, tensor<2x6x8xf32>
 }
 
 //--- slopes.mlir
