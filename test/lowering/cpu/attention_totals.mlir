@@ -1,6 +1,6 @@
 // What is learned beside queries, keys and values gets its cotangent from tiles, too: totals of the attention's adjoint. The
 // program on one rank that --verify compares with is lowered plainly: scores, softmax, its adjoint, products and sums, one op
-// after the other. Sizes are no multiples of tiles; all have more than 4 Mi scores, from which on tiles are used.
+// after the other. Sizes are no multiples of tiles; all have more than 4 Mi scores, from which on tiles are used, on each device.
 //
 // RUN: split-file %s %t
 //
@@ -10,11 +10,11 @@
 // RUN: dist-run %t/bias.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // RUN: dist-compile %t/bias.grad.mlir -o %t/bias.dist --statistics | FileCheck %s --check-prefix=SMALL
 // BIAS: rt.attentions = 1
-// BIAS-NOT: tensor<3x4x600x610xf32>
-// BIAS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x600x610xf32>)
+// BIAS-NOT: tensor<2x4x1030x1040xf32>
+// BIAS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x1030x1040xf32>)
 // BIAS: dist.attention_yield %{{.*}} terms(%{{.*}} : f32) : f32
-// BIAS-NOT: tensor<3x4x600x610xf32>
-// No scores (18 MB) beside the bias's gradient.
+// BIAS-NOT: tensor<2x4x1030x1040xf32>
+// No scores (34 MB) beside the bias's gradient.
 // SMALL: alive at once {{[0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?[0-9]?}} bytes
 //
 // The same bias in two layers, of one batch: nothing is summed within a layer, and causal masks leave nothing of some tiles.
@@ -53,17 +53,17 @@
 // Devices that share out batches, heads, or queries, of which the last device has fewer: padding adds nothing.
 // RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/batches.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/batches.grad.mlir
 // RUN: dist-run %t/batches.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/batches.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=BATCHES
+// RUN: dist-opt %t/batches.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=BATCHES
 // BATCHES: rt.attentions = 1
-// BATCHES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x600x610xf32>)
+// BATCHES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<4x1030x1040xf32>)
 // RUN: dist-opt %t/bias.mlir --dist-apply-schedule=file=%t/heads.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,bias' -o %t/heads.grad.mlir
 // RUN: dist-run %t/heads.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/heads.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=HEADS
+// RUN: dist-opt %t/heads.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=HEADS
 // HEADS: rt.attentions = 1
-// HEADS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<2x600x610xf32>)
+// HEADS: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<2x1030x1040xf32>)
 // RUN: dist-opt %t/slopes.mlir --dist-apply-schedule=file=%t/queries.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/queries.grad.mlir
 // RUN: dist-run %t/queries.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
-// RUN: dist-opt %t/queries.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention | FileCheck %s --check-prefix=QUERIES
+// RUN: dist-opt %t/queries.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=QUERIES
 // QUERIES: rt.attentions = 1
 // QUERIES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
 // EQUAL: equal to the program on one rank
@@ -74,23 +74,23 @@
 #v = affine_map<(b, h, i, j, d, e) -> (b, j, h, e)>
 #bias = affine_map<(b, h, i, j, d, e) -> (h, i, j)>
 #o = affine_map<(b, h, i, j, d, e) -> (b, i, h, e)>
-func.func @main(%q: tensor<3x600x4x16xf32> {dist.input = "q"}, %k: tensor<3x610x4x16xf32> {dist.input = "k"},
-                %v: tensor<3x610x4x8xf32> {dist.input = "v"}, %bias: tensor<4x600x610xf32> {dist.input = "bias"})
-    -> (tensor<3x600x4x8xf32> {dist.output = "o"}) {
-  %o = tensor.empty() : tensor<3x600x4x8xf32>
+func.func @main(%q: tensor<2x1030x4x16xf32> {dist.input = "q"}, %k: tensor<2x1040x4x16xf32> {dist.input = "k"},
+                %v: tensor<2x1040x4x8xf32> {dist.input = "v"}, %bias: tensor<4x1030x1040xf32> {dist.input = "bias"})
+    -> (tensor<2x1030x4x8xf32> {dist.output = "o"}) {
+  %o = tensor.empty() : tensor<2x1030x4x8xf32>
   %scale = arith.constant 0.25 : f32
-  %0 = dist.attention(%q, %k, %v : tensor<3x600x4x16xf32>, tensor<3x610x4x16xf32>, tensor<3x610x4x8xf32>)
-      with (%bias : tensor<4x600x610xf32>) outs(%o : tensor<3x600x4x8xf32>) maps [#q, #k, #v, #bias, #o] {
+  %0 = dist.attention(%q, %k, %v : tensor<2x1030x4x16xf32>, tensor<2x1040x4x16xf32>, tensor<2x1040x4x8xf32>)
+      with (%bias : tensor<4x1030x1040xf32>) outs(%o : tensor<2x1030x4x8xf32>) maps [#q, #k, #v, #bias, #o] {
   ^bb0(%s: f32, %t: f32, %b: index, %h: index, %i: index, %j: index):
     %scaled = arith.mulf %s, %scale : f32
     %x = arith.addf %scaled, %t : f32
     dist.attention_yield %x : f32
-  } -> tensor<3x600x4x8xf32>
-  return %0 : tensor<3x600x4x8xf32>
+  } -> tensor<2x1030x4x8xf32>
+  return %0 : tensor<2x1030x4x8xf32>
 }
 
 //--- batches.mlir
-dist.mesh @m ["d" = 3]
+dist.mesh @m ["d" = 2]
 dist.schedule @s on @m {
   dist.shard input "q" [{"d"}, {}, {}, {}]
   dist.shard input "k" [{"d"}, {}, {}, {}]
@@ -210,13 +210,13 @@ func.func @main(%q: tensor<2x6x4xf32> {dist.input = "q"}, %k: tensor<2x8x4xf32> 
 #v = affine_map<(h, i, j, d, e) -> (h, j, e)>
 #slope = affine_map<(h, i, j, d, e) -> (h)>
 #o = affine_map<(h, i, j, d, e) -> (h, i, e)>
-func.func @main(%q: tensor<60x151x16xf32> {dist.input = "q"}, %k: tensor<60x513x16xf32> {dist.input = "k"}, %v: tensor<60x513x8xf32> {dist.input = "v"},
+func.func @main(%q: tensor<60x151x16xf32> {dist.input = "q"}, %k: tensor<60x930x16xf32> {dist.input = "k"}, %v: tensor<60x930x8xf32> {dist.input = "v"},
                 %slope: tensor<60xf32> {dist.input = "slope"}, %cap: tensor<60xf32> {dist.input = "cap"})
     -> (tensor<60x151x8xf32> {dist.output = "o"}) {
   %o = tensor.empty() : tensor<60x151x8xf32>
   %five = arith.constant 5.0 : f32
   %hundredth = arith.constant 0.01 : f32
-  %0 = dist.attention(%q, %k, %v : tensor<60x151x16xf32>, tensor<60x513x16xf32>, tensor<60x513x8xf32>) with (%slope, %cap : tensor<60xf32>, tensor<60xf32>)
+  %0 = dist.attention(%q, %k, %v : tensor<60x151x16xf32>, tensor<60x930x16xf32>, tensor<60x930x8xf32>) with (%slope, %cap : tensor<60xf32>, tensor<60xf32>)
       outs(%o : tensor<60x151x8xf32>) maps [#q, #k, #v, #slope, #slope, #o] {
   ^bb0(%s: f32, %t: f32, %c: f32, %h: index, %i: index, %j: index):
     %cap1 = arith.addf %c, %five : f32
@@ -235,7 +235,7 @@ func.func @main(%q: tensor<60x151x16xf32> {dist.input = "q"}, %k: tensor<60x513x
 }
 
 //--- queries.mlir
-dist.mesh @m ["d" = 4]
+dist.mesh @m ["d" = 2]
 dist.schedule @s on @m {
   dist.shard input "q" [{}, {"d"}, {}]
 }
