@@ -42,12 +42,16 @@ static bool isDimOrZero(AffineExpr expr) {
   return isa<AffineDimExpr>(expr) || (constant && constant.getValue() == 0);
 }
 
-/// A tensor without dimensions that a body reads, as random numbers read their
+/// A tensor of one element that a body reads, as random numbers read their
 /// seed; null if the op is none that does.
 static Value getScalarRead(Operation *op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
-  return extract && extract.getIndices().empty() ? extract.getTensor()
-                                                 : Value();
+  if (!extract || !extract.getTensor().getType().hasStaticShape() ||
+      extract.getTensor().getType().getNumElements() != 1 ||
+      !llvm::all_of(extract.getIndices(),
+                    [](Value index) { return matchPattern(index, m_Zero()); }))
+    return {};
+  return extract.getTensor();
 }
 
 Value mlir::dist::stripBarriers(Value value) {
@@ -239,9 +243,12 @@ IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
   }
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (Value tensor = getScalarRead(&inner)) {
+      SmallVector<AffineExpr> first(
+          cast<RankedTensorType>(tensor.getType()).getRank(),
+          getAffineConstantExpr(0, op.getContext()));
       mapping.map(inner.getResult(0),
                   get(stripBarriers(tensor),
-                      AffineMap::get(numDims, 0, op.getContext())));
+                      AffineMap::get(numDims, 0, first, op.getContext())));
       continue;
     }
     auto index = dyn_cast<linalg::IndexOp>(inner);
