@@ -31,12 +31,12 @@
 // SLOPES: rt.attentions = 1
 // SLOPES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
 //
-// A factor of each query, and weights that are dropped.
-// RUN: dist-opt %t/dropped.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,factor' -o %t/dropped.grad.mlir
+// A factor of each query, one of all, and weights that are dropped.
+// RUN: dist-opt %t/dropped.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,factor,all' -o %t/dropped.grad.mlir
 // RUN: dist-opt %t/dropped.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=DROPPED
 // RUN: dist-run %t/dropped.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
 // DROPPED: rt.attentions = 1
-// DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<1450xf32>)
+// DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<{{1450xf32>, tensor<f32|f32>, tensor<1450xf32}}>)
 //
 // Slopes times distances, once for two layers: the sum over layers is taken before that over queries and keys, so each hands out
 // what comes back for its own scores, and reads none of the other's.
@@ -245,9 +245,10 @@ dist.schedule @s on @m {
 #k = affine_map<(h, i, j, d, e) -> (h, j, d)>
 #v = affine_map<(h, i, j, d, e) -> (h, j, e)>
 #factor = affine_map<(h, i, j, d, e) -> (i)>
+#all = affine_map<(h, i, j, d, e) -> (0)>
 #o = affine_map<(h, i, j, d, e) -> (h, i, e)>
 func.func @main(%q: tensor<2x1450x8xf32> {dist.input = "q"}, %k: tensor<2x1500x8xf32> {dist.input = "k"}, %v: tensor<2x1500x8xf32> {dist.input = "v"},
-                %factor: tensor<1450xf32> {dist.input = "factor"})
+                %factor: tensor<1450xf32> {dist.input = "factor"}, %all: tensor<1xf32> {dist.input = "all"})
     -> (tensor<2x1450x8xf32> {dist.output = "o"}) {
   %o = tensor.empty() : tensor<2x1450x8xf32>
   %inf = arith.constant 0xFF800000 : f32
@@ -257,10 +258,11 @@ func.func @main(%q: tensor<2x1450x8xf32> {dist.input = "q"}, %k: tensor<2x1500x8
   %sixteen = arith.constant 16 : i64
   %rows = arith.constant 1450 : index
   %columns = arith.constant 1500 : index
-  %0 = dist.attention(%q, %k, %v : tensor<2x1450x8xf32>, tensor<2x1500x8xf32>, tensor<2x1500x8xf32>) with (%factor : tensor<1450xf32>)
-      outs(%o : tensor<2x1450x8xf32>) maps [#q, #k, #v, #factor, #o] {
-  ^bb0(%s: f32, %f: f32, %h: index, %i: index, %j: index):
-    %scaled = arith.mulf %s, %f : f32
+  %0 = dist.attention(%q, %k, %v : tensor<2x1450x8xf32>, tensor<2x1500x8xf32>, tensor<2x1500x8xf32>) with (%factor, %all : tensor<1450xf32>, tensor<1xf32>)
+      outs(%o : tensor<2x1450x8xf32>) maps [#q, #k, #v, #factor, #all, #o] {
+  ^bb0(%s: f32, %f: f32, %a: f32, %h: index, %i: index, %j: index):
+    %more = arith.mulf %s, %a : f32
+    %scaled = arith.mulf %more, %f : f32
     %seen = arith.cmpi sle, %j, %i : index
     %x = arith.select %seen, %scaled, %inf : f32
     %1 = arith.muli %h, %rows : index
