@@ -389,6 +389,7 @@ static host::Expected runReference(const Reference &single,
     });
   host::RunOptions once;
   once.weights = common.weights;
+  once.directConvolutions = true;
   return host::runExpected(single.plain,
                            single.perturbed ? &*single.perturbed : nullptr,
                            values, once, perturbedRuns);
@@ -514,6 +515,8 @@ static bool run() {
   options.keepParts = verifying() || !expect.empty();
   // What reads padding is wrong, and shows.
   options.padding = verifying() ? host::Padding::Poison : host::Padding::Zero;
+  // What sums may differ by is what is allowed.
+  options.directConvolutions = verifying();
   if (!link.empty())
     options.link = host::parseLink(link);
   if (!streams.empty())

@@ -25,7 +25,8 @@ class OperandPool;
 /// The convolutions of one rank, which is one thread, and their plans so far.
 class Convolutions {
 public:
-  Convolutions();
+  /// `direct`: without Winograd's products.
+  explicit Convolutions(bool direct);
   ~Convolutions();
   /// Computes `call` and returns its floating-point operations; throws Error if
   /// oneDNN cannot compute it.
@@ -34,6 +35,7 @@ public:
 private:
   ConvolvePlan &plan(const ConvolveCall &call);
 
+  const bool direct;
   /// Packed operands of all plans.
   std::unique_ptr<OperandPool> pool;
   std::unordered_map<PlanKey, std::unique_ptr<ConvolvePlan>, PlanKeyHash> plans;

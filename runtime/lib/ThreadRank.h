@@ -92,7 +92,8 @@ class ThreadRank final : public Backend {
 public:
   ThreadRank(ThreadsRun &run, int64_t index)
       : run(run), topology(run.topology()), index(index),
-        rank(topology, index, *this), streams(numStreams), events(numEvents),
+        rank(topology, index, *this), convolutions(run.directConvolutions),
+        streams(numStreams), events(numEvents),
         channels(topology.comms.size() * numStreams), work(numStreams),
         linkFreeAt(topology.mesh.axes.size()) {}
 

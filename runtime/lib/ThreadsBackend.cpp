@@ -58,8 +58,10 @@ void dist::takeShortTurns() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-ThreadsRun::ThreadsRun(Topology topology, EmulatedLink link, StreamMode streams)
-    : places(std::move(topology)), link(link), streams(streams) {}
+ThreadsRun::ThreadsRun(Topology topology, EmulatedLink link, StreamMode streams,
+                       bool directConvolutions)
+    : places(std::move(topology)), link(link), streams(streams),
+      directConvolutions(directConvolutions) {}
 
 ThreadsRun::~ThreadsRun() = default;
 

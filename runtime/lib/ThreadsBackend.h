@@ -28,8 +28,8 @@ struct Channel;
 /// One run of a program: its ranks, and where they meet.
 class ThreadsRun {
 public:
-  ThreadsRun(Topology topology, EmulatedLink link = {},
-             StreamMode streams = {});
+  ThreadsRun(Topology topology, EmulatedLink link = {}, StreamMode streams = {},
+             bool directConvolutions = false);
   ~ThreadsRun();
 
   /// Runs `body` on every rank, each on a thread of its own, and returns when
@@ -52,6 +52,7 @@ private:
   Topology places;
   EmulatedLink link;
   StreamMode streams;
+  bool directConvolutions;
   Waiting waiting;
   std::mutex mutex;
   std::map<std::tuple<int32_t, int64_t, int32_t>, std::unique_ptr<Channel>>

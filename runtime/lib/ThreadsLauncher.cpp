@@ -66,7 +66,8 @@ struct ThreadsLauncher final : BackendLauncher {
     // Until all ranks have ended: they read each other's memory.
     std::vector<Executor> executors(manifest.mesh.size(),
                                     {program, arguments, options.padding});
-    ThreadsRun threads(topologyOf(manifest), options.link, options.streams);
+    ThreadsRun threads(topologyOf(manifest), options.link, options.streams,
+                       options.directConvolutions);
     Steps steps(program, arguments, executors, options.stepper);
     if (!threads.run([&](dist_rank &rank) {
           if (options.stepper)

@@ -36,6 +36,9 @@ struct RunOptions {
   Stepper *stepper = nullptr;
   /// What the padding of arguments is filled with.
   Padding padding = Padding::Zero;
+  /// Whether each element of a convolution is the sum of its window's products,
+  /// and none is by Winograd's, whose rounding errors are those of neighbours.
+  bool directConvolutions = false;
 };
 
 struct RunResult {
