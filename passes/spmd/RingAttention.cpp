@@ -483,7 +483,8 @@ struct RingAttentionPass
             << "dist.ring: module \"" << ring.module
             << "\" has no attention, softmax between two contractions, whose "
                "weights nothing else reads but its adjoint: name the module "
-               "that it is in";
+               "that it is in; dropped weights, and gradients of a bias or "
+               "factor of scores that is learned, do not go round";
         failed = true;
       }
     if (failed)

@@ -153,15 +153,23 @@ static StringRef getName(DiagnosticSeverity severity) {
   llvm_unreachable("no such severity");
 }
 
+/// The file that is spoken of as a whole; empty if there is none, or a place.
+static StringRef getFile(Diagnostic &diagnostic) {
+  auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+  return file && file.getStartLine() == 0 ? file.getFilename().getValue() : "";
+}
+
 PlacelessPrinter::PlacelessPrinter(MLIRContext *context)
     : ScopedDiagnosticHandler(context) {
   setHandler([](Diagnostic &diagnostic) -> LogicalResult {
     auto isPlaceless = [](Diagnostic &one) {
-      return isa<UnknownLoc>(one.getLocation());
+      return isa<UnknownLoc>(one.getLocation()) || !getFile(one).empty();
     };
     if (!isPlaceless(diagnostic) ||
         !llvm::all_of(diagnostic.getNotes(), isPlaceless))
       return failure();
+    if (StringRef file = getFile(diagnostic); !file.empty())
+      llvm::errs() << file << ": ";
     llvm::errs() << getName(diagnostic.getSeverity()) << ": " << diagnostic
                  << "\n";
     for (Diagnostic &note : diagnostic.getNotes())

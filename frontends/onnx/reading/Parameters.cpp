@@ -441,16 +441,26 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
         folded.insert(name);
     return {folded.begin(), folded.end()};
   }
-  for (const auto &it : entryOf) {
-    const Entry &entry = entries[it.second];
-    if (entry.parameter || !entry.firstUser || !isFloat(entry.data.getType()) ||
-        entry.data.size() < 2 || !it.first().starts_with("onnx::") ||
-        entryOfUse.contains(it.first().str() + std::string(1, '\0') +
-                            utostr(entry.firstUser->ordinal)))
+  // Of what is read under the file's names. An initialiser may have several,
+  // and some that read it may have a parameter of their own.
+  StringSet<> seen;
+  for (const Node &node : model.nodes) {
+    if (isAlias(node))
       continue;
-    StringRef scope = scopes[*entry.firstUser];
-    folded.insert(it.first().str() + (scope.empty() ? "" : " of ") +
-                  scope.str());
+    for (const std::string &input : node.inputs) {
+      auto it = entryOf.find(input);
+      if (it == entryOf.end() || !StringRef(input).starts_with("onnx::"))
+        continue;
+      const Entry &entry = entries[it->second];
+      if (entry.parameter || !isFloat(entry.data.getType()) ||
+          entry.data.size() < 2 ||
+          entryOfUse.contains(input + std::string(1, '\0') +
+                              utostr(node.ordinal)) ||
+          !seen.insert(input).second)
+        continue;
+      StringRef scope = scopes[node];
+      folded.insert(input + (scope.empty() ? "" : " of ") + scope.str());
+    }
   }
   return {folded.begin(), folded.end()};
 }
