@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTSPLITSUMS
@@ -22,6 +23,32 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// Whether a value in a body hangs on what the body has accumulated so far, but
+/// for `sum`.
+static bool hangsOnOthers(Value value, BlockArgument sum) {
+  Block *body = sum.getOwner();
+  unsigned first =
+      cast<linalg::LinalgOp>(body->getParentOp()).getNumDpsInputs();
+  SmallVector<Value> pending = {value};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (next == sum || next.getParentBlock() != body)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getArgNumber() >= first)
+        return true;
+      continue;
+    }
+    if (!seen.insert(next.getDefiningOp()).second)
+      continue;
+    if (next.getDefiningOp()->getNumRegions() > 0)
+      return true;
+    llvm::append_range(pending, next.getDefiningOp()->getOperands());
+  }
+  return false;
+}
 
 bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
   // Where devices have rows of unequal numbers, some do not count.
@@ -33,7 +60,10 @@ bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
   auto add = counted.getDefiningOp<arith::AddFOp>();
   if (!add || !add->hasOneUse() || !llvm::is_contained(add->getOperands(), sum))
     return false;
-  // Who reads the sum so far would read one of few terms.
+  // Who reads the sum so far would read one of few terms, and a term that is
+  // another sum so far would be that.
+  if (hangsOnOthers(yielded, sum))
+    return false;
   if (!select)
     return sum.hasOneUse();
   return sum.hasNUses(2) && select->hasOneUse() &&

@@ -13,7 +13,8 @@ inline constexpr int64_t kMostTerms = 16384, kFewTerms = 4096;
 
 /// Whether a body that has added up `sum` yields, with `yielded`, that and a
 /// number, or that as it is where a condition says so: such sums may be made of
-/// sums. Nothing else reads the sum so far.
+/// sums. Nothing else reads the sum so far, and no number hangs on another one
+/// that the body accumulates.
 bool isSum(Value yielded, BlockArgument sum);
 
 } // namespace mlir::dist
