@@ -24,7 +24,8 @@
 // SHARED: rt.attentions = 2
 // SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
 //
-// Slopes and soft caps: sums over queries and keys.
+// Slopes and soft caps: sums over queries and keys. What --verify runs here and in the next one keeps the parts, by the
+// default of --recompute (docs/lowering-cpu.md); that tiles form without it is checked alone.
 // RUN: dist-opt %t/slopes.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/slopes.grad.mlir
 // RUN: dist-opt %t/slopes.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SLOPES
 // RUN: dist-run %t/slopes.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
