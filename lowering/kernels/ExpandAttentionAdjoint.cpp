@@ -115,6 +115,10 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
       kept = applyRegion(op.getBody(), values, places, isPlain, /*yielded=*/1);
       ofWeight = select(kept, ofWeight, constant(0));
     }
+    // Beside a weight of 1 there is none: what comes back for it is the sum,
+    // which rounding may tell apart.
+    ofRow = select(compare(arith::CmpFPredicate::OEQ, weight, constant(1)),
+                   ofWeight, ofRow);
     Value ofX = ofNumber(
         weight, arith::MulFOp::create(
                     b, weight, arith::SubFOp::create(b, ofWeight, ofRow)));

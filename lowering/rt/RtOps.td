@@ -496,7 +496,7 @@ def Rt_StatusOp : Rt_Op<"status", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Rt_FailOp : Rt_Op<"fail"> {
+def Rt_FailOp : Rt_Op<"fail", [MemoryEffects<[MemWrite]>]> {
   let summary = "Stores that a check does not hold: no call";
   let description = [{
     What a kernel can do on any device. The first failure of a rank stays: its

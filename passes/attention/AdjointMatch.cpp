@@ -7,34 +7,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Whether two values are one, or computed alike of the same values: what
-/// backward reads of forward may be computed again.
-static bool isSame(Value a, Value b, unsigned depth = 0) {
-  constexpr unsigned kMaxDepth = 8;
-  a = stripBarriers(a);
-  b = stripBarriers(b);
-  if (a == b)
-    return true;
-  auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
-  if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
-      depth == kMaxDepth || !isMemoryEffectFree(ofA.getOwner()))
-    return false;
-  DenseMap<Value, Value> inside; // of the ops' bodies
-  return OperationEquivalence::isEquivalentTo(
-      ofA.getOwner(), ofB.getOwner(),
-      [&](Value x, Value y) {
-        return success(inside.lookup(x) == y || isSame(x, y, depth + 1));
-      },
-      [&](Value x, Value y) { inside[x] = y; },
-      OperationEquivalence::IgnoreLocations |
-          OperationEquivalence::IgnoreDiscardableAttrs);
-}
 
 /// The op that fills in padding of the tensor with zero; null if none does.
 static linalg::GenericOp getFill(Value tensor) {
@@ -283,7 +259,7 @@ LogicalResult AdjointMatch::matchEnds() {
     if (failed(places))
       continue;
     Value element = attention.getElements().get(tensor, *places);
-    if (attention.isWeight(element))
+    if (element == attention.getWeight())
       ofWeights.push_back(end);
     else if (failed(matchScoresEnd(end, *places, element)))
       return failure();

@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -135,36 +134,11 @@ AttentionMatch::splitFactor(Value value) {
   return {factor, value};
 }
 
-/// Whether two scalars are computed alike of the same.
-static bool isAlike(Value a, Value b,
-                    DenseSet<std::pair<Value, Value>> &known) {
-  if (a == b || known.contains({a, b}))
-    return true;
-  auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
-  if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber())
-    return false;
-  if (!OperationEquivalence::isEquivalentTo(
-          ofA.getOwner(), ofB.getOwner(),
-          [&](Value x, Value y) { return success(isAlike(x, y, known)); },
-          /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations))
-    return false;
-  known.insert({a, b});
-  return true;
-}
-
-bool AttentionMatch::isWeight(Value element) const {
-  DenseSet<std::pair<Value, Value>> known;
-  return isAlike(element, weight, known);
-}
-
 Value AttentionMatch::stripFactor(Value value) {
   if (!factor)
     return value;
   auto [found, rest] = splitFactor(value);
-  DenseSet<std::pair<Value, Value>> known;
-  if (found.number != factor->number ||
-      !llvm::equal(found.conditions, factor->conditions,
-                   [&](Value x, Value y) { return isAlike(x, y, known); }))
+  if (found.number != factor->number || found.conditions != factor->conditions)
     return {};
   return rest;
 }

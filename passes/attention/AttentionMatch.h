@@ -69,8 +69,7 @@ public:
   Value getScore() const { return score; }
   Value getX() const { return x; }
   Value getQuotient() const { return quotient; }
-  /// Whether an element is the weight, or computed as it is, again.
-  bool isWeight(Value element) const;
+  Value getWeight() const { return weight; }
   ArrayRef<Value> getLeaves() const { return leaves; }
   bool isNanZero() const { return nanIsZero; }
   bool isNoneZero() const { return noneIsZero; }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -18,6 +19,35 @@ ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
   b.setInsertionPointToEnd(&block);
   for (unsigned dim = 0; dim < numDims; ++dim)
     block.addArgument(b.getIndexType(), b.getUnknownLoc());
+}
+
+static constexpr OperationEquivalence::Flags kIgnored =
+    OperationEquivalence::IgnoreLocations |
+    OperationEquivalence::IgnoreDiscardableAttrs;
+
+unsigned ElementsOf::ByComputation::getHashValue(const Operation *op) {
+  return OperationEquivalence::computeHash(
+      const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+      OperationEquivalence::ignoreHashValue, kIgnored);
+}
+
+bool ElementsOf::ByComputation::isEqual(const Operation *a,
+                                        const Operation *b) {
+  if (a == b)
+    return true;
+  auto isKey = [](const Operation *op) {
+    return op != getEmptyKey() && op != getTombstoneKey();
+  };
+  return isKey(a) && isKey(b) &&
+         OperationEquivalence::isEquivalentTo(
+             const_cast<Operation *>(a), const_cast<Operation *>(b), kIgnored);
+}
+
+Operation *ElementsOf::unify(Operation *op) {
+  auto [known, isNew] = scalarOps.insert(op);
+  if (!isNew)
+    op->erase();
+  return *known;
 }
 
 const ElementsOf::Leaf *ElementsOf::getLeaf(Value scalar) const {
@@ -59,6 +89,51 @@ Value mlir::dist::stripBarriers(Value value) {
     value = barrier->getOperand(cast<OpResult>(value).getResultNumber());
   return value;
 }
+
+/// Whether the op's results hang on its operands alone. It may check them.
+static bool hangsOnOperands(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const auto &effect) {
+           return isa<MemoryEffects::Write>(effect.getEffect());
+         });
+}
+
+namespace {
+/// Compares how values are computed.
+class Comparison {
+public:
+  bool areSame(Value a, Value b) {
+    a = stripBarriers(a);
+    b = stripBarriers(b);
+    if (a == b || same.contains({a, b}))
+      return true;
+    auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
+    if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
+        ofA.getOwner()->getName() != ofB.getOwner()->getName() ||
+        numOps == kMaxOps || !hangsOnOperands(ofA.getOwner()))
+      return false;
+    ++numOps;
+    DenseMap<Value, Value> inside; // of the ops' bodies
+    if (!OperationEquivalence::isEquivalentTo(
+            ofA.getOwner(), ofB.getOwner(),
+            [&](Value x, Value y) {
+              return success(inside.lookup(x) == y || areSame(x, y));
+            },
+            [&](Value x, Value y) { inside[x] = y; }, kIgnored))
+      return false;
+    same.insert({a, b});
+    return true;
+  }
+
+private:
+  static constexpr unsigned kMaxOps = 64;
+  unsigned numOps = 0;
+  DenseSet<std::pair<Value, Value>> same;
+};
+} // namespace
+
+bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }
 
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {
@@ -135,12 +210,21 @@ static AffineMap dropUnitPlaces(Value tensor, AffineMap map) {
 }
 
 Value ElementsOf::get(Value tensor, AffineMap map) {
-  std::pair<Value, AffineMap> key = {
-      tensor, mergesUnits ? dropUnitPlaces(tensor, map) : map};
+  auto getKey = [&](Value of, AffineMap place) {
+    return std::make_pair(of, mergesUnits ? dropUnitPlaces(of, place) : place);
+  };
+  std::pair<Value, AffineMap> key = getKey(tensor, map);
   auto it = known.find(key);
   if (it != known.end())
     return it->second;
   Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
+  for (auto it = leaves.begin(); !scalar && it != leaves.end(); ++it) {
+    const Leaf &leaf = it->second;
+    if (leaf.tensor.getType() == tensor.getType() &&
+        getKey(leaf.tensor, leaf.map).second == key.second &&
+        isSame(leaf.tensor, tensor))
+      scalar = it->first;
+  }
   if (!scalar) {
     scalar = block.addArgument(getElementTypeOrSelf(tensor.getType()),
                                tensor.getLoc());
@@ -162,7 +246,9 @@ Value ElementsOf::build(Value tensor, AffineMap map) {
   DenseElementsAttr constant;
   if (matchPattern(tensor, m_Constant(&constant)) && constant.isSplat()) {
     auto value = dyn_cast<TypedAttr>(constant.getSplatValue<Attribute>());
-    return value ? arith::ConstantOp::create(b, op->getLoc(), value) : Value();
+    return value ? unify(arith::ConstantOp::create(b, op->getLoc(), value))
+                       ->getResult(0)
+                 : Value();
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return fill.getInputs()[0];
@@ -218,11 +304,13 @@ Value ElementsOf::getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
                                                               : sum.getLhs());
   if (!select)
     return term;
-  Value zero =
-      arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(term.getType()));
-  return arith::SelectOp::create(b, op.getLoc(),
-                                 mapping.lookupOrDefault(select.getCondition()),
-                                 term, zero);
+  Operation *zero = unify(
+      arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(term.getType())));
+  return unify(arith::SelectOp::create(
+                   b, op.getLoc(),
+                   mapping.lookupOrDefault(select.getCondition()), term,
+                   zero->getResult(0)))
+      ->getResult(0);
 }
 
 /// The body at `loops`, but for ops that combine it with what was there.
@@ -254,14 +342,15 @@ IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (!index) {
       if (!llvm::is_contained(except, &inner))
-        b.clone(inner, mapping);
+        mapping.map(inner.getResults(),
+                    unify(b.clone(inner, mapping))->getResults());
       continue;
     }
     auto dim = dyn_cast<AffineDimExpr>(loops[index.getDim()]);
-    mapping.map(
-        index.getResult(),
-        dim ? getIndex(dim.getPosition())
-            : arith::ConstantIndexOp::create(b, inner.getLoc(), 0).getResult());
+    mapping.map(index.getResult(), dim ? getIndex(dim.getPosition())
+                                       : unify(arith::ConstantIndexOp::create(
+                                                   b, inner.getLoc(), 0))
+                                             ->getResult(0));
   }
   return mapping;
 }

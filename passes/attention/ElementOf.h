@@ -11,11 +11,12 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dist {
 
-/// Elements at places that hang on some dimensions. Equal elements of one
-/// tensor are one value.
+/// Elements at places that hang on some dimensions. Scalars that are computed
+/// alike of the same are one value, also where a tensor is computed again.
 class ElementsOf {
 public:
   /// An element of a tensor that nothing elementwise has made.
@@ -52,6 +53,9 @@ public:
 private:
   Value build(Value tensor, AffineMap map);
   Value buildElementwise(linalg::LinalgOp op, unsigned result, AffineMap map);
+  /// The op, which was just made; or one that is there and computes the same,
+  /// in its place.
+  Operation *unify(Operation *op);
   IRMapping cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
                       ArrayRef<Operation *> except = {});
 
@@ -62,11 +66,22 @@ private:
   DenseMap<std::pair<Value, AffineMap>, Value> known;
   DenseMap<Value, Leaf> leaves;
   SmallVector<Operation *> ops;
+  /// Ops are equal if they compute the same.
+  struct ByComputation : llvm::DenseMapInfo<Operation *> {
+    static unsigned getHashValue(const Operation *op);
+    static bool isEqual(const Operation *a, const Operation *b);
+  };
+  DenseSet<Operation *, ByComputation> scalarOps;
 };
 
 /// What a value is, without the barriers that computing it again stands behind
 /// (--dist-recompute).
 Value stripBarriers(Value value);
+
+/// Whether two values are one, or computed alike of the same values: what
+/// backward reads of forward may be computed again. Not where that takes more
+/// than a few ops to tell.
+bool isSame(Value a, Value b);
 
 /// The map with the place of an element before a reshape that only adds or
 /// drops dimensions of size 1, given that of it after; null for others.

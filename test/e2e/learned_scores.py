@@ -51,7 +51,7 @@ def differentiate(work, schedule):
 
 def check_tiles():
     with tempfile.TemporaryDirectory() as work:
-        passes = ["--dist-spmd", "--dist-decompose-ops", "--canonicalize", "--cse"]
+        passes = ["--dist-spmd", "--dist-recompute", "--dist-decompose-ops", "--canonicalize", "--cse"]
         text = run("dist-opt", differentiate(work, None), *passes, "--dist-form-attention=min-scores=4194304")
         assert "rt.attentions = 2" in text, "not both attentions are formed"
         assert text.count("dist.attention_adjoint(") == 2

@@ -24,18 +24,19 @@
 // SHARED: rt.attentions = 2
 // SHARED-COUNT-2: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<6x840x840xf32>)
 //
-// Slopes and soft caps: sums over queries and keys. What --verify runs here and in the next one keeps the parts, by the
-// default of --recompute (docs/lowering-cpu.md); that tiles form without it is checked alone.
+// Slopes and soft caps: sums over queries and keys. Here and in the next one weights are computed again for backward.
 // RUN: dist-opt %t/slopes.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,slope,cap' -o %t/slopes.grad.mlir
-// RUN: dist-opt %t/slopes.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SLOPES
+// RUN: dist-opt %t/slopes.grad.mlir --dist-spmd --dist-recompute --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=SLOPES
 // RUN: dist-run %t/slopes.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-compile %t/slopes.grad.mlir -o %t/slopes.dist --statistics | FileCheck %s --check-prefix=SMALL
 // SLOPES: rt.attentions = 1
 // SLOPES: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<60xf32>, tensor<60xf32>)
 //
 // A factor of each query, one of all, and weights that are dropped.
 // RUN: dist-opt %t/dropped.mlir '--dist-differentiate=cotangent=do wrt=q,k,v,factor,all' -o %t/dropped.grad.mlir
-// RUN: dist-opt %t/dropped.grad.mlir --dist-spmd --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=DROPPED
+// RUN: dist-opt %t/dropped.grad.mlir --dist-spmd --dist-recompute --dist-decompose-ops --canonicalize --cse --dist-form-attention=min-scores=4194304 | FileCheck %s --check-prefix=DROPPED
 // RUN: dist-run %t/dropped.grad.mlir --random --verify | FileCheck %s --check-prefix=EQUAL
+// RUN: dist-compile %t/dropped.grad.mlir -o %t/dropped.dist --statistics | FileCheck %s --check-prefix=SMALL
 // DROPPED: rt.attentions = 1
 // DROPPED: dist.attention_adjoint({{.*}} outs({{.*}}, tensor<{{1450xf32>, tensor<f32|f32>, tensor<1450xf32}}>)
 //
