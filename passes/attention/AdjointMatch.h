@@ -22,7 +22,6 @@ public:
   /// Whether all that reads the scores, or what is made of them, is the
   /// attention and its adjoint, or a total of it.
   LogicalResult match();
-  bool hasTotals() const { return !totals.empty(); }
   /// Writes the op, of the results of `forward`, in the place of the products,
   /// which are added to `replaced`.
   void replace(AttentionOp forward, SmallVectorImpl<Operation *> &replaced);

@@ -58,9 +58,8 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
       AdjointMatch adjoint(attention);
       bool hasAdjoint = false;
       if (!attention.isOnlyUsedHere()) {
-        hasAdjoint = adjoints != WithAdjoints::No &&
-                     succeeded(adjoint.match()) &&
-                     (adjoints == WithAdjoints::Yes || !adjoint.hasTotals());
+        hasAdjoint =
+            adjoints == WithAdjoints::Yes && succeeded(adjoint.match());
         if (!hasAdjoint)
           continue;
       }

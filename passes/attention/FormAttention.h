@@ -18,13 +18,7 @@ using AcceptAttention =
     function_ref<LogicalResult(AttentionOp, AttentionMatch &)>;
 
 /// Whether attention is formed whose weights are read to compute gradients.
-enum class WithAdjoints {
-  No,
-  /// If all that does so makes the cotangents of queries, keys and values.
-  OfOperands,
-  /// Also where more is made of the scores' cotangents: totals.
-  Yes
-};
+enum class WithAdjoints { No, Yes };
 
 /// Makes dist.attention of every attention with at least `minScores` scores
 /// that `accept` agrees to, and returns how many there were. `accept` may give

@@ -150,7 +150,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
         module.seen[number] = module.seen[number] || block;
       return failure(); // it stays as it is
     };
-    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::OfOperands,
+    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::Yes,
                    /*withFactors=*/false, look);
     if (isUnusable)
       return signalPassFailure();

@@ -302,7 +302,7 @@ SmallVector<Value> RingAdjoint::compute(const Part &part, Value keyBlock,
                                         Value valueBlock, Value owner) {
   Value first = arith::MulIOp::create(b, loc, owner, index(blockKeys));
   SmallVector<Value> inits;
-  for (unsigned result = 0; result < 3; ++result) {
+  for (unsigned result = 0; result < op.getNumResults(); ++result) {
     RankedTensorType type = getTypeOf(result, part);
     inits.push_back(empty(type.getShape(), type.getElementType()));
   }
@@ -314,6 +314,58 @@ SmallVector<Value> RingAdjoint::compute(const Part &part, Value keyBlock,
             -std::numeric_limits<double>::infinity());
   writeBody(op.getAdjoint(), made.getAdjoint(), part, first, 0);
   return llvm::to_vector_of<Value>(made.getResults());
+}
+
+RankedTensorType RingAdjoint::getTypeOfTotal(unsigned total, const Part &part) {
+  unsigned result = 3 + total;
+  RankedTensorType type = getTypeOf(result, part);
+  std::optional<unsigned> place =
+      placeOf(op.getFirstInit() + result, op.getKeyDim());
+  if (!place)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*place] = blockKeys * ring.devices;
+  return type.clone(shape);
+}
+
+Value RingAdjoint::addToTotal(unsigned total, const Part &part, Value made,
+                              Value owner) {
+  Value before = part.totals[total];
+  std::optional<unsigned> place =
+      placeOf(op.getFirstTotal() + total, op.getKeyDim());
+  if (!place)
+    return before ? add(before, made) : made;
+  // Each block of keys comes once.
+  RankedTensorType type = getTypeOfTotal(total, part);
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      sizes = tensor::getMixedSizes(b, loc, made),
+      strides(type.getRank(), b.getIndexAttr(1));
+  offsets[*place] =
+      arith::MulIOp::create(b, loc, owner, index(blockKeys)).getResult();
+  return tensor::InsertSliceOp::create(
+      b, loc, made, before ? before : zeros(type), offsets, sizes, strides);
+}
+
+Value RingAdjoint::finishTotal(unsigned total) {
+  unsigned operand = op.getFirstTotal() + total;
+  Value made = parts[0].totals[total];
+  if (ring.isZigzag) {
+    Value ofMirrors = parts[1].totals[total];
+    std::optional<unsigned> place = placeOf(operand, op.getQueryDim());
+    // Sums over queries are summed over devices later.
+    made = place ? join(mirror(ofMirrors, "what was summed for half of the "
+                                          "queries, back"),
+                        made, *place)
+                 : add(made, ofMirrors);
+  }
+  RankedTensorType type = typeOf(op->getResult(3 + total));
+  if (made.getType() == type)
+    return made;
+  SmallVector<OpFoldResult> starts(type.getRank(), b.getIndexAttr(0)),
+      strides(type.getRank(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(
+      b, loc, type, made, starts,
+      getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
 }
 
 /// Whether queries may see anything of the block that is there after so many
@@ -342,6 +394,10 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
   for (std::optional<Home> &home : homes)
     if (home)
       types.push_back((doTravel ? home->travels : home->placeholder).getType());
+  unsigned numTotals = op.getNumTotals();
+  for (unsigned total = 0; total < numTotals; ++total)
+    types.push_back(getTypeOfTotal(total, part));
+  part.totals.resize(numTotals);
   auto more = [&] {
     SmallVector<Value> made = compute(part, keyBlock, valueBlock, owner);
     SmallVector<Value> sums = {part.ofQueries ? add(part.ofQueries, made[0])
@@ -354,6 +410,8 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
         block = toTravel(*homes[number], block);
       sums.push_back(totals[number] ? add(totals[number], block) : block);
     }
+    for (unsigned total = 0; total < numTotals; ++total)
+      sums.push_back(addToTotal(total, part, made[3 + total], owner));
     return sums;
   };
   auto same = [&] {
@@ -361,6 +419,7 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
     for (unsigned number : {0u, 1u})
       if (homes[number])
         sums.push_back(totals[number]);
+    llvm::append_range(sums, part.totals);
     for (auto [sum, type] : llvm::zip_equal(sums, types))
       if (!sum)
         sum = zeros(cast<RankedTensorType>(type));
@@ -378,6 +437,7 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
   for (unsigned number : {0u, 1u})
     if (homes[number])
       totals[number] = sums[next++];
+  llvm::copy(ArrayRef(sums).drop_front(next), part.totals.begin());
 }
 
 Value RingAdjoint::add(Value x, Value y) {
@@ -389,9 +449,6 @@ Value RingAdjoint::add(Value x, Value y) {
 }
 
 LogicalResult RingAdjoint::write() {
-  if (op.getNumTotals() > 0)
-    return emitUnusable()
-           << "its adjoint has totals, which are not summed block by block";
   if (failed(findHomes()) || failed(findParts()))
     return failure();
   skips = isZeroOfZero(op);
@@ -434,6 +491,8 @@ LogicalResult RingAdjoint::write() {
   for (const Sum &sum : sums)
     bringHome(sum);
   op->getResult(0).replaceAllUsesWith(ofQueries);
+  for (unsigned total = 0; total < op.getNumTotals(); ++total)
+    op->getResult(3 + total).replaceAllUsesWith(finishTotal(total));
   setScopes(before, op);
   // What became of the whole cotangents.
   llvm::SetVector<Operation *> users(op->user_begin(), op->user_end());

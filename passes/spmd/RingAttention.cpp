@@ -405,7 +405,7 @@ struct RingAttentionPass
       return;
     SmallVector<std::pair<AttentionOp, const NamedAttribute *>> found;
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
-    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::OfOperands,
+    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::Yes,
                    /*withFactors=*/false,
                    [&](AttentionOp op, AttentionMatch &) {
                      const NamedAttribute *ring = findModuleNote(op, rings);
@@ -483,8 +483,7 @@ struct RingAttentionPass
             << "dist.ring: module \"" << ring.module
             << "\" has no attention, softmax between two contractions, whose "
                "weights nothing else reads but its adjoint: name the module "
-               "that it is in; dropped weights, and gradients of a bias or "
-               "factor of scores that is learned, do not go round";
+               "that it is in; dropped weights do not go round";
         failed = true;
       }
     if (failed)

@@ -209,8 +209,10 @@ void RingWriter::writeBody(Region &from, Region &to, const Queries &queries,
   b.setInsertionPoint(yield);
   Value isKey = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place,
                                       index(numKeys));
-  yield.getOperandMutable().set(
-      select(isKey, yield.getOperand(), constant(none)));
+  // The score, and terms of totals.
+  for (OpOperand &operand : yield->getOpOperands())
+    if (operand.get().getType() == score)
+      operand.set(select(isKey, operand.get(), constant(none)));
 }
 
 bool RingWriter::sees(Queries::Kind kind, int64_t device, int64_t step) const {

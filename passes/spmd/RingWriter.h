@@ -304,11 +304,19 @@ private:
     /// Whether what is masked counts in some row; null until somebody asks.
     Value isAnyRowMasked;
     Value ofQueries;
+    /// The op's totals, with as many keys as all blocks have together.
+    SmallVector<Value> totals;
   };
   LogicalResult findParts();
-  /// Of a cotangent of the part's queries, or of a block of keys and values.
+  /// Of a cotangent of the part's queries, or of a block of keys and values, or
+  /// of a total of these.
   RankedTensorType getTypeOf(unsigned result, const Part &part);
-  /// Cotangents of the queries, and of a block of keys and values.
+  RankedTensorType getTypeOfTotal(unsigned total, const Part &part);
+  /// The part's total with what a block of keys has made.
+  Value addToTotal(unsigned total, const Part &part, Value made, Value owner);
+  /// Of all of the device's queries.
+  Value finishTotal(unsigned total);
+  /// Cotangents of the queries, and of a block of keys and values; totals.
   SmallVector<Value> compute(const Part &part, Value keyBlock, Value valueBlock,
                              Value owner);
   /// Adds what there is with a block to the cotangents of a part, and to those
@@ -319,7 +327,7 @@ private:
   Value add(Value x, Value y);
 
   AttentionAdjointOp op;
-  SmallVector<Part> parts;
+  SmallVector<Part, 2> parts;
   /// Whether what a mask leaves nothing of may be skipped.
   bool skips = false;
   std::optional<Home> homes[2]; // of keys, of values

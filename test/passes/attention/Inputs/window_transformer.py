@@ -31,6 +31,27 @@ def parallel(count):
     return "[" + ", ".join(['"parallel"'] * count) + "]"
 
 
+# What scores are changed by: the dimensions of them that it has, and how it is applied to %r.
+LEARNED = {
+    "bias": ("hgij", "    %r_bias = arith.addf {before}, %l_bias : f32"),
+    "slopes": (
+        "hg",
+        """    %between = arith.subi %j, %i : index
+    %steps = arith.index_cast %between : index to i32
+    %distance = arith.sitofp %steps : i32 to f32
+    %less = arith.mulf %distance, %l_slopes : f32
+    %r_slopes = arith.addf {before}, %less : f32""",
+    ),
+    "factors": ("i", "    %r_factors = arith.mulf {before}, %l_factors : f32"),
+    "keys": ("hj", "    %r_keys = arith.addf {before}, %l_keys : f32"),
+}
+
+
+def learned_type(kind, a):
+    sizes = dict(h=a.kv_heads, g=a.heads // a.kv_heads, i=a.sequence, j=a.sequence)
+    return tensor(*(sizes[dim] for dim in LEARNED[kind][0]))
+
+
 def linear(name, scope, source, batch, rows, outputs, inputs):
     whole = tensor(batch, rows, outputs)
     return f"""
@@ -63,24 +84,34 @@ def layer(number, source, a):
   %{name}_{n} = tensor.expand_shape %y_{name}{n} [[0], [1], [2, 3]]
       output_shape [{a.batch}, {a.sequence}, {a.kv_heads}, {size}]
       : {tensor(a.batch, a.sequence, a.kv_heads * size)} into {keys}"""
+    maps = "".join(f", affine_map<(b, h, g, i, j) -> ({', '.join(LEARNED[kind][0])})>" for kind in a.learned)
+    types = "".join(f", {learned_type(kind, a)}" for kind in a.learned)
+    shift, changed = "%t", ""
+    for kind in a.learned:
+        changed += LEARNED[kind][1].format(before=shift) + "\n"
+        shift = f"%r_{kind}"
+    if a.selected:
+        mask = f"    %r = arith.select %seen, {shift}, %masked : f32"
+    else:
+        mask = f"""    %m = arith.select %seen, %zero, %masked : f32
+    %r = arith.addf {shift}, %m : f32"""
     text += f"""
   %es_{n} = tensor.empty() : {scores}
   %fs_{n} = linalg.fill ins(%zero : f32) outs(%es_{n} : {scores}) -> {scores}
   %s_{n} = linalg.contract indexing_maps = [#q, #k, #s] {{dist.scope = "{scope}"}}
       ins(%q_{n}, %k_{n} : {queries}, {keys}) outs(%fs_{n} : {scores}) -> {scores}
-  %x_{n} = linalg.generic {{indexing_maps = [#scores, #scores], iterator_types = {parallel(5)}}}
-      ins(%s_{n} : {scores}) outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
-  ^bb0(%a: f32, %out: f32):
+  %x_{n} = linalg.generic {{indexing_maps = [#scores{maps}, #scores], iterator_types = {parallel(5)}}}
+      ins({", ".join([f"%s_{n}", *("%" + kind for kind in a.learned)])} : {scores}{types}) outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32{"".join(f", %l_{kind}: f32" for kind in a.learned)}, %out: f32):
     %i = linalg.index 3 : index
     %j = linalg.index 4 : index
     %t = arith.mulf %a, %scale : f32
-    %to = arith.addi %j, %left : index
+{changed}    %to = arith.addi %j, %left : index
     %from = arith.addi %i, %right : index
     %near = arith.cmpi sle, %i, %to : index
     %past = arith.cmpi sle, %j, %from : index
     %seen = arith.andi %near, %past : i1
-    %m = arith.select %seen, %zero, %masked : f32
-    %r = arith.addf %t, %m : f32
+{mask}
     linalg.yield %r : f32
   }} -> {scores}
   %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
@@ -109,11 +140,14 @@ def main():
     parser.add_argument("--least", action="store_true")
     parser.add_argument("--tied", action="store_true", help="values are the keys")
     parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
+    parser.add_argument("--selected", action="store_true", help="masked scores are replaced, not added to")
+    parser.add_argument("--learned", nargs="*", default=[], choices=LEARNED, help="inputs that all layers share")
     a = parser.parse_args()
     size = a.features // a.heads
     whole = tensor(a.batch, a.sequence, a.features)
     placed = ', dist.sharding = #dist.sharding<@m, [{}, {"sp"}, {}]>' if a.halo else ""
     arguments = [f'%x: {whole} {{dist.input = "x"{placed}}}']
+    arguments += [f'%{kind}: {learned_type(kind, a)} {{dist.input = "{kind}"}}' for kind in a.learned]
     for number in range(a.layers):
         for name in "qkvo":
             outputs = a.kv_heads * size if name in "kv" else a.features
