@@ -227,10 +227,10 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
 }
 
 Value HaloGroup::exchange(Rows rows) {
-  if (SyncedRows *brought = findSynced(rows)) {
+  if (findSynced(rows)) {
     OpBuilder b(first);
     return synced.find(rows.first)
-        ->take(b, first.getLoc(), *brought, first.getLow(), first.getHigh());
+        ->take(b, first.getLoc(), rows.second, first.getLow(), first.getHigh());
   }
   auto type = cast<RankedTensorType>(rows.first.getType());
   SmallVector<int64_t> shape(type.getShape());

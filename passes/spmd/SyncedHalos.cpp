@@ -79,9 +79,9 @@ LogicalResult SyncedRows::checkEnds(Value fill, Location reader) const {
 }
 
 SyncedRows *SyncedHalo::find(int64_t dim) const {
-  for (SyncedRows *entry : rows)
-    if (entry->dim == dim)
-      return entry;
+  for (const Dim &entry : dims)
+    if (entry.dim == dim)
+      return entry.rows;
   return nullptr;
 }
 
@@ -105,15 +105,79 @@ Value mlir::dist::sliceRows(OpBuilder &builder, Location loc, Value tensor,
                                         offsets, sizes, ones);
 }
 
-Value SyncedHalo::take(OpBuilder &builder, Location loc, const SyncedRows &rows,
+Value SyncedHalo::take(OpBuilder &builder, Location loc, int64_t dim,
                        int64_t low, int64_t high) const {
   Value value = wide;
-  for (const SyncedRows *other : this->rows)
-    value = other == &rows ? sliceRows(builder, loc, value, rows.dim,
-                                       rows.low - low, low + rows.block + high)
-                           : sliceRows(builder, loc, value, other->dim,
-                                       other->low, other->block);
+  for (auto [other, rows] : dims)
+    value = other == dim
+                ? sliceRows(builder, loc, value, dim, rows->low - low,
+                            low + rows->block + high)
+                : sliceRows(builder, loc, value, other, rows->low, rows->block);
   return value;
+}
+
+/// Where a dimension is that a reshape from one type to the other neither
+/// splits nor merges, but with dimensions of size 1; -1 where it does.
+static int64_t findKept(ArrayRef<ReassociationIndices> groups,
+                        RankedTensorType apart, bool isExpanded, int64_t dim) {
+  for (auto [merged, group] : llvm::enumerate(groups)) {
+    if (isExpanded ? static_cast<int64_t>(merged) != dim
+                   : !llvm::is_contained(group, dim))
+      continue;
+    int64_t kept = isExpanded ? group.front() : dim;
+    for (int64_t other : group)
+      if (isExpanded && apart.getDimSize(other) != 1)
+        kept = other;
+    bool isAlone = llvm::all_of(group, [&](int64_t other) {
+      return other == kept || apart.getDimSize(other) == 1;
+    });
+    return !isAlone ? -1 : isExpanded ? kept : static_cast<int64_t>(merged);
+  }
+  return -1;
+}
+
+const SyncedHalo *SyncedHalos::findReshaped(OpBuilder &builder, Value value) {
+  if (halos.empty())
+    return nullptr;
+  if (const SyncedHalo *known = find(value))
+    return known;
+  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+  auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
+  if (!expand && !collapse)
+    return nullptr;
+  Operation *op = value.getDefiningOp();
+  const SyncedHalo *before = findReshaped(builder, op->getOperand(0));
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!before || !type.hasStaticShape())
+    return nullptr;
+  SmallVector<ReassociationIndices> groups =
+      expand ? expand.getReassociationIndices()
+             : collapse.getReassociationIndices();
+  auto wideType = cast<RankedTensorType>(before->wide.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  SyncedHalo halo;
+  for (auto [dim, rows] : before->dims) {
+    int64_t kept = findKept(groups, expand ? type : collapse.getSrcType(),
+                            expand != nullptr, dim);
+    if (kept < 0)
+      return nullptr;
+    shape[kept] = wideType.getDimSize(dim);
+    halo.dims.push_back({kept, rows});
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(op);
+  Operation *made =
+      expand
+          ? tensor::ExpandShapeOp::create(
+                builder, op->getLoc(), type.clone(shape), before->wide, groups)
+                .getOperation()
+          : tensor::CollapseShapeOp::create(
+                builder, op->getLoc(), type.clone(shape), before->wide, groups)
+                .getOperation();
+  if (Attribute scope = op->getAttr(kScopeAttr))
+    made->setDiscardableAttr(kScopeAttr, scope);
+  halo.wide = made->getResult(0);
+  return &(halos[value] = std::move(halo));
 }
 
 void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
@@ -150,7 +214,7 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
   halo.wide = made.getResult();
   all.push_back(
       std::make_unique<SyncedRows>(SyncedRows{sync, dim, low, high, block}));
-  halo.rows.push_back(all.back().get());
+  halo.dims.push_back({dim, all.back().get()});
   sync.getResult().setType(cast<RankedTensorType>(operand.getType()));
   halos[sync.getResult()] = std::move(halo);
 }

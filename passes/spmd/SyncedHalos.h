@@ -34,15 +34,20 @@ struct SyncedRows {
 
 /// A value with what syncs brought beside it.
 struct SyncedHalo {
+  /// Rows along a dimension, which a reshape may have put elsewhere.
+  struct Dim {
+    int64_t dim;
+    SyncedRows *rows;
+  };
   Value wide;
-  SmallVector<SyncedRows *, 2> rows;
+  SmallVector<Dim, 2> dims;
 
   /// Null where no sync spoke of the dimension.
   SyncedRows *find(int64_t dim) const;
   /// The device's own part with `low` rows before and `high` rows after it,
-  /// along the dimension of `rows` alone.
-  Value take(OpBuilder &builder, Location loc, const SyncedRows &rows,
-             int64_t low, int64_t high) const;
+  /// along that dimension alone.
+  Value take(OpBuilder &builder, Location loc, int64_t dim, int64_t low,
+             int64_t high) const;
 };
 
 class SyncedHalos {
@@ -54,6 +59,9 @@ public:
     auto found = halos.find(value);
     return found == halos.end() ? nullptr : &found->second;
   }
+  /// The same where other dimensions were reshaped since: then what syncs
+  /// brought is reshaped as well.
+  const SyncedHalo *findReshaped(OpBuilder &builder, Value value);
   bool contains(Operation *exchange) const {
     return exchanges.contains(exchange);
   }

@@ -132,12 +132,12 @@ LogicalResult Reader::takeSynced(SyncedRows &rows, const WindowPlan &plan,
 void Reader::dropUnread(ArrayRef<WindowRead> reads) {
   if (!source.synced)
     return;
-  for (SyncedRows *rows : source.synced->rows) {
-    bool isRead = llvm::any_of(reads, [&](const WindowRead &read) {
-      return static_cast<int64_t>(read.window.dim) == rows->dim;
+  for (auto [dim, rows] : source.synced->dims) {
+    bool isRead = llvm::any_of(reads, [dim = dim](const WindowRead &read) {
+      return static_cast<int64_t>(read.window.dim) == dim;
     });
     if (!isRead)
-      value = sliceRows(b, loc, value, rows->dim, rows->low, rows->block);
+      value = sliceRows(b, loc, value, dim, rows->low, rows->block);
   }
 }
 

@@ -87,8 +87,7 @@ using WholeValues = llvm::DenseMap<Value, Whole>;
 class LocalWindows {
 public:
   LocalWindows(const MeshLayout &layout, ReshardPlanner &planner,
-               OpBuilder &builder, WholeValues &wholes,
-               const SyncedHalos &synced)
+               OpBuilder &builder, WholeValues &wholes, SyncedHalos &synced)
       : layout(layout), planner(planner), builder(builder), wholes(wholes),
         synced(synced) {}
 
@@ -123,7 +122,7 @@ private:
   ReshardPlanner &planner;
   OpBuilder &builder;
   WholeValues &wholes;
-  const SyncedHalos &synced;
+  SyncedHalos &synced;
   /// Pads of sharded dimensions whose users fill in what they add, not local
   /// yet: what they pad.
   llvm::DenseMap<Operation *, Whole> openPads;

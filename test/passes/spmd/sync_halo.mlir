@@ -102,3 +102,36 @@ func.func @main(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@m, [{"sp"
   } -> tensor<64x4x8xf32>
   return %o : tensor<64x4x8xf32>
 }
+
+// -----
+
+// A grouped convolution: channels are taken apart before rows are read, and so
+// are those of the rows that were brought.
+
+// CHECK-LABEL: func.func @groups(
+// CHECK: %[[WIDE:.*]] = dist.halo_exchange %arg0 dim 1 low 1 high 1 over "sp" {{.*}} : tensor<8x4xf32> -> tensor<8x6xf32>
+// CHECK: %[[APART:.*]] = tensor.expand_shape %[[WIDE]] {{\[\[}}0, 1], [2]] output_shape [4, 2, 6]
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: linalg.generic {{.*}} ins(%[[APART]], %arg1 : tensor<4x2x6xf32>, tensor<4x2x3xf32>)
+#in = affine_map<(g, o, c, k) -> (g, c, o + k)>
+#window = affine_map<(g, o, c, k) -> (g, c, k)>
+#out = affine_map<(g, o, c, k) -> (g, o)>
+dist.mesh @m ["sp" = 4]
+func.func @groups(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{}, {"sp"}]>}, %w: tensor<4x2x3xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = dist.sync %x fwd_pre halo dim 1 low 1 high 1 over "sp" : tensor<8x16xf32>
+  %e = tensor.expand_shape %s [[0, 1], [2]] output_shape [4, 2, 16] : tensor<8x16xf32> into tensor<4x2x16xf32>
+  %p = tensor.pad %e low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<4x2x16xf32> to tensor<4x2x18xf32>
+  %f = arith.constant dense<0.0> : tensor<4x16xf32>
+  %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %w : tensor<4x2x18xf32>, tensor<4x2x3xf32>) outs(%f : tensor<4x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
