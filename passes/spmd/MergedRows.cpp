@@ -6,10 +6,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/spmd/MovedValues.h"
 #include "passes/spmd/PlacementAnalysis.h"
+#include "passes/spmd/TiedRows.h"
 #include "passes/spmd/Windows.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -26,6 +30,23 @@ struct MergedRows {
   ReassociationIndices group;
   /// Where the merged dimension is in the other one.
   unsigned merged;
+  /// Whether what is apart is written or read in windows of the major one.
+  bool isInWindows;
+
+  Value getMerged() const {
+    return isa<tensor::CollapseShapeOp>(reshape) ? reshape->getResult(0)
+                                                 : reshape->getOperand(0);
+  }
+  int64_t getPeriods() const { return type.getDimSize(group.front()); }
+  int64_t getPeriod() const {
+    int64_t period = 1;
+    for (int64_t dim : ArrayRef(group).drop_front())
+      period *= type.getDimSize(dim);
+    return period;
+  }
+  int64_t getRowBytes() const {
+    return getTensorBytes(type) / (getPeriods() * getPeriod());
+  }
 };
 } // namespace
 
@@ -82,44 +103,176 @@ static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
     for (auto [merged, group] : llvm::enumerate(groups)) {
       if (group.size() < 2)
         continue;
-      int64_t dim = group.front(), size = type.getDimSize(dim);
+      MergedRows rows{op,
+                      apart,
+                      type,
+                      group,
+                      static_cast<unsigned>(merged),
+                      isInWindows(apart, group.front())};
       bool isUneven = llvm::any_of(mesh.getAxes(), [&](MeshAxisAttr axis) {
-        return size % axis.getSize() != 0;
+        return rows.getPeriods() % axis.getSize() != 0;
       });
-      if (isUneven && isInWindows(apart, dim))
-        found.push_back(
-            {op, apart, type, group, static_cast<unsigned>(merged)});
+      if (isUneven && rows.getPeriod() > 1)
+        found.push_back(std::move(rows));
     }
   };
+  bool hasWindows = false;
   module.walk([&](Operation *op) {
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
       add(op, collapse.getSrc(), collapse.getReassociationIndices());
     else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
       add(op, getFollowing(expand), expand.getReassociationIndices());
+    else
+      hasWindows |= isa<linalg::LinalgOp>(op) && mayReadWindows(op);
   });
+  if (!hasWindows)
+    found.clear();
   return found;
 }
 
-/// Whether devices have periods in uneven blocks, of which no row is further
-/// from where it is to be than the next device.
-static bool isUneven(const MergedRows &rows, ShardingAttr sharding,
-                     const MeshLayout &layout) {
-  RankedTensorType type = rows.type;
-  int64_t periods = type.getDimSize(rows.group.front()), period = 1;
-  for (int64_t dim : ArrayRef(rows.group).drop_front()) {
-    if (sharding.getDims()[dim] != layout.none())
-      return false;
-    period *= type.getDimSize(dim);
+//===----------------------------------------------------------------------===//
+// Which rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+class RowsAnalysis {
+public:
+  RowsAnalysis(PlacementAnalysis &analysis)
+      : graph(analysis.getGraph()), placements(analysis.getPlacements()),
+        layout(*analysis.getLayout()) {}
+
+  /// Leaves those that are to be rewritten.
+  void choose(SmallVectorImpl<MergedRows> &candidates);
+
+private:
+  /// How the periods are shared out.
+  DimShardingAttr getPeriods(const MergedRows &rows) const;
+  unsigned getTie(const MergedRows &rows, bool isMerged) const {
+    return isMerged
+               ? tied->getTie(graph.getIndex(rows.getMerged()), rows.merged)
+               : tied->getTie(graph.getIndex(rows.apart), rows.group.front());
   }
+  /// Whether the merged rows are in blocks.
+  bool isInBlocks(const MergedRows &rows) const {
+    return placements.getDims(graph.getIndex(rows.getMerged()))[rows.merged]
+                   .sharding.getSubDims()
+                   .size() == 1 ||
+           (!blocks.empty() && blocks[getTie(rows, /*isMerged=*/true)]);
+  }
+  /// Those for which less is sent.
+  llvm::BitVector findChosen(ArrayRef<MergedRows> candidates);
+
+  const PlacementGraph &graph;
+  const Placements &placements;
+  const MeshLayout &layout;
+  std::optional<TiedRows> tied;
+  /// Where what is not placed yet will be, by ties; empty as long as only what
+  /// is placed counts.
+  SmallVector<DimShardingAttr, 0> blocks;
+};
+} // namespace
+
+DimShardingAttr RowsAnalysis::getPeriods(const MergedRows &rows) const {
+  unsigned apart = graph.getIndex(rows.apart),
+           merged = graph.getIndex(rows.getMerged());
+  if (apart == PlacementGraph::kNone || merged == PlacementGraph::kNone)
+    return layout.none();
+  ArrayRef<Placements::DimState> dims = placements.getDims(apart);
+  for (int64_t dim : ArrayRef(rows.group).drop_front())
+    if (dims[dim].sharding != layout.none())
+      return layout.none();
   DimShardingAttr dim =
-      layout.canonical(sharding.getDims()[rows.group.front()], periods);
-  if (dim.getAllAxes().size() != 1 || layout.isEven(dim, periods))
-    return false;
-  if (period == 1)
-    return false;
-  Blocks apart(layout, dim, periods), merged(layout, dim, periods * period);
-  return (apart.devices - 1) * (apart.extent * period - merged.extent) <=
-         merged.extent;
+      layout.canonical(dims[rows.group.front()].sharding, rows.getPeriods());
+  bool isExpand = isa<tensor::ExpandShapeOp>(rows.reshape);
+  if (dim != layout.none() || (!isExpand && blocks.empty()))
+    return dim;
+  // Blocks of rows that end within periods tell nothing of these.
+  DimShardingAttr other = placements.getDims(merged)[rows.merged].sharding;
+  if (!blocks.empty() && (!isExpand || other == layout.none()))
+    other = blocks[getTie(rows, /*isMerged=*/isExpand)];
+  bool isFree = other && other.getSubDims().size() == 1 &&
+                placements.fits(apart, rows.group.front(), other);
+  return isFree ? other : layout.none();
+}
+
+llvm::BitVector RowsAnalysis::findChosen(ArrayRef<MergedRows> candidates) {
+  struct Group {
+    SmallVector<size_t> members;
+    /// What is sent where rows move over borders, and what is gathered else.
+    int64_t bytes = 0, whole = INT64_MAX;
+  };
+  llvm::MapVector<std::pair<unsigned, DimShardingAttr>, Group> groups;
+  llvm::BitVector isChosen(candidates.size());
+  for (auto [number, rows] : llvm::enumerate(candidates)) {
+    DimShardingAttr dim = getPeriods(rows);
+    int64_t periods = rows.getPeriods(), period = rows.getPeriod();
+    if (dim == layout.none() || dim.getSubDims().size() != 1 ||
+        layout.isEven(dim, periods) ||
+        layout.join({dim, layout.none()}, {periods, period})
+                .getSubDims()
+                .size() == 1)
+      continue;
+    WindowPlan plan(layout, dim, periods * period, periods,
+                    {/*dim=*/0, period, period, /*offset=*/0});
+    int64_t others = (plan.rows.devices - 1) * plan.rows.extent;
+    if (!plan.isLine() || !plan.isExchanged || plan.sent >= others)
+      continue;
+    if (rows.isInWindows && plan.sent <= plan.rows.extent) {
+      isChosen.set(number);
+      continue;
+    }
+    if (!tied)
+      tied.emplace(graph, placements, layout);
+    unsigned tie = getTie(rows, /*isMerged=*/true);
+    Group &group = groups[{tie, dim}];
+    group.members.push_back(number);
+    group.bytes += plan.sent * rows.getRowBytes();
+    group.whole = std::min(group.whole, tied->getNeeds(tie).whole);
+    // Rows that are in blocks are gathered to be taken apart, and what is apart
+    // is whole then.
+    if (isa<tensor::ExpandShapeOp>(rows.reshape) && isInBlocks(rows)) {
+      group.whole = std::min(group.whole, getLeastBytes(rows.getMerged()));
+      group.bytes += tied->getNeeds(getTie(rows, /*isMerged=*/false))
+                         .getHaloBytes(layout, dim);
+    }
+  }
+  // All of one dimension or none, since a gather of it is enough for all.
+  for (auto &[key, group] : groups) {
+    auto [tie, dim] = key;
+    int64_t devices = Blocks(layout, dim, /*size=*/1).devices;
+    if (group.whole == INT64_MAX ||
+        group.bytes + tied->getNeeds(tie).getHaloBytes(layout, dim) >=
+            group.whole / devices * (devices - 1))
+      continue;
+    for (size_t member : group.members)
+      isChosen.set(member);
+  }
+  return isChosen;
+}
+
+void RowsAnalysis::choose(SmallVectorImpl<MergedRows> &candidates) {
+  llvm::BitVector isChosen = findChosen(candidates);
+  if (isChosen.none())
+    return candidates.clear();
+  // What is behind a reshape is placed once that is rewritten: as rows are
+  // then, so that not each takes an analysis of its own.
+  if (!tied)
+    tied.emplace(graph, placements, layout);
+  for (const MergedRows &rows : candidates)
+    if (graph.getIndex(rows.apart) != PlacementGraph::kNone &&
+        graph.getIndex(rows.getMerged()) != PlacementGraph::kNone) {
+      bool isExpand = isa<tensor::ExpandShapeOp>(rows.reshape);
+      tied->addStep(getTie(rows, isExpand), getTie(rows, !isExpand));
+    }
+  blocks = tied->inferBlocks(placements, layout);
+  isChosen |= findChosen(candidates);
+  // One group of a reshape at a time.
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<MergedRows> chosen;
+  for (auto [number, rows] : llvm::enumerate(candidates))
+    if (isChosen[number] && seen.insert(rows.reshape).second)
+      chosen.push_back(std::move(rows));
+  candidates = std::move(chosen);
 }
 
 /// `rows.reshape` as an op that writes a period, or reads one, at a time.
@@ -224,14 +377,7 @@ LogicalResult mlir::dist::rewriteMergedRows(ModuleOp module, MeshOp mesh) {
     if (!analysis.getLayout())
       return success();
     analysis.propagate();
-    llvm::SmallDenseSet<Operation *> seen;
-    llvm::erase_if(candidates, [&](const MergedRows &rows) {
-      unsigned index = analysis.getGraph().getIndex(rows.apart);
-      return index == PlacementGraph::kNone ||
-             !isUneven(rows, analysis.getPlacements().getSharding(index),
-                       *analysis.getLayout()) ||
-             !seen.insert(rows.reshape).second;
-    });
+    RowsAnalysis(analysis).choose(candidates);
     if (candidates.empty())
       return success();
     for (const MergedRows &rows : candidates)

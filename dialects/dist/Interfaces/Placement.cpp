@@ -167,6 +167,19 @@ bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
 // Dimensions
 //===----------------------------------------------------------------------===//
 
+/// Whether devices that share out `size` elements in blocks have the same
+/// blocks where each is `minor` elements: 8 rows on 3 devices, and 16. Not said
+/// of several axes, since reshards gather what those cut unevenly.
+static bool areBlocksAlike(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes,
+                           int64_t size, int64_t minor) {
+  if (axes.size() != 1 || ShapedType::isDynamic(size) ||
+      ShapedType::isDynamic(minor))
+    return false;
+  int64_t devices = layout.size(axes.front());
+  return getBlockSize(size * minor, devices) ==
+         getBlockSize(size, devices) * minor;
+}
+
 SmallVector<Piece, 2> MeshLayout::pieces(DimShardingAttr dim,
                                          int64_t dimSize) const {
   SmallVector<Piece, 2> out;
@@ -213,6 +226,14 @@ DimShardingAttr MeshLayout::canonical(ArrayRef<Piece> list) const {
     merged.erase(merged.begin());
   for (Piece &piece : merged)
     coalesce(piece.axes);
+  // Blocks of the first piece, which alone may be uneven, may be those of all
+  // elements nevertheless.
+  if (merged.size() == 2 && merged.back().axes.empty() &&
+      areBlocksAlike(*this, merged.front().axes, merged.front().size,
+                     merged.back().size)) {
+    merged.front().size *= merged.back().size;
+    merged.pop_back();
+  }
   if (merged.size() == 1 && merged.front().axes.empty())
     return unsharded;
   SmallVector<SubDimAttr, 2> subDims;
@@ -297,7 +318,19 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      // Blocks of different sizes end within the factors, not between them.
+      // Blocks of different sizes end within the factors, not between them, but
+      // where they are made of whole elements of the major one.
+      bool isWhole = &piece == &from.front() && pieceLeft == piece.size;
+      if (isWhole && isDivided(pieceLeft, factorLeft) &&
+          !isDivided(pieceLeft, size(axesLeft)) &&
+          areBlocksAlike(*this, axesLeft, factorLeft,
+                         divideSize(pieceLeft, factorLeft))) {
+        to[f].push_back({factorLeft, axesLeft});
+        axesLeft.clear();
+        pieceLeft = divideSize(pieceLeft, factorLeft);
+        factorLeft = 1;
+        continue;
+      }
       if (!isDivided(pieceLeft, factorLeft) ||
           !isDivided(pieceLeft, size(axesLeft))) {
         exact = false;
