@@ -143,16 +143,19 @@ static bool isSlicedUp(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice)
     return false;
-  int64_t left = getTensorBytes(slice.getSourceType());
+  int64_t whole = getTensorBytes(slice.getSourceType()), left = whole;
   unsigned seen = 0;
   auto count = [&](Value value) {
     for (Operation *user : value.getUsers()) {
       // So many slices are of the whole, rather than of a few rows.
       if (++seen > kMostUsers)
         return true;
-      if (auto other = dyn_cast<tensor::ExtractSliceOp>(user))
-        if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
-          return true;
+      auto other = dyn_cast<tensor::ExtractSliceOp>(user);
+      // What keeps most of it is moved on, and pending nowhere.
+      if (!other || 2 * getTensorBytes(other.getType()) > whole)
+        continue;
+      if ((left -= 2 * getTensorBytes(other.getType())) <= 0)
+        return true;
     }
     return false;
   };

@@ -2,6 +2,7 @@
 
 #include "passes/spmd/GatherRemarks.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/PlacementText.h"
@@ -9,6 +10,26 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// Whether the op joins an operand with rows of its own, fewer than it has.
+static bool isPaddedWithItself(tensor::ConcatOp concat, OpOperand &operand,
+                               int64_t dim) {
+  if (static_cast<int64_t>(concat.getDim()) != dim ||
+      concat.getNumOperands() == 1)
+    return false;
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  return concat.getResultType().getDimSize(dim) < 2 * type.getDimSize(dim) &&
+         llvm::all_of(
+             concat->getOpOperands(),
+             [&](OpOperand &other) {
+               Value piece = other.get();
+               while (auto reshard = piece.getDefiningOp<ReshardOp>())
+                 piece = reshard.getOperand();
+               auto slice = piece.getDefiningOp<tensor::ExtractSliceOp>();
+               return &other == &operand ||
+                      (slice && slice.getSource() == operand.get());
+             });
+}
 
 /// Whether the op reads that dimension of an operand by neighbouring rows.
 static bool readsNearby(OpOperand &operand, int64_t dim,
@@ -18,6 +39,8 @@ static bool readsNearby(OpOperand &operand, int64_t dim,
     return slice.getSourceType().getDimSize(dim) !=
                slice.getStaticSizes()[dim] &&
            slice.getStaticSizes()[dim] > 1;
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return isPaddedWithItself(concat, operand, dim);
   if (isa<AttentionOp>(op))
     return rule.operands[operand.getOperandNumber()].getWindow(dim);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -71,6 +94,11 @@ void GatherRemarks::visit(OpOperand &operand, ShardingAttr now,
                   "another dimension"
             : plan.isLine() ? "what is made of these rows is placed otherwise"
                             : "blocks within blocks are uneven";
+    } else if (auto concat = dyn_cast<tensor::ConcatOp>(operand.getOwner())) {
+      int64_t rows = concat.getResultType().getDimSize(dim) - blocks.size;
+      if (rows >= (blocks.devices - 1) * blocks.extent)
+        continue;
+      why = "it is padded with rows of its own, which are not read in place";
     } else if (isa<linalg::LinalgOp>(operand.getOwner())) {
       why = "no loop that moves its windows can be shared out";
     }

@@ -23,6 +23,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
 #include "passes/spmd/MergedRows.h"
+#include "passes/spmd/PaddedRows.h"
 #include "passes/spmd/PlacementAnalysis.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -411,7 +412,8 @@ void SeparateDimsPass::runOnOperation() {
     return signalPassFailure();
   if (!*mesh)
     return;
-  if (failed(rewriteMergedRows(getOperation(), *mesh)))
+  if (failed(rewritePaddedRows(getOperation(), *mesh)) ||
+      failed(rewriteMergedRows(getOperation(), *mesh)))
     return signalPassFailure();
   SmallVector<tensor::CollapseShapeOp> candidates = findCandidates(*mesh);
   if (candidates.empty())

@@ -25,11 +25,10 @@ static Value padAround(RandomProgram &p, Value x, ArrayRef<int64_t> low,
 }
 
 /// Sums or maxima over windows of one dimension, as a generic.
-static bool makePooling(RandomProgram &p) {
-  Value x = p.tame(p.pickTensor(1, 3));
+static bool makePooling(RandomProgram &p, Value x, int64_t axis) {
   RankedTensorType type = p.typeOf(x);
   Type element = type.getElementType();
-  int64_t rank = type.getRank(), axis = p.c.below(rank);
+  int64_t rank = type.getRank();
   int64_t size = type.getDimSize(axis);
   if (element.isInteger(1) || size == 0)
     return false;
@@ -91,6 +90,97 @@ static bool makePooling(RandomProgram &p) {
   p.tame(p.add(op.getResult(0), {range.bound * weight.bound * window,
                                  range.grid + weight.grid}));
   return true;
+}
+
+static bool makePooling(RandomProgram &p) {
+  Value x = p.tame(p.pickTensor(1, 3));
+  return makePooling(p, x, p.c.below(p.typeOf(x).getRank()));
+}
+
+/// Rows that are repeated, each so many times, and merged: windows of these. Or
+/// rows that are taken apart, of which windows are read.
+static bool makeMergedWindow(RandomProgram &p) {
+  int64_t period = 2 + p.c.below(2);
+  bool isMerged = p.c.chance(60);
+  Value x = p.tame(p.pickTensor(1, 3));
+  RankedTensorType type = p.typeOf(x);
+  int64_t rank = type.getRank(), axis = p.c.below(rank);
+  SmallVector<int64_t> apart(type.getShape());
+  if (isMerged)
+    apart.insert(apart.begin() + axis + 1, period);
+  SmallVector<int64_t> merged(type.getShape());
+  merged[axis] *= period;
+  if (type.getNumElements() == 0 || type.getNumElements() * period > 4000)
+    return false;
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t place = d > axis ? d + 1 : d;
+    groups.push_back({place});
+    if (d == axis)
+      groups.back().push_back(place + 1);
+  }
+  if (!isMerged) {
+    x = p.tame(p.getTensor(merged, type.getElementType()));
+    apart.insert(apart.begin() + axis + 1, period);
+    Value rows = tensor::ExpandShapeOp::create(
+        p.b, p.loc, RankedTensorType::get(apart, type.getElementType()), x,
+        groups);
+    return makePooling(p, p.add(rows, p.rangeOf(x)), axis);
+  }
+  SmallVector<AffineExpr> from, to;
+  for (int64_t d = 0; d <= rank; ++d) {
+    to.push_back(p.dim(d));
+    if (d != axis + 1)
+      from.push_back(p.dim(d));
+  }
+  auto repeated = p.generic(
+      {x}, {p.empty(apart, type.getElementType())},
+      {p.map(rank + 1, from), p.map(rank + 1, to)},
+      SmallVector<utils::IteratorType>(rank + 1, utils::IteratorType::parallel),
+      [](OpBuilder &b, Location loc, ValueRange v) {
+        linalg::YieldOp::create(b, loc, v[0]);
+      });
+  Value rows = tensor::CollapseShapeOp::create(
+      p.b, p.loc, type.clone(merged),
+      p.add(repeated.getResult(0), p.rangeOf(x)), groups);
+  return makePooling(p, p.add(rows, p.rangeOf(x)), axis);
+}
+
+/// Windows of rows that are padded by rows of their own: those of the other
+/// end, mirrored or repeated.
+static bool makePaddedWindow(RandomProgram &p) {
+  Value x = p.tame(p.pickTensor(1, 3));
+  RankedTensorType type = p.typeOf(x);
+  int64_t rank = type.getRank(), axis = p.c.below(rank);
+  int64_t size = type.getDimSize(axis);
+  int64_t low = p.c.below(4), high = p.c.below(4);
+  if (type.getNumElements() == 0 || std::max(low, high) >= size)
+    return false;
+  auto take = [&](int64_t first, int64_t count) {
+    SmallVector<int64_t> offsets(rank, 0), sizes(type.getShape()),
+        strides(rank, 1);
+    offsets[axis] = first;
+    sizes[axis] = count;
+    MLIRContext *context = p.b.getContext();
+    return tensor::ExtractSliceOp::create(
+               p.b, p.loc, x, getAsIndexOpFoldResult(context, offsets),
+               getAsIndexOpFoldResult(context, sizes),
+               getAsIndexOpFoldResult(context, strides))
+        .getResult();
+  };
+  SmallVector<Value> pieces;
+  int64_t kind = p.c.below(3);
+  if (kind == 0 && low != 0)
+    pieces.push_back(take(size - low, low));
+  for (int64_t i = 0; i < low && kind != 0; ++i)
+    pieces.push_back(take(kind == 1 ? low - i : 0, 1));
+  pieces.push_back(x);
+  if (kind == 0 && high != 0)
+    pieces.push_back(take(0, high));
+  for (int64_t i = 0; i < high && kind != 0; ++i)
+    pieces.push_back(take(kind == 1 ? size - 2 - i : size - 1, 1));
+  Value joined = tensor::ConcatOp::create(p.b, p.loc, axis, pieces);
+  return makePooling(p, p.add(joined, p.rangeOf(x)), axis);
 }
 
 /// The named convolutions and poolings.
@@ -262,5 +352,10 @@ bool mlir::dist::test::makeWindow(RandomProgram &p) {
     return makeWeightGradient(p);
   if (p.c.chance(33))
     return makeInputGradient(p);
-  return p.c.chance(50) ? makeNamedWindow(p) : makePooling(p);
+  int64_t kind = p.c.below(100);
+  if (kind >= 50)
+    return makeNamedWindow(p);
+  if (kind >= 25)
+    return makePooling(p);
+  return kind >= 12 ? makeMergedWindow(p) : makePaddedWindow(p);
 }

@@ -75,3 +75,16 @@ func.func @backwards(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"r
   } -> tensor<14xf32>
   return %r : tensor<14xf32>
 }
+
+// -----
+
+// A circular pad that is not read in place: only the ends' rows are needed of others.
+dist.mesh @m ["rows" = 4]
+// CHECK: remark: dimension 0 of operand 1 of tensor.concat is gathered, of which each device sends 48 bytes, and not neighbours' rows alone: it is padded with rows of its own, which are not read in place
+func.func @circular(%x: tensor<16xf32> {dist.sharding = #dist.sharding<@m, [{"rows"}]>}, %z: tensor<1xf32>) -> (tensor<18xf32>, tensor<17xf32>) {
+  %first = tensor.extract_slice %x[0] [1] [1] : tensor<16xf32> to tensor<1xf32>
+  %last = tensor.extract_slice %x[15] [1] [1] : tensor<16xf32> to tensor<1xf32>
+  %p = tensor.concat dim(0) %last, %x, %first : (tensor<1xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<18xf32>
+  %q = tensor.concat dim(0) %x, %z : (tensor<16xf32>, tensor<1xf32>) -> tensor<17xf32>
+  return %p, %q : tensor<18xf32>, tensor<17xf32>
+}
