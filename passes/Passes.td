@@ -299,6 +299,10 @@ def RecognizeWindowsPass : Pass<"dist-recognize-windows", "ModuleOp"> {
     may mask the whole window with the least number of its type makes the mean of all
     values of such a row. Programs without a mesh stay as they are.
 
+    Its adjoint becomes one `dist.attention_adjoint` with the same window, where all that
+    reads the weights is that (`--dist-form-attention`); in place of a search, what a
+    `dist.attention` had for its window before `--dist-differentiate` took it apart.
+
     ```mlir
     %s = linalg.contract ins(%q, %k) …                 // before
     %x = linalg.generic ins(%s) …                      // i - 63 <= j <= i, or else -inf

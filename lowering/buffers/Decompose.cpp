@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Interfaces/RuleModels.h"
 #include "lowering/buffers/Checks.h"
 #include "lowering/buffers/Contraction.h"
 #include "lowering/buffers/DecomposeIndexed.h"
@@ -289,11 +290,40 @@ static LogicalResult checkWholeResults(Operation *root) {
 
 namespace {
 
+/// Whether each op of a body has a result, whatever its operands are.
+bool isSafe(Region &body) {
+  return llvm::all_of(body.front(), [](Operation &op) {
+    bool isSafe = !isa<arith::FPToSIOp, arith::FPToUIOp>(op);
+    forEachUnsafeOperand(&op, [&](OpOperand &, int64_t) { isSafe = false; });
+    return isSafe;
+  });
+}
+
+/// Whether the op is computed in tiles, and its parts would not be recognised.
+bool isTiled(Operation *op, int64_t minScores) {
+  auto attention = dyn_cast<AttentionLikeOpInterface>(op);
+  if (!attention ||
+      !getElementTypeOrSelf(attention.getQuery().getType()).isF32() ||
+      (isa<AttentionOp>(op) && op->getNumResults() < 3))
+    return false;
+  int64_t scores = 1;
+  SmallVector<int64_t> sizes = attention.getDimSizes();
+  for (int64_t size : ArrayRef(sizes).take_front(attention.getKeyDim() + 1))
+    scores = ShapedType::isDynamic(size) ? 0 : scores * size;
+  return scores >= minScores && llvm::all_of(op->getRegions(), isSafe);
+}
+
 struct DecomposeAggregate
     : OpInterfaceRewritePattern<linalg::AggregatedOpInterface> {
-  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  DecomposeAggregate(MLIRContext *context, int64_t minScores)
+      : OpInterfaceRewritePattern(context), minScores(minScores) {}
+
+  int64_t minScores;
+
   LogicalResult matchAndRewrite(linalg::AggregatedOpInterface op,
                                 PatternRewriter &rewriter) const override {
+    if (isTiled(op, minScores))
+      return failure();
     FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
     if (failed(parts))
       return failure();
@@ -438,6 +468,8 @@ bool isChosenWhereDefined(Operation *op) {
 }
 
 struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
+  using DistDecomposeOpsBase::DistDecomposeOpsBase;
+
   void runOnOperation() override {
     // What is called was inlined, as far as that goes.
     WalkResult calls = getOperation().walk([](CallOpInterface call) {
@@ -460,9 +492,10 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     RewritePatternSet patterns(context);
     populateDecomposeIndexedPatterns(patterns);
     populateExpandRandomPatterns(patterns);
-    patterns.add<DecomposeAggregate, Generalize, SwitchToBranches, SplatToFill,
-                 BitcastElements, FoldEmptyNest, WriteThroughSlices, LowerPack,
-                 LowerUnPack, linalg::DecomposePadOpPattern>(context);
+    patterns.add<DecomposeAggregate>(context, minScores);
+    patterns.add<Generalize, SwitchToBranches, SplatToFill, BitcastElements,
+                 FoldEmptyNest, WriteThroughSlices, LowerPack, LowerUnPack,
+                 linalg::DecomposePadOpPattern>(context);
     tensor::populateDecomposeTensorConcatPatterns(patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     linalg::populateDecomposeWinogradOpsPatterns(patterns);

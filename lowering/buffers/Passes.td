@@ -101,7 +101,15 @@ def DistDecomposeOps : Pass<"dist-decompose-ops", "::mlir::func::FuncOp"> {
     Contractions keep their form. An op with a loop of no turns is what its destination
     held; one that writes a slice of a destination, and does not read it, gets this slice
     alone, so that what later passes see writes all of what it does not read.
+
+    An adjoint of attention with at least `min-scores` scores of f32 stays, and so does an
+    attention that keeps two numbers of each row for one: their parts would not be found
+    again. Not where a body may divide by zero, or the like, which is checked in parts.
   }];
+  let options = [
+    Option<"minScores", "min-scores", "int64_t", "std::numeric_limits<int64_t>::max()",
+           "Scores, over all batches, from which on such attention stays">
+  ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::affine::AffineDialect", "::mlir::scf::SCFDialect",

@@ -12,11 +12,15 @@
 using namespace mlir;
 using namespace mlir::dist;
 
+/// Below that, tiles save little memory and no time (docs/lowering-cpu.md); of
+/// adjoints whose parts compute all scores again, too, from fewer on.
+static constexpr int64_t kFewestTiledScores = 4 * 1024 * 1024;
+static constexpr int64_t kFewestScoresAgain = 64 * 1024;
+
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
-  // Below that, tiles save little memory and no time (docs/lowering-cpu.md).
   DistFormAttentionOptions attention;
-  attention.minScores = 4 * 1024 * 1024;
+  attention.minScores = kFewestTiledScores;
   passes.addPass(createDistFormAttention(attention));
   passes.addPass(createDistBufferize());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
@@ -47,7 +51,10 @@ void mlir::dist::buildLowerPipeline(OpPassManager &passes, const Target &target,
   passes.addPass(createDistLowerCollectives());
   if (!options.plain)
     target.addTensorCalls(passes);
-  passes.addNestedPass<func::FuncOp>(createDistDecomposeOps());
+  DistDecomposeOpsOptions decompose;
+  if (!options.plain)
+    decompose.minScores = kFewestScoresAgain;
+  passes.addNestedPass<func::FuncOp>(createDistDecomposeOps(decompose));
   passes.addNestedPass<func::FuncOp>(createDistSplitSums());
   passes.addNestedPass<func::FuncOp>(createDistGuardOps());
   passes.addNestedPass<func::FuncOp>(createDistSaturateCasts());

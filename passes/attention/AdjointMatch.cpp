@@ -103,7 +103,9 @@ void AdjointMatch::findEnds() {
       Operation *user = use.getOwner();
       if (user == last || user->getBlock() != last->getBlock())
         continue;
-      if (isa<OptimizationBarrierOp>(user)) {
+      if (isLeader(use))
+        continue;
+      if (isa<OptimizationBarrierOp, FollowOp>(user)) {
         add(user->getResult(use.getOperandNumber()));
         continue;
       }
@@ -534,7 +536,8 @@ void AdjointMatch::replace(AttentionOp forward,
   auto op = AttentionAdjointOp::create(
       b, loc, types, query, attention.getKey(), attention.getValue(), extras,
       forward.getResult(0), largest, sums, back, inits,
-      b.getAffineMapArrayAttr(maps), attention.isNanZero());
+      b.getAffineMapArrayAttr(maps), attention.isNanZero(),
+      forward.getWindowAttr());
   for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
     if (Attribute attr = ofQuery->op()->getAttr(name))
       op->setAttr(name, attr);

@@ -16,9 +16,10 @@ using namespace mlir::dist;
 
 bool AdjointMatch::isOutside(OpOperand &use) {
   Operation *user = use.getOwner();
-  return user != attention.getLastOp() && user != ofQuery->op() &&
-         user != ofKey->op() && user != ofValue->op() &&
-         !needed.contains(user) && !isOpTriviallyDead(user);
+  return !isLeader(use) && user != attention.getLastOp() &&
+         user != ofQuery->op() && user != ofKey->op() &&
+         user != ofValue->op() && !needed.contains(user) &&
+         !isOpTriviallyDead(user);
 }
 
 void AdjointMatch::findNeeded() {

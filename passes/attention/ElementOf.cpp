@@ -85,9 +85,15 @@ static Value getScalarRead(Operation *op) {
 }
 
 Value mlir::dist::stripBarriers(Value value) {
-  while (auto barrier = value.getDefiningOp<OptimizationBarrierOp>())
-    value = barrier->getOperand(cast<OpResult>(value).getResultNumber());
+  while (
+      isa_and_nonnull<OptimizationBarrierOp, FollowOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(
+        cast<OpResult>(value).getResultNumber());
   return value;
+}
+
+bool mlir::dist::isLeader(OpOperand &use) {
+  return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
 /// Whether the op's results hang on its operands alone. It may check them.
@@ -239,7 +245,7 @@ Value ElementsOf::build(Value tensor, AffineMap map) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return {};
-  if (isa<OptimizationBarrierOp>(op)) {
+  if (isa<OptimizationBarrierOp, FollowOp>(op)) {
     ops.push_back(op);
     return get(stripBarriers(tensor), map);
   }

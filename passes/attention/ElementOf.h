@@ -75,8 +75,10 @@ private:
 };
 
 /// What a value is, without the barriers that computing it again stands behind
-/// (--dist-recompute).
+/// (--dist-recompute), and the wishes where it is to lie (dist.follow).
 Value stripBarriers(Value value);
+/// Whether a use only says where another value is to lie.
+bool isLeader(OpOperand &use);
 
 /// Whether two values are one, or computed alike of the same values: what
 /// backward reads of forward may be computed again. Not where that takes more

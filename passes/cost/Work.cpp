@@ -17,16 +17,20 @@ using namespace mlir;
 using namespace mlir::dist;
 
 /// The two products: a score of each query and key, and as many terms of means.
-static int64_t countFlops(AttentionOp op) {
+/// In the adjoint scores again, weights' cotangents, and those of the operands.
+static int64_t countFlops(AttentionLikeOpInterface op) {
+  bool isAdjoint = isa<AttentionAdjointOp>(op);
   SmallVector<int64_t> sizes = op.getDimSizes();
   int64_t scores = 1;
   for (unsigned dim = 0; dim <= op.getKeyDim(); ++dim)
     scores *= ShapedType::isDynamic(sizes[dim]) ? 1 : sizes[dim];
-  return 2 * scores * (sizes[op.getFeatureDim()] + sizes[op.getValueDim()]);
+  return 2 * scores *
+         ((isAdjoint ? 3 : 1) * sizes[op.getFeatureDim()] +
+          (isAdjoint ? 2 : 1) * sizes[op.getValueDim()]);
 }
 
 int64_t mlir::dist::countFlops(Operation *op) {
-  if (auto attention = dyn_cast<AttentionOp>(op))
+  if (auto attention = dyn_cast<AttentionLikeOpInterface>(op))
     return ::countFlops(attention);
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!iface || op->getNumOperands() < 2)
@@ -112,7 +116,7 @@ Work mlir::dist::getWork(Operation *op) {
   for (Type type : op->getResultTypes())
     if (isa<RankedTensorType>(type))
       written += getTensorBytes(type);
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
+  if (auto attention = dyn_cast<AttentionLikeOpInterface>(op)) {
     work.flops = ::countFlops(attention);
     work.type = getElementTypeOrSelf(attention.getQuery().getType());
     for (Value operand : op->getOperands())

@@ -161,7 +161,8 @@ LogicalResult Gradients::chooseResult() {
          << " results of floats: of=NAME says which is differentiated";
 }
 
-/// Attentions that vary become their parts, which have adjoints.
+/// Attentions that vary become their parts, which have adjoints. What they had
+/// for a window is kept, for --dist-recognize-windows.
 LogicalResult Gradients::decomposeAttentions(Block &block) {
   SmallVector<AttentionOp> ops;
   block.walk([&](AttentionOp op) { ops.push_back(op); });
@@ -180,6 +181,12 @@ LogicalResult Gradients::decomposeAttentions(Block &block) {
     FailureOr<SmallVector<Value>> parts = op.decomposeOperation(b);
     if (failed(parts))
       return op.emitOpError("is differentiated on tensors only");
+    Operation *product = parts->front().getDefiningOp();
+    if (DenseI64ArrayAttr window = op.getWindowAttr();
+        window && isa_and_nonnull<linalg::LinalgOp>(product)) {
+      product->setAttr(kKeyWindowAttr, window);
+      product->setAttr(kQueryLoopAttr, b.getI64IntegerAttr(op.getQueryDim()));
+    }
     op->replaceAllUsesWith(*parts);
     op->erase();
   }

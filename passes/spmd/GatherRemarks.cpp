@@ -41,7 +41,7 @@ static bool readsNearby(OpOperand &operand, int64_t dim,
            slice.getStaticSizes()[dim] > 1;
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))
     return isPaddedWithItself(concat, operand, dim);
-  if (isa<AttentionOp>(op))
+  if (isa<AttentionLikeOpInterface>(op))
     return rule.operands[operand.getOperandNumber()].getWindow(dim);
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.isDpsInput(&operand))

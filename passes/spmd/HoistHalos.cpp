@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/spmd/RowOps.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -24,11 +25,6 @@ using namespace mlir::dist;
 static constexpr unsigned kMostOps = 48;
 
 namespace {
-/// A tensor, and its dimension of rows that neighbours send.
-using Rows = std::pair<Value, int64_t>;
-/// The operands of an op that have its rows, with their dimensions.
-using RowOperands = SmallVector<std::pair<unsigned, int64_t>, 2>;
-
 /// The exchanges of one attention's keys and values that are alike.
 class HaloGroup {
 public:
@@ -51,8 +47,6 @@ private:
   void replace(ArrayRef<Rows> frontier);
   Value widen(Rows rows);
   Value exchange(Rows rows);
-  Operation *cloneWider(Operation *op, int64_t dim,
-                        ArrayRef<std::pair<unsigned, int64_t>> operands);
 
   ArrayRef<HaloExchangeOp> exchanges;
   HaloExchangeOp first;
@@ -61,108 +55,6 @@ private:
   llvm::SmallDenseMap<Rows, Value> wide;
 };
 } // namespace
-
-static int64_t getRowBytes(Rows rows) {
-  auto type = cast<RankedTensorType>(rows.first.getType());
-  int64_t size = type.getDimSize(rows.second);
-  return size == 0 ? 0 : getTensorBytes(type) / size;
-}
-
-/// Where dimension `dim` of the wide side of a reshape stands alone in its
-/// group, but for dimensions of size 1; -1 where it does not.
-static int64_t findGroup(ArrayRef<ReassociationIndices> groups,
-                         RankedTensorType wide, int64_t dim) {
-  for (auto [narrow, group] : llvm::enumerate(groups))
-    if (llvm::is_contained(group, dim))
-      return llvm::all_of(
-                 group,
-                 [&](int64_t d) { return d == dim || wide.getDimSize(d) == 1; })
-                 ? static_cast<int64_t>(narrow)
-                 : -1;
-  return -1;
-}
-
-/// Whether zeros in some operands of the body leave numbers: rows beyond the
-/// ends of the line are zeros, and what is made of them is multiplied by zero.
-static bool keepsNumbers(Block &body) {
-  return llvm::all_of(body.without_terminator(), [](Operation &op) {
-    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-               arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(op);
-  });
-}
-
-static std::optional<RowOperands> getLinalgRows(linalg::LinalgOp op,
-                                                int64_t dim) {
-  if (op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
-      op->getNumRegions() != 1 || !keepsNumbers(*op.getBlock()))
-    return std::nullopt;
-  Operation *init = op.getDpsInits()[0].getDefiningOp();
-  if (!isa_and_nonnull<tensor::EmptyOp, linalg::FillOp>(init))
-    return std::nullopt;
-  AffineMap out = op.getIndexingMapsArray().back();
-  auto loop = dyn_cast<AffineDimExpr>(out.getResult(dim));
-  if (!loop || !out.isProjectedPermutation() ||
-      op.getIteratorTypesArray()[loop.getPosition()] !=
-          utils::IteratorType::parallel)
-    return std::nullopt;
-  RowOperands operands;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    for (auto [place, expr] : llvm::enumerate(map.getResults())) {
-      if (expr == loop)
-        operands.push_back(
-            {input->getOperandNumber(), static_cast<int64_t>(place)});
-      else if (expr.isFunctionOfDim(loop.getPosition()))
-        return std::nullopt;
-    }
-  }
-  for (size_t i = 1; i < operands.size(); ++i)
-    if (operands[i].first == operands[i - 1].first) // a diagonal
-      return std::nullopt;
-  return operands;
-}
-
-/// The operands whose rows make the result's, each row of one; none where the
-/// op does something else.
-static std::optional<RowOperands> getRowOperands(Operation *op, int64_t dim) {
-  if (!op)
-    return std::nullopt;
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-      linalgOp && !isa<linalg::FillOp>(op))
-    return getLinalgRows(linalgOp, dim);
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    int64_t narrow = findGroup(expand.getReassociationIndices(),
-                               expand.getResultType(), dim);
-    if (narrow >= 0 && expand.getResultType().hasStaticShape())
-      return RowOperands{{0, narrow}};
-  }
-  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    SmallVector<ReassociationIndices> groups =
-        collapse.getReassociationIndices();
-    for (int64_t wide : groups[dim])
-      if (collapse.getSrcType().getDimSize(wide) ==
-              collapse.getResultType().getDimSize(dim) &&
-          findGroup(groups, collapse.getSrcType(), wide) == dim)
-        return RowOperands{{0, wide}};
-  }
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    RankedTensorType from = slice.getSourceType();
-    if (from.getRank() == slice.getType().getRank() &&
-        slice.getStaticOffsets()[dim] == 0 &&
-        slice.getStaticSizes()[dim] == from.getDimSize(dim) &&
-        slice.getStaticStrides()[dim] == 1)
-      return RowOperands{{0, dim}};
-  }
-  if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
-    if (static_cast<int64_t>(concat.getDim()) == dim)
-      return std::nullopt;
-    RowOperands operands;
-    for (unsigned number = 0; number < op->getNumOperands(); ++number)
-      operands.push_back({number, dim});
-    return operands;
-  }
-  return std::nullopt;
-}
 
 static bool isProduct(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
@@ -249,45 +141,6 @@ Value HaloGroup::exchange(Rows rows) {
   return op.getResult();
 }
 
-/// The op on more rows.
-Operation *
-HaloGroup::cloneWider(Operation *op, int64_t dim,
-                      ArrayRef<std::pair<unsigned, int64_t>> operands) {
-  OpBuilder b(first);
-  int64_t more = first.getLow() + first.getHigh();
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] += more;
-  SmallVector<Value> values(op->getOperands());
-  for (auto [number, place] : operands)
-    values[number] = widen({op->getOperand(number), place});
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    auto wider = tensor::ExpandShapeOp::create(
-        b, op->getLoc(), type.clone(shape), values[0],
-        expand.getReassociationIndices());
-    wider->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    return wider;
-  }
-  Operation *wider = b.clone(*op);
-  wider->setOperands(values);
-  wider->getResult(0).setType(type.clone(shape));
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(wider)) {
-    SmallVector<int64_t> sizes(slice.getStaticSizes());
-    sizes[dim] += more;
-    slice.setStaticSizes(sizes);
-  } else if (auto linalgOp = dyn_cast<linalg::LinalgOp>(wider)) {
-    Value init = linalgOp.getDpsInits()[0];
-    Value empty =
-        tensor::EmptyOp::create(b, op->getLoc(), shape, type.getElementType());
-    if (auto fill = init.getDefiningOp<linalg::FillOp>())
-      empty = linalg::FillOp::create(b, op->getLoc(), fill.getInputs(), empty)
-                  .getResult(0);
-    wider->moveBefore(first);
-    wider->setOperand(linalgOp.getDpsInitOperand(0)->getOperandNumber(), empty);
-  }
-  return wider;
-}
-
 Value HaloGroup::widen(Rows rows) {
   if (auto it = wide.find(rows); it != wide.end())
     return it->second;
@@ -296,8 +149,13 @@ Value HaloGroup::widen(Rows rows) {
     value = exchange(rows);
   } else {
     Operation *op = rows.first.getDefiningOp();
-    value = cloneWider(op, rows.second, *getRowOperands(op, rows.second))
-                ->getResult(0);
+    SmallVector<Value> operands(op->getOperands());
+    RowOperands found = *getRowOperands(op, rows.second);
+    for (auto [number, place] : found)
+      operands[number] = widen({op->getOperand(number), place});
+    OpBuilder b(first);
+    value = cloneOnRows(b, op, operands, rows.second,
+                        first.getLow() + first.getHigh());
   }
   wide[rows] = value;
   return value;
@@ -382,21 +240,26 @@ void HaloGroup::replace(ArrayRef<Rows> frontier) {
   }
 }
 
-/// Whether all that reads an exchange's rows are attentions that take them for
-/// keys or values, perhaps with zeros in place of padding.
-static AttentionOp findAttention(Value rows) {
-  AttentionOp found;
+/// The attention, and perhaps its adjoint, that alone reads an exchange's rows
+/// for keys or values, perhaps with zeros in place of padding: the first of
+/// them.
+static AttentionLikeOpInterface findAttention(Value rows) {
+  AttentionLikeOpInterface found;
   for (OpOperand &use : rows.getUses()) {
-    auto attention = dyn_cast<AttentionOp>(use.getOwner());
+    auto attention = dyn_cast<AttentionLikeOpInterface>(use.getOwner());
     if (!attention && isa<linalg::GenericOp>(use.getOwner()) &&
         use.getOwner()->hasOneUse())
       attention = findAttention(use.getOwner()->getResult(0));
     else if (attention && use.getOperandNumber() != 1 &&
              use.getOperandNumber() != 2)
       return {};
-    if (!attention || (found && attention != found))
+    if (!attention || (found && found->getBlock() != attention->getBlock()))
       return {};
-    found = attention;
+    bool isOther = found && found->getName() == attention->getName();
+    if (isOther && found != attention)
+      return {};
+    if (!found || attention->isBeforeInBlock(found))
+      found = attention;
   }
   return found;
 }
@@ -414,9 +277,10 @@ static bool areAlike(ArrayRef<HaloExchangeOp> exchanges) {
 
 LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
                                      const SyncedHalos &synced) {
-  llvm::MapVector<AttentionOp, SmallVector<HaloExchangeOp, 2>> byAttention;
+  llvm::MapVector<Operation *, SmallVector<HaloExchangeOp, 2>> byAttention;
   function.walk([&](HaloExchangeOp exchange) {
-    if (AttentionOp attention = findAttention(exchange.getResult());
+    if (AttentionLikeOpInterface attention =
+            findAttention(exchange.getResult());
         attention && attention->getBlock() == exchange->getBlock() &&
         !synced.contains(exchange))
       byAttention[attention].push_back(exchange);

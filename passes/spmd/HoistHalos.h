@@ -23,6 +23,11 @@ namespace mlir::dist {
 LogicalResult hoistHalos(FunctionOpInterface function,
                          const SyncedHalos &synced);
 
+/// Moves sums that go home in a function of level 3 past ops that only move
+/// them, or add them up to fewer: cotangents of keys that several heads share
+/// are added before they are sent.
+void sinkHalos(FunctionOpInterface function);
+
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_SPMD_HOISTHALOS_H

@@ -75,8 +75,8 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
     unsigned number = operand.getOperandNumber();
     const TensorRule &tensor = rule.operands[number];
     // Windows of a result are written.
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-        linalgOp && linalgOp.isDpsInit(&operand))
+    if (auto writer = dyn_cast<DestinationStyleOpInterface>(op);
+        writer && writer.isDpsInit(&operand))
       continue;
     auto pad = operand.get().getDefiningOp<tensor::PadOp>();
     auto open = pad ? openPads.find(pad) : openPads.end();
@@ -157,7 +157,7 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
   bool isFilled = false;
   // What sums begin with is written in windows, not read.
   auto isInit = [](OpOperand &use) {
-    auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
     return op && op.isDpsInit(&use);
   };
   for (OpOperand &use : pad.getResult().getUses())

@@ -138,6 +138,7 @@ void Partitioner::visitHalo(SyncOp sync) {
 LogicalResult Partitioner::finishHalos(FunctionOpInterface function) {
   if (failed(hoistHalos(function, synced)))
     return failure();
+  sinkHalos(function);
   return synced.finish();
 }
 
@@ -199,7 +200,6 @@ LogicalResult Partitioner::visitConstant(Operation *op, ShardingAttr sharding) {
 /// Makes an op local whose operands are, but for what it reads in windows.
 LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
   builder.setInsertionPoint(op);
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   ShardingRule rule;
   bool isWritten = false;
   if (mayReadWindows(op)) {
@@ -214,9 +214,9 @@ LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
     } else if (failed(windows.bring(op, view, rule))) {
       return failure();
     }
-    // One that writes windows is a linalg.generic, which stays.
+    // One that writes windows stays.
     if (isWritten)
-      windows.makeRoom(linalgOp, view, rule);
+      windows.makeRoom(cast<DestinationStyleOpInterface>(op), view, rule);
     else
       op->removeDiscardableAttr(kCauseAttr);
     builder.setInsertionPoint(op);
@@ -227,7 +227,7 @@ LogicalResult Partitioner::makeLocal(Operation *op, const LocalView &view) {
   else
     done = setLocalResultTypes(op, view);
   if (succeeded(done) && isWritten) {
-    done = windows.sendHome(linalgOp, view, rule);
+    done = windows.sendHome(cast<DestinationStyleOpInterface>(op), view, rule);
     op->removeDiscardableAttr(kCauseAttr);
   }
   return done;

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/Passes.h"
+#include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
 #include "passes/spmd/ModuleNotes.h"
@@ -28,16 +29,24 @@ struct RecognizeWindowsPass
     auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
     KeyWindows windows;
     formAttentions(
-        getOperation(), /*minScores=*/1, WithAdjoints::No,
-        /*withFactors=*/false, [&](AttentionOp op, AttentionMatch &) {
+        getOperation(), /*minScores=*/1, WithAdjoints::Yes,
+        /*withFactors=*/false, [&](AttentionOp op, AttentionMatch &match) {
           // A schedule says how these get their keys.
           if (findModuleNote(op, rings))
             return failure();
+          if (auto promised =
+                  match.getLastOp()->getAttrOfType<DenseI64ArrayAttr>(
+                      kKeyWindowAttr)) {
+            op.setWindowAttr(promised);
+            return success();
+          }
           std::optional<KeyWindow> window = windows.find(op);
           if (window)
             op.setWindow(ArrayRef<int64_t>{window->left, window->right});
           return success(window.has_value());
         });
+    getOperation()->walk(
+        [](linalg::LinalgOp op) { op->removeDiscardableAttr(kKeyWindowAttr); });
   }
 };
 } // namespace

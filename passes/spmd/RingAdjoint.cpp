@@ -309,7 +309,8 @@ SmallVector<Value> RingAdjoint::compute(const Part &part, Value keyBlock,
   auto made = AttentionAdjointOp::create(
       b, loc, TypeRange(ValueRange(inits)), part.tensor, keyBlock, valueBlock,
       cutExtras(part.extras, first), part.result, part.largestX, part.sums,
-      part.cotangent, inits, op.getIndexingMaps(), op.getNanIsZeroAttr());
+      part.cotangent, inits, op.getIndexingMaps(), op.getNanIsZeroAttr(),
+      /*window=*/nullptr);
   writeBody(op.getBody(), made.getBody(), part, first,
             -std::numeric_limits<double>::infinity());
   writeBody(op.getAdjoint(), made.getAdjoint(), part, first, 0);

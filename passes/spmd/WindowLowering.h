@@ -13,8 +13,8 @@
 #define DIST_PASSES_SPMD_WINDOWLOWERING_H
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "passes/spmd/ReshardPlan.h"
 #include "passes/spmd/SyncedHalos.h"
 
@@ -102,11 +102,11 @@ public:
                            const ShardingRule &rule);
   /// Gives an op that writes windows of sharded results zeros to add to, as
   /// many as its iterations reach: before it is made local.
-  void makeRoom(linalg::LinalgOp op, const LocalView &view,
+  void makeRoom(DestinationStyleOpInterface op, const LocalView &view,
                 const ShardingRule &rule);
   /// What the op has added up goes home, and takes its results' place; after
   /// it was made local.
-  LogicalResult sendHome(linalg::LinalgOp op, const LocalView &view,
+  LogicalResult sendHome(DestinationStyleOpInterface op, const LocalView &view,
                          const ShardingRule &rule);
   /// What is left by a slice whose rows were not sent home; null if it has them
   /// all to itself.

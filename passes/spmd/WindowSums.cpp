@@ -236,8 +236,8 @@ FailureOr<Value> mlir::dist::addWindows(OpBuilder &builder, Location loc,
   return adder.take();
 }
 
-void LocalWindows::makeRoom(linalg::LinalgOp op, const LocalView &view,
-                            const ShardingRule &rule) {
+void LocalWindows::makeRoom(DestinationStyleOpInterface op,
+                            const LocalView &view, const ShardingRule &rule) {
   SmallVector<Value, 1> inits(op->getNumResults());
   for (auto [number, tensor] : llvm::enumerate(rule.results)) {
     OpOperand *init = op.getDpsInitOperand(number);
@@ -265,7 +265,8 @@ void LocalWindows::makeRoom(linalg::LinalgOp op, const LocalView &view,
     roomy[op] = std::move(inits);
 }
 
-LogicalResult LocalWindows::sendHome(linalg::LinalgOp op, const LocalView &view,
+LogicalResult LocalWindows::sendHome(DestinationStyleOpInterface op,
+                                     const LocalView &view,
                                      const ShardingRule &rule) {
   auto found = roomy.find(op);
   if (found == roomy.end())
@@ -301,19 +302,21 @@ static tensor::ExtractSliceOp findLocalCrop(OpResult result,
 LogicalResult LocalWindows::sendHome(OpResult result, Value init,
                                      const LocalView &view,
                                      const ShardingRule &rule) {
-  auto op = cast<linalg::LinalgOp>(result.getOwner());
+  auto op = cast<DestinationStyleOpInterface>(result.getOwner());
   unsigned number = result.getResultNumber();
+  OpOperand *destination = op.getDpsInitOperand(number);
   const TensorRule &tensor = rule.results[number];
   ShardingAttr sharding = view.results[number];
   RankedTensorType whole = wholes[result].type, kept = whole;
-  bool isNothing = isNeutral(init, ReductionKind::Sum);
+  bool isNothing =
+      isNeutral(init, ReductionKind::Sum) ||
+      !llvm::is_contained(rule.inits, destination->getOperandNumber());
   tensor::ExtractSliceOp crop;
   if (isNothing) {
     result.setType(whole); // what a slice of it is told by
     crop = findLocalCrop(result, tensor, sharding, layout);
   }
-  result.setType(
-      cast<RankedTensorType>(op.getDpsInitOperand(number)->get().getType()));
+  result.setType(cast<RankedTensorType>(destination->get().getType()));
   if (crop)
     kept = crop.getType();
   SmallVector<WindowRead> reads;

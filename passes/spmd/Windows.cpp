@@ -184,7 +184,7 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
       }
       add(cast<RankedTensorType>(sent.getType()), window, factor);
     }
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  auto writer = dyn_cast<DestinationStyleOpInterface>(op);
   auto pad = dyn_cast<tensor::PadOp>(op);
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   for (auto [number, operand, tensor] :
@@ -194,7 +194,7 @@ int64_t mlir::dist::getWindowBytes(Operation *op, const ShardingRule &rule,
       // Windows of what is accumulated onto are those of the result.
       if (!isShared(factor) || (pad && isFilledByUsers(pad)) ||
           (slice && isCutByMaker(slice, window.dim)) ||
-          (linalgOp && linalgOp.isDpsInit(&op->getOpOperand(number))))
+          (writer && writer.isDpsInit(&op->getOpOperand(number))))
         continue;
       Value source = operand;
       if (auto padded = operand.getDefiningOp<tensor::PadOp>();

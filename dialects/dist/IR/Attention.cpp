@@ -46,13 +46,6 @@ int64_t mlir::dist::countRowsInRing(ArrayRef<bool> seen, int64_t devices,
   return most;
 }
 
-std::optional<std::pair<int64_t, int64_t>> AttentionOp::getKeyWindow() {
-  std::optional<ArrayRef<int64_t>> window = getWindow();
-  if (!window)
-    return std::nullopt;
-  return std::make_pair((*window)[0], (*window)[1]);
-}
-
 ValueRange AttentionAdjointOp::getTerms() {
   return cast<AttentionYieldOp>(getAdjoint().front().getTerminator())
       .getTerms();
@@ -191,9 +184,13 @@ static LogicalResult verifyBody(AttentionLikeOpInterface op, Region &region,
   return success();
 }
 
-/// The maps, and those of the query, the key, the value and what the body
-/// reads.
+/// The window, the maps, and those of the query, the key, the value and what
+/// the body reads.
 static LogicalResult verifyInputs(AttentionLikeOpInterface op) {
+  if (std::optional<ArrayRef<int64_t>> window = op.getWindow();
+      window && (window->size() != 2 || (*window)[0] + (*window)[1] < 0))
+    return op->emitOpError("window is no pair [left, right] of numbers of keys "
+                           "before and after a query");
   if (op.getIndexingMaps().size() != op->getNumOperands())
     return op->emitOpError() << op.getIndexingMaps().size() << " maps for "
                              << op->getNumOperands() << " operands";
@@ -228,10 +225,6 @@ static LogicalResult verifyInputs(AttentionLikeOpInterface op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (std::optional<ArrayRef<int64_t>> window = getWindow();
-      window && (window->size() != 2 || (*window)[0] + (*window)[1] < 0))
-    return emitOpError("window is no pair [left, right] of numbers of keys "
-                       "before and after a query");
   if (failed(verifyInputs(*this)))
     return failure();
   SmallVector<unsigned> rows =

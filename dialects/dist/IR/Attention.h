@@ -21,9 +21,12 @@ FloatType getAttentionScoreType(Operation *op);
 /// blocks of keys it may look at.
 inline constexpr llvm::StringLiteral kRingsAttr = "dist.rings";
 /// On the product of weights and values, until rings are made: which of its
-/// loops is that of queries. Sizes of devices' parts do not tell it from that of
-/// heads that share a key.
+/// loops is that of queries. Sizes of devices' parts do not tell it from that
+/// of heads that share a key.
 inline constexpr llvm::StringLiteral kQueryLoopAttr = "dist.query_loop";
+/// On the same product, of an attention that was taken apart, before level 2:
+/// its window, as whoever wrote it had promised.
+inline constexpr llvm::StringLiteral kKeyWindowAttr = "dist.key_window";
 /// On the attention to a device's own block of keys where they go round, for
 /// reports: the note above, as it was done.
 inline constexpr llvm::StringLiteral kRingAttr = "dist.ring";

@@ -34,6 +34,10 @@ def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
     InterfaceMethod<"What softmax is taken of, from a score.",
                     "::mlir::Region &", "getBody">,
     InterfaceMethod<"Whether weights that are NaN are 0.", "bool", "getNanIsZero">,
+    InterfaceMethod<"[left, right]: the keys near a query that results hang on.",
+                    "::std::optional<::llvm::ArrayRef<int64_t>>", "getWindow">,
+    InterfaceMethod<"Sets the window; none where null.", "void", "setWindow",
+                    (ins "::std::optional<::llvm::ArrayRef<int64_t>>":$window)>,
   ];
   let extraSharedClassDeclaration = [{
     /// Whether the body says which weights are kept.
@@ -44,6 +48,13 @@ def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
     ::mlir::AffineMap getMap(unsigned operand) {
       return ::llvm::cast<::mlir::AffineMapAttr>($_op.getIndexingMaps()[operand])
           .getValue();
+    }
+    /// The window's left and right; nothing without one.
+    std::optional<std::pair<int64_t, int64_t>> getKeyWindow() {
+      std::optional<::llvm::ArrayRef<int64_t>> window = $_op.getWindow();
+      if (!window)
+        return std::nullopt;
+      return std::make_pair((*window)[0], (*window)[1]);
     }
     unsigned getNumDims() { return getMap(0).getNumDims(); }
     unsigned getNumBatches() { return getNumDims() - 4; }
@@ -137,10 +148,7 @@ def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
     (`nan_is_zero` $nan_is_zero^)? (`window` $window^)? attr-dict-with-keyword $body
     (`->` type($results)^)?
   }];
-  let extraClassDeclaration = destinations # [{
-    /// The window's left and right; nothing without one.
-    std::optional<std::pair<int64_t, int64_t>> getKeyWindow();
-  }];
+  let extraClassDeclaration = destinations;
 }
 
 def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
@@ -172,6 +180,10 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     again, so that forward keeps two numbers for each query and none for each pair. Keys
     and values that lack a batch of the queries get the sum over it. With
     `nan_is_zero` weights that are NaN are 0 in dv and have no dp, as in forward.
+
+    With `window [left, right]`, as of `dist.attention`, devices that share out the
+    queries need their neighbours' keys and values at the borders alone, and what they
+    add up for these goes home.
 
     Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv and
     the totals. All are of one type, f32 or f64. The regions take the same arguments as
@@ -213,7 +225,8 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
                        Dist_TensorOrBuffer:$cotangent,
                        Variadic<Dist_TensorOrBuffer>:$inits,
                        AffineMapArrayAttr:$indexing_maps,
-                       UnitAttr:$nan_is_zero);
+                       UnitAttr:$nan_is_zero,
+                       OptionalAttr<DenseI64ArrayAttr>:$window);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$adjoint);
   let assemblyFormat = [{
@@ -222,7 +235,7 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     `of` `(` $result `,` $largest `,` $sums `,` $cotangent `:` type($result) `,`
     type($largest) `,` type($sums) `,` type($cotangent) `)`
     `outs` `(` $inits `:` type($inits) `)` `maps` $indexing_maps
-    (`nan_is_zero` $nan_is_zero^)? attr-dict-with-keyword $body
+    (`nan_is_zero` $nan_is_zero^)? (`window` $window^)? attr-dict-with-keyword $body
     `adjoint` $adjoint (`->` type($results)^)?
   }];
   let extraClassDeclaration = destinations # [{

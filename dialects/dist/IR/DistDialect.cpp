@@ -312,6 +312,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << "'" << name << "' must be a number, but is " << attr.getValue();
     return success();
   }
+  if (name == kKeyWindowAttr) {
+    auto window = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!window || window.size() != 2)
+      return op->emitOpError() << "'" << name << "' must be array<i64: LEFT, "
+                               << "RIGHT>, but is " << attr.getValue();
+    return success();
+  }
   if (name == kRingAttr) {
     auto ring = dyn_cast<DictionaryAttr>(attr.getValue());
     auto axes = ring ? ring.getAs<ArrayAttr>("axes") : ArrayAttr();

@@ -356,3 +356,48 @@ func.func @wide(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %
   } -> tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf64>
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+func.func @window_of_adjoint(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %l: tensor<6xf32>) {
+  // expected-error @below {{window is no pair [left, right] of numbers of keys before and after a query}}
+  %0:3 = dist.attention_adjoint(%q, %k, %k : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>)
+      of(%q, %l, %l, %q : tensor<6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x4xf32>)
+      outs(%q, %k, %k : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v] window [2, -3] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } adjoint {
+  ^bb0(%s: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx : f32
+  } -> tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @window_of_adjoint
+// CHECK: dist.attention_adjoint({{.*}} window [2, 1] {
+#q = affine_map<(i, j, d, e) -> (i, d)>
+#k = affine_map<(i, j, d, e) -> (j, d)>
+#v = affine_map<(i, j, d, e) -> (j, e)>
+#o = affine_map<(i, j, d, e) -> (i, e)>
+#l = affine_map<(i, j, d, e) -> (i)>
+func.func @window_of_adjoint(%q: tensor<6x4xf32>, %k: tensor<7x4xf32>, %l: tensor<6xf32>) -> tensor<6x4xf32> {
+  %0:3 = dist.attention_adjoint(%q, %k, %k : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>)
+      of(%q, %l, %l, %q : tensor<6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x4xf32>)
+      outs(%q, %k, %k : tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>)
+      maps [#q, #k, #v, #o, #l, #l, #o, #q, #k, #v] window [2, 1] {
+  ^bb0(%s: f32, %i: index, %j: index):
+    dist.attention_yield %s : f32
+  } adjoint {
+  ^bb0(%s: f32, %dx: f32, %i: index, %j: index):
+    dist.attention_yield %dx : f32
+  } -> tensor<6x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>
+  return %0#0 : tensor<6x4xf32>
+}

@@ -19,6 +19,9 @@ MAPS = """
 #v = affine_map<(b, h, g, i, e, j) -> (b, j, h, e)>
 #o = affine_map<(b, h, g, i, e, j) -> (b, i, h, g, e)>
 #scores = affine_map<(b, h, g, i, j) -> (b, h, g, i, j)>
+#bias = affine_map<(b, h, g, i, j) -> (h, g, i, j)>
+#column = affine_map<(b, h, g, i, j) -> (h, j)>
+#slope = affine_map<(b, h, g, i, j) -> (h)>
 #rows = affine_map<(b, s, n) -> (b, s, n)>
 """
 
@@ -62,6 +65,26 @@ def linear(name, scope, source, batch, rows, outputs, inputs):
       outs(%f_{name} : {whole}) -> {whole}"""
 
 
+ADDED = """
+    %ri = arith.index_cast %i : index to i64
+    %rj = arith.index_cast %j : index to i64
+    %far = arith.subi %ri, %rj : i64
+    %far_f = arith.sitofp %far : i64 to f32
+    %leaning = arith.mulf %far_f, %as : f32
+    %with_bias = arith.addf %t, %ab : f32
+    %with_column = arith.addf %with_bias, %ac : f32
+    %added = arith.addf %with_column, %leaning : f32
+    %z = arith.select %seen, %added, %masked : f32"""
+
+
+def biases(a, number):
+    """What is added to scores: name, map and type."""
+    groups = a.heads // a.kv_heads
+    yield f"%bias{number}", "#bias", tensor(a.kv_heads, groups, a.sequence, a.sequence)
+    yield f"%column{number}", "#column", tensor(a.kv_heads, a.sequence)
+    yield f"%slope{number}", "#slope", tensor(a.kv_heads)
+
+
 def layer(number, source, a):
     size, groups = a.features // a.heads, a.heads // a.kv_heads
     scope, n = f"layers.{number}.attention", number
@@ -95,14 +118,18 @@ def layer(number, source, a):
     else:
         mask = f"""    %m = arith.select %seen, %zero, %masked : f32
     %r = arith.addf {shift}, %m : f32"""
+    added = list(biases(a, n)) if a.bias else []
+    values = "".join(f", {name}" for name, _, _ in added)
     text += f"""
   %es_{n} = tensor.empty() : {scores}
   %fs_{n} = linalg.fill ins(%zero : f32) outs(%es_{n} : {scores}) -> {scores}
   %s_{n} = linalg.contract indexing_maps = [#q, #k, #s] {{dist.scope = "{scope}"}}
       ins(%q_{n}, %k_{n} : {queries}, {keys}) outs(%fs_{n} : {scores}) -> {scores}
-  %x_{n} = linalg.generic {{indexing_maps = [#scores{maps}, #scores], iterator_types = {parallel(5)}}}
-      ins({", ".join([f"%s_{n}", *("%" + kind for kind in a.learned)])} : {scores}{types}) outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
-  ^bb0(%a: f32{"".join(f", %l_{kind}: f32" for kind in a.learned)}, %out: f32):
+  %x_{n} = linalg.generic {{indexing_maps = [#scores{maps}{"".join(", " + kind for _, kind, _ in added)}, #scores],
+      iterator_types = {parallel(5)}}}
+      ins({", ".join([f"%s_{n}", *("%" + kind for kind in a.learned)])}{values} : {", ".join([scores + types] + [type for _, _, type in added])})
+      outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32{"".join(f", %l_{kind}: f32" for kind in a.learned)}{", %ab: f32, %ac: f32, %as: f32" if added else ""}, %out: f32):
     %i = linalg.index 3 : index
     %j = linalg.index 4 : index
     %t = arith.mulf %a, %scale : f32
@@ -111,8 +138,8 @@ def layer(number, source, a):
     %near = arith.cmpi sle, %i, %to : index
     %past = arith.cmpi sle, %j, %from : index
     %seen = arith.andi %near, %past : i1
-{mask}
-    linalg.yield %r : f32
+{mask}{ADDED if added else ""}
+    linalg.yield {"%z" if added else "%r"} : f32
   }} -> {scores}
   %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
       ins(%x_{n} : {scores}) outs(%es_{n} : {scores}) -> {scores}
@@ -142,6 +169,7 @@ def main():
     parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
     parser.add_argument("--selected", action="store_true", help="masked scores are replaced, not added to")
     parser.add_argument("--learned", nargs="*", default=[], choices=LEARNED, help="inputs that all layers share")
+    parser.add_argument("--bias", action="store_true", help="what is added to scores, keys and heads is learned")
     a = parser.parse_args()
     size = a.features // a.heads
     whole = tensor(a.batch, a.sequence, a.features)
@@ -152,6 +180,8 @@ def main():
         for name in "qkvo":
             outputs = a.kv_heads * size if name in "kv" else a.features
             arguments.append(f'%w_{name}{number}: {tensor(outputs, a.features)} {{dist.input = "w_{name}{number}"}}')
+        for name, _, kind in biases(a, number) if a.bias else []:
+            arguments.append(f'{name}: {kind} {{dist.input = "{name[1:]}"}}')
     print(MAPS)
     if a.halo:
         print('dist.mesh @m ["sp" = 4]')
