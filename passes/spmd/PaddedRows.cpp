@@ -91,6 +91,8 @@ static std::optional<PaddedRows> matchPaddedRows(tensor::ConcatOp concat) {
     if (other != number && !collectRows(input, inputs[number], dim,
                                         other < number ? rows.low : rows.high))
       return std::nullopt;
+  if (rows.low.empty() && rows.high.empty())
+    return std::nullopt;
   return rows;
 }
 

@@ -48,13 +48,19 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
   Value ofWeights = parts.contract(getCotangent(), out, getValue(), getMap(2),
                                    empty(all), all);
   ofWeights = parts.dropWeights(ofWeights, scores);
-  Value ofX =
-      parts.generic({weights, ofWeights, sums}, {all, all, rows}, empty(all),
-                    all, all, [&](ValueRange v) -> Value {
-                      Value less = arith::SubFOp::create(b, loc, v[1], v[2]);
-                      return parts.selectNumber(
-                          v[0], arith::MulFOp::create(b, loc, v[0], less));
-                    });
+  Value ofX = parts.generic(
+      {weights, ofWeights, sums}, {all, all, rows}, empty(all), all, all,
+      [&](ValueRange v) -> Value {
+        // Beside a weight of 1 there is none.
+        Value isOnly = arith::CmpFOp::create(
+            b, loc, arith::CmpFPredicate::OEQ, v[0],
+            arith::ConstantOp::create(b, loc,
+                                      b.getFloatAttr(v[0].getType(), 1.0)));
+        Value sum = arith::SelectOp::create(b, loc, isOnly, v[1], v[2]);
+        Value less = arith::SubFOp::create(b, loc, v[1], sum);
+        return parts.selectNumber(v[0],
+                                  arith::MulFOp::create(b, loc, v[0], less));
+      });
   Value ofScores = parts.applyRegion(getAdjoint(), {scores, ofX});
   SmallVector<Value> totals;
   for (unsigned total = 0; total < getNumTotals(); ++total) {
