@@ -3,6 +3,7 @@
 #include "passes/spmd/MergedRows.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -333,9 +334,10 @@ static void rewrite(const MergedRows &rows) {
     if (isSplit)
       value =
           note(tensor::CollapseShapeOp::create(b, loc, between, value, others));
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+    Value nothing = arith::ConstantOp::create(
+        b, loc, getNeutral(b, element, ReductionKind::Sum));
     Value empty = note(tensor::EmptyOp::create(b, loc, merged, element));
-    Value fill = note(linalg::FillOp::create(b, loc, zero, empty));
+    Value fill = note(linalg::FillOp::create(b, loc, nothing, empty));
     result = note(linalg::GenericOp::create(
         b, loc, fill.getType(), value, fill, ArrayRef<AffineMap>{identity, map},
         loops, [](OpBuilder &inner, Location at, ValueRange args) {

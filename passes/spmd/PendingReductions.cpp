@@ -51,17 +51,20 @@ void mlir::dist::addPending(const MeshLayout &layout,
   layout.coalesce(axes);
 }
 
-bool mlir::dist::isNeutral(Value value, ReductionKind kind) {
+TypedAttr mlir::dist::getConstantNumber(Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     value = fill.getInputs()[0];
-  if (value.getDefiningOp<tensor::EmptyOp>())
-    return false;
   TypedAttr attr;
   if (!matchPattern(value, m_Constant(&attr)))
-    return false;
+    return {};
   if (auto elements = dyn_cast<SplatElementsAttr>(attr))
-    attr = cast<TypedAttr>(elements.getSplatValue<Attribute>());
-  if (auto number = dyn_cast<FloatAttr>(attr)) {
+    return cast<TypedAttr>(elements.getSplatValue<Attribute>());
+  return isa<FloatAttr, IntegerAttr>(attr) ? attr : TypedAttr();
+}
+
+bool mlir::dist::isNeutral(Value value, ReductionKind kind) {
+  TypedAttr attr = getConstantNumber(value);
+  if (auto number = dyn_cast_or_null<FloatAttr>(attr)) {
     APFloat x = number.getValue();
     switch (kind) {
     case ReductionKind::Sum:
@@ -76,7 +79,7 @@ bool mlir::dist::isNeutral(Value value, ReductionKind kind) {
       return false;
     }
   }
-  if (auto number = dyn_cast<IntegerAttr>(attr)) {
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attr)) {
     APInt x = number.getValue();
     switch (kind) {
     case ReductionKind::Sum:

@@ -36,7 +36,11 @@ bool areKindsApart(const ShardingRule &rule, unsigned a, unsigned b);
 void addPending(const MeshLayout &layout, SmallVectorImpl<AxisRefAttr> &axes,
                 ArrayRef<AxisRefAttr> passed);
 
-/// Whether accumulating onto `value` under `kind` adds nothing.
+/// The number that all elements are, if that is known.
+TypedAttr getConstantNumber(Value value);
+
+/// Whether accumulating onto `value` under `kind` adds nothing. Under
+/// sums both zeros do: all devices may begin with them, as one device does.
 bool isNeutral(Value value, ReductionKind kind);
 
 } // namespace mlir::dist

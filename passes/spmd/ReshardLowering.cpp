@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/ReshardLowering.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -107,41 +108,6 @@ Value Lowering::cut(Value value, int64_t dim, int64_t size) {
   SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
   return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
-}
-
-/// The neutral element of a reduction.
-static TypedAttr getNeutral(OpBuilder &b, Type type, ReductionKind kind) {
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    auto getExtreme = [&](bool negative) {
-      return APFloat::semanticsHasInf(semantics)
-                 ? APFloat::getInf(semantics, negative)
-                 : APFloat::getLargest(semantics, negative);
-    };
-    switch (kind) {
-    case ReductionKind::Prod:
-      return b.getFloatAttr(type, 1.0);
-    case ReductionKind::Max:
-      return b.getFloatAttr(type, getExtreme(true));
-    case ReductionKind::Min:
-      return b.getFloatAttr(type, getExtreme(false));
-    default:
-      return b.getFloatAttr(type, 0.0);
-    }
-  }
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  switch (kind) {
-  case ReductionKind::Prod:
-    return b.getIntegerAttr(type, APInt(width, 1));
-  case ReductionKind::Max:
-    return b.getIntegerAttr(type, APInt::getSignedMinValue(width));
-  case ReductionKind::Min:
-    return b.getIntegerAttr(type, APInt::getSignedMaxValue(width));
-  case ReductionKind::And:
-    return b.getIntegerAttr(type, APInt::getAllOnes(width));
-  default:
-    return b.getIntegerAttr(type, APInt::getZero(width));
-  }
 }
 
 Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,

@@ -57,13 +57,13 @@ FailureOr<Value> readWindows(OpBuilder &builder, Location loc,
                              WindowSource source, ArrayRef<WindowRead> reads,
                              Value fill, const Twine &why, Attribute scope);
 
-/// The adjoint: of `part`, what the device's iterations have added up, to the
-/// device's part of a tensor of type `whole` placed as `sharding`, with what
-/// others have added up of its rows. What `reads` says is as readWindows has
-/// it; what would be filled in there is dropped.
+/// The adjoint: of `part`, what the device's iterations have added up beginning
+/// with `start`, to the device's part of a tensor of type `whole` placed as
+/// `sharding`, with what others have added up of its rows. What `reads` says is
+/// as readWindows has it; what would be filled in there is dropped.
 FailureOr<Value> addWindows(OpBuilder &builder, Location loc,
                             const MeshLayout &layout, ReshardPlanner &planner,
-                            Value part, RankedTensorType whole,
+                            Value part, TypedAttr start, RankedTensorType whole,
                             ShardingAttr sharding, ArrayRef<WindowRead> reads,
                             const Twine &why, Attribute scope);
 

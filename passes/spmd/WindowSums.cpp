@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -22,27 +23,39 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Zeros in place of a tensor.
-static Value createZerosLike(OpBuilder &b, Location loc, Value like,
-                             RankedTensorType type) {
+/// What is added to, in place of a tensor.
+static Value createFilled(OpBuilder &b, Location loc, Value like,
+                          RankedTensorType type, TypedAttr number) {
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     sizes.push_back(type.isDynamicDim(dim)
                         ? tensor::getMixedSize(b, loc, like, dim)
                         : b.getIndexAttr(type.getDimSize(dim)));
-  Type element = type.getElementType();
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
-  Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
-  return linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  Value value = arith::ConstantOp::create(b, loc, number);
+  Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
+  return linalg::FillOp::create(b, loc, value, empty).getResult(0);
+}
+
+/// What a device's sums begin with: what one device's do, if that is nothing,
+/// as what begins with 0 is never -0, and what begins with -0, since it moves
+/// rows, may be. Any other `init` is added to the sums at the end.
+static TypedAttr getStart(OpBuilder &b, Value init, bool isAddedTo) {
+  Type element = getElementTypeOrSelf(init.getType());
+  if (!isAddedTo)
+    return b.getZeroAttr(element);
+  if (isNeutral(init, ReductionKind::Sum))
+    return getConstantNumber(init);
+  return getNeutral(b, element, ReductionKind::Sum);
 }
 
 namespace {
 class Adder {
 public:
   Adder(OpBuilder &b, Location loc, const MeshLayout &layout,
-        ReshardPlanner &planner, Value part, std::string why, Attribute scope)
+        ReshardPlanner &planner, Value part, TypedAttr start, std::string why,
+        Attribute scope)
       : b(b), loc(loc), layout(layout), planner(planner), value(part),
-        why(std::move(why)), scope(scope) {}
+        start(start), why(std::move(why)), scope(scope) {}
 
   /// Of a dimension of `size` elements placed as `sharding`.
   LogicalResult addSharded(const WindowRead &read, DimShardingAttr sharding,
@@ -77,6 +90,8 @@ private:
   const MeshLayout &layout;
   ReshardPlanner &planner;
   Value value;
+  /// What rows hold that the device adds nothing to.
+  TypedAttr start;
   std::string why;
   Attribute scope;
 };
@@ -149,8 +164,8 @@ void Adder::moveTo(const WindowPlan &plan, const Window &window,
   OpFoldResult place = b.getIndexAttr(places[0] + before);
   if (!isFixed)
     place = computePlace(plan, window, sharding, before);
-  Value zeros = createZerosLike(b, loc, value, type().clone(shape));
-  value = slice(insert(value, zeros, dim, place), dim, before, room);
+  Value others = createFilled(b, loc, value, type().clone(shape), start);
+  value = slice(insert(value, others, dim, place), dim, before, room);
 }
 
 /// Past the ends of the line rows are nobody's.
@@ -216,11 +231,11 @@ int64_t mlir::dist::getReach(const MeshLayout &layout, DimShardingAttr dim,
 FailureOr<Value> mlir::dist::addWindows(OpBuilder &builder, Location loc,
                                         const MeshLayout &layout,
                                         ReshardPlanner &planner, Value part,
-                                        RankedTensorType whole,
+                                        TypedAttr start, RankedTensorType whole,
                                         ShardingAttr sharding,
                                         ArrayRef<WindowRead> reads,
                                         const Twine &why, Attribute scope) {
-  Adder adder(builder, loc, layout, planner, part, why.str(), scope);
+  Adder adder(builder, loc, layout, planner, part, start, why.str(), scope);
   auto getSharding = [&](const WindowRead &read) {
     return sharding.getDims()[read.window.dim];
   };
@@ -258,8 +273,8 @@ void LocalWindows::makeRoom(DestinationStyleOpInterface op,
       continue;
     inits[number] = init->get();
     builder.setInsertionPoint(op);
-    init->set(
-        createZerosLike(builder, op.getLoc(), init->get(), type.clone(shape)));
+    init->set(createFilled(builder, op.getLoc(), init->get(), type.clone(shape),
+                           getStart(builder, init->get(), /*isAddedTo=*/true)));
   }
   if (llvm::any_of(inits, [](Value init) { return init != nullptr; }))
     roomy[op] = std::move(inits);
@@ -308,9 +323,9 @@ LogicalResult LocalWindows::sendHome(OpResult result, Value init,
   const TensorRule &tensor = rule.results[number];
   ShardingAttr sharding = view.results[number];
   RankedTensorType whole = wholes[result].type, kept = whole;
-  bool isNothing =
-      isNeutral(init, ReductionKind::Sum) ||
-      !llvm::is_contained(rule.inits, destination->getOperandNumber());
+  bool isAddedTo =
+      llvm::is_contained(rule.inits, destination->getOperandNumber());
+  bool isNothing = !isAddedTo || isNeutral(init, ReductionKind::Sum);
   tensor::ExtractSliceOp crop;
   if (isNothing) {
     result.setType(whole); // what a slice of it is told by
@@ -341,7 +356,8 @@ LogicalResult LocalWindows::sendHome(OpResult result, Value init,
     uses.push_back(&use);
   builder.setInsertionPointAfter(op);
   FailureOr<Value> home = addWindows(
-      builder, op.getLoc(), layout, planner, result, kept, sharding, reads,
+      builder, op.getLoc(), layout, planner, result,
+      getStart(builder, init, isAddedTo), kept, sharding, reads,
       describeWindows(op, "sends home rows of result " + Twine(number) +
                               ", which " + describeOp(op) +
                               " adds up in windows"),

@@ -6,6 +6,7 @@
 
 #include "dialects/dist/Interfaces/ExclusiveSums.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -79,7 +80,8 @@ namespace {
 class Scalars {
 public:
   void setZero(Value value) {
-    constants[value] = Builder(value.getContext()).getZeroAttr(value.getType());
+    Builder b(value.getContext());
+    constants[value] = getNeutral(b, value.getType(), ReductionKind::Sum);
   }
   bool isZero(Value value) const { return ::isZero(getConstant(value)); }
   void visit(Operation &op);

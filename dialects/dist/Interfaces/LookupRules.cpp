@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -278,9 +279,9 @@ static linalg::GenericOp maskRows(OpBuilder &b, Location loc, Value rows,
       b, loc, type, ValueRange{rows, areHere}, empty,
       ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), batch), all},
       parallel, [](OpBuilder &b, Location loc, ValueRange args) {
-        Value zero =
-            arith::ConstantOp::create(b, loc, b.getZeroAttr(args[0].getType()));
-        Value kept = arith::SelectOp::create(b, loc, args[1], args[0], zero);
+        Value nothing = arith::ConstantOp::create(
+            b, loc, getNeutral(b, args[0].getType(), ReductionKind::Sum));
+        Value kept = arith::SelectOp::create(b, loc, args[1], args[0], nothing);
         linalg::YieldOp::create(b, loc, kept);
       });
 }

@@ -36,3 +36,37 @@ bool mlir::dist::isMultiplyAdd(Block &body) {
   }
   return false;
 }
+
+TypedAttr mlir::dist::getNeutral(Builder &b, Type type, ReductionKind kind) {
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
+    auto getExtreme = [&](bool negative) {
+      return APFloat::semanticsHasInf(semantics)
+                 ? APFloat::getInf(semantics, negative)
+                 : APFloat::getLargest(semantics, negative);
+    };
+    switch (kind) {
+    case ReductionKind::Prod:
+      return b.getFloatAttr(type, 1.0);
+    case ReductionKind::Max:
+      return b.getFloatAttr(type, getExtreme(true));
+    case ReductionKind::Min:
+      return b.getFloatAttr(type, getExtreme(false));
+    default:
+      return b.getFloatAttr(type, -0.0);
+    }
+  }
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  switch (kind) {
+  case ReductionKind::Prod:
+    return b.getIntegerAttr(type, APInt(width, 1));
+  case ReductionKind::Max:
+    return b.getIntegerAttr(type, APInt::getSignedMinValue(width));
+  case ReductionKind::Min:
+    return b.getIntegerAttr(type, APInt::getSignedMaxValue(width));
+  case ReductionKind::And:
+    return b.getIntegerAttr(type, APInt::getAllOnes(width));
+  default:
+    return b.getIntegerAttr(type, APInt::getZero(width));
+  }
+}

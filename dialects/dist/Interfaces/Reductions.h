@@ -17,6 +17,10 @@ namespace mlir::dist {
 /// order; f knows nothing of this result so far, nor of the others.
 std::optional<ReductionKind> getReduction(linalg::LinalgOp op, int64_t index);
 
+/// What combined with any x gives x, bit for bit: of floats that are added -0,
+/// since 0 + -0 is 0.
+TypedAttr getNeutral(Builder &b, Type type, ReductionKind kind);
+
 /// Whether the body is yield(c + a * b), on floats, a and b in any order and
 /// perhaps extended.
 bool isMultiplyAdd(Block &body);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -269,10 +270,10 @@ private:
     auto masked = linalg::GenericOp::create(
         b, loc, type, slice.getResult(), empty, ArrayRef<AffineMap>{map, map},
         loops, [&](OpBuilder &inner, Location at, ValueRange values) {
-          Value zero =
-              arith::ConstantOp::create(inner, at, inner.getZeroAttr(element));
+          Value nothing = arith::ConstantOp::create(
+              inner, at, getNeutral(inner, element, ReductionKind::Sum));
           Value kept =
-              arith::SelectOp::create(inner, at, isHere, values[0], zero);
+              arith::SelectOp::create(inner, at, isHere, values[0], nothing);
           linalg::YieldOp::create(inner, at, kept);
         });
     slice.getResult().replaceUsesWithIf(
