@@ -34,8 +34,12 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
                                            ElementsOf &elements) {
   Value scalar = elements.get(op->getOperand(number), op.getMap(number));
   APFloat factor(op.getScoreType().getFloatSemantics(), 1);
+  // Of narrower numbers a product is rounded before it is multiplied.
+  bool isWide = scalar.getType() == op.getScoreType();
   while (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
     APFloat constant(factor.getSemantics());
+    if (!isWide)
+      break;
     bool isFirst = matchPattern(product.getLhs(), m_ConstantFloat(&constant));
     if (!isFirst && !matchPattern(product.getRhs(), m_ConstantFloat(&constant)))
       break;
@@ -44,7 +48,7 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
   }
   const ElementsOf::Leaf *leaf = elements.getLeaf(scalar);
   if (!leaf || !factor.isFiniteNonZero() ||
-      getElementTypeOrSelf(leaf->tensor.getType()) != op.getScoreType())
+      getElementTypeOrSelf(leaf->tensor.getType()) != scalar.getType())
     return std::nullopt;
   return Multiple{*leaf, factor};
 }

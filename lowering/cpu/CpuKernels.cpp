@@ -111,6 +111,7 @@ struct ExpandAttention
     tiles.perProduct = machine.multiplyAdd;
     tiles.perScore = machine.attentionScore;
     tiles.perMask = machine.attentionMask;
+    tiles.hasProducts = isSupported;
     if (failed(expandAttentions(getOperation(), tiles)))
       return signalPassFailure();
   }

@@ -84,7 +84,8 @@ void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
           : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
   bool liesSo =
       column == 1 && (op.getKeyDim() == dims[1] || row == sizes[dims[1]]);
-  if (type.getElementType() != element || timesRead == 1 || liesSo)
+  bool isNarrow = type.getElementType() != element;
+  if (isNarrow ? getFactorType(number) != element : timesRead == 1 || liesSo)
     return;
   int64_t rows = sizes[dims[0]];
   if (isOfQueries(dims))
@@ -97,7 +98,7 @@ void AttentionExpansion::fillCopy(const Copy &copy, Range queries) {
   Range keys = {b.getIndexAttr(0), sizes[op.getKeyDim()]};
   generic({operand(copy.number, queries, keys)},
           copyOrOperand(copy.number, queries, keys), copy.dims,
-          [&](ValueRange v) { return v[0]; });
+          [&](ValueRange v) { return widen(v[0]); });
 }
 
 void AttentionExpansion::fillKeyCopies(unsigned numBatches) {
@@ -187,11 +188,6 @@ void AttentionExpansion::fill(View to, const APFloat &value) {
 void AttentionExpansion::multiplyAdd(View a, View c, View to,
                                      ArrayRef<unsigned> loops) {
   generic({a, c}, to, loops, [&](ValueRange v) -> Value {
-    auto widen = [&](Value value) -> Value {
-      if (value.getType() == element)
-        return value;
-      return arith::ExtFOp::create(b, element, value);
-    };
     Value product = arith::MulFOp::create(b, widen(v[0]), widen(v[1]));
     return arith::AddFOp::create(b, v[2], product);
   });
@@ -277,7 +273,8 @@ Value AttentionExpansion::getLargest(Value buffer) {
   SmallVector<unsigned> dims =
       llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
   generic({View{buffer, dims}}, result, dims, [&](ValueRange v) -> Value {
-    return arith::MaximumFOp::create(b, math::AbsFOp::create(b, v[0]), v[1]);
+    return arith::MaximumFOp::create(b, math::AbsFOp::create(b, widen(v[0])),
+                                     v[1]);
   });
   return memref::LoadOp::create(b, result.buffer);
 }
@@ -296,7 +293,7 @@ Value AttentionExpansion::writeProductTest(Value x, Value y, unsigned summed) {
   Value sum = arith::MulFOp::create(
       b, arith::MulFOp::create(b, getLargest(x), getLargest(y)),
       constant(sizes[summed]));
-  return compare(arith::CmpFPredicate::OLE, sum, constant(kLargestScore));
+  return compare(arith::CmpFPredicate::OLE, sum, constant(getLargestScore(op)));
 }
 
 AttentionExpansion::NeededRow AttentionExpansion::readNeededRow(Range queries) {

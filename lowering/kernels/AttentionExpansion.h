@@ -51,7 +51,8 @@ protected:
   struct NeededRow {
     Value table, start, end;
   };
-  /// A copy of an operand, in the order that a product reads fastest.
+  /// A copy of an operand, in the order that a product reads fastest, and as
+  /// wide as scores.
   struct Copy {
     unsigned number;
     /// The order of its dimensions in memory.
@@ -86,21 +87,30 @@ protected:
   Value applyRegion(Region &region, ValueRange values, ArrayRef<Value> places,
                     bool isPlain, unsigned yielded = 0);
 
-  Value allocate(ArrayRef<int64_t> shape) {
-    return memref::AllocOp::create(b, MemRefType::get(shape, element));
+  /// Of the type of scores, or another.
+  Value allocate(ArrayRef<int64_t> shape, Type type = {}) {
+    return memref::AllocOp::create(
+        b, MemRefType::get(shape, type ? type : element));
   }
   /// Scores of a tile or the like. Rows that are a power of two apart would get
   /// into each other's way in the cache.
-  Value allocateRows(int64_t rows, int64_t columns) {
+  Value allocateRows(int64_t rows, int64_t columns, Type type = {}) {
     return allocate(
-        {rows, columns % (8 * kRowGap) ? columns : columns + kRowGap});
+        {rows, columns % (8 * kRowGap) ? columns : columns + kRowGap}, type);
+  }
+  /// The type of what products read of an operand.
+  Type getFactorType(unsigned number) {
+    Type type = getElementTypeOrSelf(op->getOperand(number).getType());
+    return tiles.hasProducts(type, element) ? type : Type(element);
   }
   /// The first rows of a scratch buffer, whole columns where there are any.
   View scratch(Value buffer, ArrayRef<unsigned> dims, ArrayRef<int64_t> shape);
   /// What belongs to the current batches, some queries and keys.
   View operand(unsigned number, Range queries, Range keys);
   /// From now on products read the operand from a copy, whose last dimension is
-  /// that of `dims` and contiguous, unless it lies so or is read once.
+  /// that of `dims` and contiguous, unless it lies so or is read once. What is
+  /// narrower than scores is copied where there are no products of it, and then
+  /// only.
   void keepCopy(unsigned number, ArrayRef<unsigned> dims);
   /// Keys and values that depend on so many batches: once for all that read
   /// them.
@@ -127,6 +137,12 @@ protected:
 
   Value constant(double value) {
     return arith::ConstantOp::create(b, b.getFloatAttr(element, value));
+  }
+  /// A number as one of the type of scores.
+  Value widen(Value number) {
+    if (number.getType() == element)
+      return number;
+    return arith::ExtFOp::create(b, element, number);
   }
   Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
     return arith::CmpFOp::create(b, predicate, x, y);

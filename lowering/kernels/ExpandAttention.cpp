@@ -53,8 +53,9 @@ private:
   /// Where tiles may be skipped: whether scores and values are as small as that
   /// takes them to be.
   Value isSmall;
-  /// Of one tile: scores, and of each query m, l and a.
-  Value scores, largest, sums, means;
+  /// Of one tile: scores, weights as narrow as values if these are multiplied
+  /// so, and of each query m, l and a.
+  Value scores, narrow, largest, sums, means;
 };
 
 } // namespace
@@ -138,6 +139,13 @@ void Expansion::writeKeys(Range queries, Range keys, bool isPlain) {
     return arith::MulFOp::create(b, v[1], v[0]);
   });
   dropWeights(queries, keys, isPlain, x);
+  if (narrow) {
+    View rounded = scratch(narrow, {i, j}, {queries.size, keys.size});
+    generic({x}, rounded, {i, j}, [&](ValueRange v) -> Value {
+      return arith::TruncFOp::create(b, v[1].getType(), v[0]);
+    });
+    x = rounded;
+  }
   multiplyAdd(x, copyOrOperand(2, queries, keys), a, {i, e, j});
 }
 
@@ -231,6 +239,9 @@ void Expansion::writeNeeded(Range queries) {
 void Expansion::run() {
   int64_t queries = std::min(tiles.queries, sizes[op.getQueryDim()]);
   scores = allocateRows(queries, std::min(tiles.keys, sizes[op.getKeyDim()]));
+  if (Type factor = getFactorType(2); factor != element)
+    narrow = allocateRows(queries, std::min(tiles.keys, sizes[op.getKeyDim()]),
+                          factor);
   largest = allocate(queries);
   sums = allocate(queries);
   means = allocate({queries, sizes[op.getValueDim()]});

@@ -20,6 +20,9 @@ struct AttentionTiles {
   /// A tile, and its row of tiles; a multiply-add; what else is done for a
   /// score, and what a mask takes for one.
   double perTile, perRow, perProduct, perScore, perMask;
+  /// Whether the target's library multiplies numbers of this type, with sums of
+  /// another.
+  bool (*hasProducts)(Type in, Type sum);
 };
 
 class TileTables;

@@ -152,6 +152,19 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
   return kept;
 }
 
+/// A number before it was rounded to a narrower type, and perhaps widened
+/// again.
+static Value withoutRounding(Value value) {
+  while (true) {
+    if (auto rounded = value.getDefiningOp<arith::TruncFOp>())
+      value = rounded.getIn();
+    else if (auto widened = value.getDefiningOp<arith::ExtFOp>())
+      value = widened.getIn();
+    else
+      return value;
+  }
+}
+
 /// A row in which all keys are at -inf has none: exponentials are then of these
 /// less zero, and quotients by a sum of zero are zero.
 LogicalResult AttentionMatch::matchWeights(bool withFactors) {
@@ -163,17 +176,21 @@ LogicalResult AttentionMatch::matchWeights(bool withFactors) {
       factor = found;
     weight = rest;
   }
+  weight = withoutRounding(weight);
   if (Value some = getUnlessEqual(weight, m_AnyZeroFloat(), sum)) {
     weight = some;
   } else if (auto select = weight.getDefiningOp<arith::SelectOp>()) {
     if (!isNanTest(select.getCondition(), select.getFalseValue()) ||
         !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
       return failure();
-    weight = select.getFalseValue();
+    weight = withoutRounding(select.getFalseValue());
     nanIsZero = true;
   }
   this->quotient = weight;
   auto quotient = weight.getDefiningOp<arith::DivFOp>();
+  if (quotient &&
+      quotient.getType() != getElementTypeOrSelf(product.op.getDpsInits()[0]))
+    return failure();
   auto power =
       quotient ? quotient.getLhs().getDefiningOp<math::ExpOp>() : math::ExpOp();
   auto difference = power ? power.getOperand().getDefiningOp<arith::SubFOp>()
@@ -368,6 +385,20 @@ Value AttentionMatch::cloneScalars(OpBuilder &b, Value root,
   return mapping.lookupOrDefault(root);
 }
 
+Value AttentionMatch::widen(OpBuilder &b, Value operand) {
+  Type wide = getElementTypeOrSelf(operand);
+  for (Value other : {getQuery(), getValue()})
+    if (Type type = getElementTypeOrSelf(other);
+        type.getIntOrFloatBitWidth() > wide.getIntOrFloatBitWidth())
+      wide = type;
+  auto type = cast<RankedTensorType>(operand.getType());
+  if (type.getElementType() == wide)
+    return operand;
+  return mapElements(b, operand, wide, [&](OpBuilder &b, Value element) {
+    return arith::ExtFOp::create(b, element.getLoc(), wide, element);
+  });
+}
+
 AttentionOp AttentionMatch::write(bool forAdjoint) {
   linalg::LinalgOp last = product.op;
   OpBuilder b(last);
@@ -389,7 +420,8 @@ AttentionOp AttentionMatch::write(bool forAdjoint) {
     inits.push_back(
         tensor::EmptyOp::create(b, loc, cast<RankedTensorType>(made).getShape(),
                                 type.getElementType()));
-  auto op = AttentionOp::create(b, loc, types, getQuery(), getKey(), getValue(),
+  auto op = AttentionOp::create(b, loc, types, widen(b, getQuery()),
+                                widen(b, getKey()), widen(b, getValue()),
                                 extras, inits, b.getAffineMapArrayAttr(maps),
                                 nanIsZero, /*window=*/nullptr);
   if (Attribute scope = last->getAttr(kScopeAttr))
@@ -441,27 +473,35 @@ Value AttentionMatch::clearRows(AttentionOp op) {
   return cleared.getResult(0);
 }
 
-Value AttentionMatch::scale(OpBuilder &b, Value tensor) {
-  if (!factor || factor->number == 1)
-    return tensor;
+Value AttentionMatch::mapElements(
+    OpBuilder &b, Value tensor, Type made,
+    function_ref<Value(OpBuilder &, Value)> body) {
   Location loc = product.op.getLoc();
   auto type = cast<RankedTensorType>(tensor.getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  auto scaled = linalg::GenericOp::create(
-      b, loc, type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        Value number = arith::ConstantOp::create(
-            b, loc, b.getFloatAttr(type.getElementType(), factor->number));
-        linalg::YieldOp::create(
-            b, loc, arith::MulFOp::create(b, loc, args[0], number).getResult());
+  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), made);
+  auto mapped = linalg::GenericOp::create(
+      b, loc, empty.getType(), tensor, empty, ArrayRef<AffineMap>{all, all},
+      loops, [&](OpBuilder &b, Location loc, ValueRange args) {
+        linalg::YieldOp::create(b, loc, body(b, args[0]));
       });
   if (Attribute scope = product.op->getAttr(kScopeAttr))
-    scaled->setAttr(kScopeAttr, scope);
-  return scaled.getResult(0);
+    mapped->setAttr(kScopeAttr, scope);
+  return mapped.getResult(0);
+}
+
+Value AttentionMatch::scale(OpBuilder &b, Value tensor) {
+  if (!factor || factor->number == 1)
+    return tensor;
+  Type type = getElementTypeOrSelf(tensor);
+  return mapElements(b, tensor, type, [&](OpBuilder &b, Value element) {
+    Location loc = element.getLoc();
+    Value number =
+        arith::ConstantOp::create(b, loc, b.getFloatAttr(type, factor->number));
+    return arith::MulFOp::create(b, loc, element, number);
+  });
 }
 
 void AttentionMatch::replaceWith(AttentionOp op) {

@@ -94,6 +94,11 @@ private:
   /// score.
   void findLeaves(Value root, bool isOfScores,
                   llvm::SmallDenseSet<Value> &seen);
+  /// A query, key or value as wide as the widest of them: exporters widen some.
+  Value widen(OpBuilder &b, Value operand);
+  /// A tensor of what is made of each element.
+  Value mapElements(OpBuilder &b, Value tensor, Type made,
+                    function_ref<Value(OpBuilder &, Value)> body);
   Value clearRows(AttentionOp op);
   /// Where in the result the features of values are.
   int64_t getValuePlace() {

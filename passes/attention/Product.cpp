@@ -17,18 +17,27 @@ static bool isZeroFilled(Value tensor) {
   return value && matchPattern(value, m_AnyZeroFloat());
 }
 
-/// Of what scores are: f32 or f64.
-static bool isOfScores(Value tensor) {
+/// The type of its elements, if its shape is static.
+static Type getElement(Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  return type && type.hasStaticShape() &&
-         (type.getElementType().isF32() || type.getElementType().isF64());
+  return type && type.hasStaticShape() ? type.getElementType() : Type();
+}
+
+/// Sums of what scores are, f32 or f64, of numbers that are that or narrower.
+static bool hasElementsOfScores(linalg::LinalgOp op) {
+  Type sum = getElement(op.getDpsInits()[0]),
+       factor = getElement(op->getOperand(0));
+  if (!sum || !factor || factor != getElement(op->getOperand(1)))
+    return false;
+  bool isNarrow = factor.isBF16() || factor.isF16();
+  return (sum.isF32() && isNarrow) ||
+         (sum == factor && (sum.isF32() || sum.isF64()));
 }
 
 FailureOr<Product> mlir::dist::matchProduct(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       op->getNumRegions() != 1 || !isMultiplyAdd(*op.getBlock()) ||
-      !op.hasPureTensorSemantics() ||
-      !llvm::all_of(op->getOperands(), isOfScores) ||
+      !op.hasPureTensorSemantics() || !hasElementsOfScores(op) ||
       !isZeroFilled(op.getDpsInits()[0]))
     return failure();
   Product product{op, {}, op.getIndexingMapsArray()};

@@ -126,6 +126,24 @@ static FloatRange multiply(FloatRange x, FloatRange y) {
           *std::max_element(products, products + 4), false};
 }
 
+/// A range rounded to a type that is narrower than f32; of f16 its ends are
+/// soon infinite. What rounding to f32 changes is less than what comparisons
+/// allow.
+static FloatRange round(FloatRange range, Type type) {
+  if (range.isNan || (!type.isBF16() && !type.isF16()))
+    return range;
+  auto round = [&](double number) {
+    APFloat rounded(number);
+    bool loses;
+    rounded.convert(cast<FloatType>(type).getFloatSemantics(),
+                    APFloat::rmNearestTiesToEven, &loses);
+    rounded.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &loses);
+    return rounded.convertToDouble();
+  };
+  return {round(range.low), round(range.high), false};
+}
+
 FloatRange Ranges::infer(Operation *op) {
   auto of = [&](unsigned operand) { return getFloat(op->getOperand(operand)); };
   auto negated = [](FloatRange x) {
@@ -145,6 +163,8 @@ FloatRange Ranges::infer(Operation *op) {
   if (isa<arith::MinimumFOp>(op))
     return {std::min(of(0).low, of(1).low), std::min(of(0).high, of(1).high),
             of(0).isNan || of(1).isNan};
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return of(0);
   if (isa<math::TanhOp>(op))
     return {-1, 1, of(0).isNan};
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
@@ -182,7 +202,7 @@ void Ranges::visit(Operation *op) {
   Value result = op->getResult(0);
   if (isa<FloatType>(result.getType())) {
     if (!op->hasTrait<OpTrait::ConstantLike>())
-      set(result, infer(op));
+      set(result, round(infer(op), result.getType()));
     return;
   }
   if (auto compared = dyn_cast<arith::CmpFOp>(op)) {
@@ -228,6 +248,14 @@ SmallVector<Value> mlir::dist::getConditions(AttentionLikeOpInterface op) {
   return conditions;
 }
 
+double mlir::dist::getLargestScore(AttentionLikeOpInterface op) {
+  for (Operation *inner : getMakers(op.getBody()))
+    if (llvm::any_of(inner->getResultTypes(),
+                     [](Type type) { return type.isF16(); }))
+      return 65504;
+  return kLargestScore;
+}
+
 ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
                                      std::pair<int64_t, int64_t> queries,
                                      std::pair<int64_t, int64_t> keys,
@@ -246,8 +274,8 @@ ScoreFacts mlir::dist::getScoreFacts(AttentionLikeOpInterface op,
     setIndex(batch, {0, sizes[batch] - 1});
   setIndex(op.getQueryDim(), queries);
   setIndex(op.getKeyDim(), keys);
-  ranges.set(body.getArgument(0),
-             FloatRange{-kLargestScore, kLargestScore, false});
+  double largest = getLargestScore(op);
+  ranges.set(body.getArgument(0), FloatRange{-largest, largest, false});
   for (auto [number, extra] : llvm::enumerate(extras)) {
     Value element = body.getArgument(1 + number);
     if (extra.floats)

@@ -27,6 +27,10 @@ inline constexpr double kLargestScore = 1e30;
 /// in the last place.
 inline constexpr double kNegligibleScore = -1e37;
 
+/// The same of the scores of an op: the largest f16 where its body rounds to
+/// that, as what is infinite then takes part in more than a mask leaves.
+double getLargestScore(AttentionLikeOpInterface op);
+
 /// What is known of a tile.
 struct ScoreFacts {
   FloatRange x;

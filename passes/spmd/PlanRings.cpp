@@ -44,9 +44,10 @@ static ShardingAttr getPlacement(Value value) {
                   : ShardingAttr();
 }
 
-/// Whether the dimension of queries is in plain blocks over just `axes`.
-static bool isCutOver(AttentionOp op, ArrayAttr axes) {
-  ShardingAttr sharding = getPlacement(op.getQuery());
+/// Whether the dimension of queries is in plain blocks over just `axes`. The
+/// operand that `query` was made of tells.
+static bool isCutOver(AttentionOp op, Value query, ArrayAttr axes) {
+  ShardingAttr sharding = getPlacement(query);
   if (!sharding)
     return false;
   std::optional<unsigned> place = op.getMap(0).getResultPosition(
@@ -117,7 +118,8 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       int64_t devices = layout.size(getAxisRefs(axes));
       bool isZigzag = said.contains("zigzag");
       int64_t queries = op.getDimSizes()[op.getQueryDim()];
-      bool isCut = isCutOver(op, axes) && !ShapedType::isDynamic(queries) &&
+      bool isCut = isCutOver(op, match.getQuery(), axes) &&
+                   !ShapedType::isDynamic(queries) &&
                    isEquallySpaced(layout, getAxisRefs(axes), queries);
       if (isZigzag && devices > 1 &&
           failed(checkHalves(op, *ring, isCut, devices)))

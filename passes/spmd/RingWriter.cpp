@@ -270,7 +270,7 @@ Value RingWriter::mayBeLarge(Value largestX, Value largestY, int64_t count) {
   Value sum = arith::MulFOp::create(
       b, loc, arith::MulFOp::create(b, loc, largestX, largestY),
       constant(count));
-  return compare(arith::CmpFPredicate::UGT, sum, constant(kLargestScore));
+  return compare(arith::CmpFPredicate::UGT, sum, constant(getLargestScore(op)));
 }
 
 void RingWriter::setScopes(Operation *from, Operation *to) {

@@ -248,10 +248,16 @@ LogicalResult AttentionOp::verify() {
   Type element = getElementTypeOrSelf(getQuery().getType());
   if (!isa<FloatType>(element))
     return emitOpError("of ") << element << ": it is of floats";
-  for (Value same : {getKey(), getValue(), Value(getInits()[0])})
+  for (Value same : {getKey(), getValue()})
     if (getElementTypeOrSelf(same.getType()) != element)
       return emitOpError("query has elements of type ")
              << element << ", another operand of type " << same.getType();
+  Type result = getElementTypeOrSelf(getInits()[0].getType());
+  if (result != element && result != getScoreType())
+    return emitOpError("query has elements of type ")
+           << element << ", scores of type " << getScoreType()
+           << ", the result of neither, but of type "
+           << getInits()[0].getType();
   for (Value init : getInits().drop_front())
     if (getElementTypeOrSelf(init.getType()) != getScoreType())
       return emitOpError("results of rows are ") << getScoreType();

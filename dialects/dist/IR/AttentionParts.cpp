@@ -209,14 +209,15 @@ static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
   unsigned result = 3 + op.getExtras().size();
   AffineMap outMap = op.getMap(result);
   Value out = op.getInits()[0];
-  Value wide = stored == element ? out : parts.makeEmpty(outMap, element);
+  Type made = getElementTypeOrSelf(out.getType());
+  Value wide = made == element ? out : parts.makeEmpty(outMap, element);
   Value means =
       parts.contract(weights, all, op.getValue(), op.getMap(2), wide, outMap);
-  if (stored != element)
-    means = parts.generic(
-        means, outMap, out, outMap, outMap, [&](ValueRange v) -> Value {
-          return arith::TruncFOp::create(b, loc, stored, v[0]);
-        });
+  if (made != element)
+    means = parts.generic(means, outMap, out, outMap, outMap,
+                          [&](ValueRange v) -> Value {
+                            return arith::TruncFOp::create(b, loc, made, v[0]);
+                          });
   SmallVector<Value> results = {means};
   if (op.getInits().size() == 3)
     for (unsigned which : {1, 2})

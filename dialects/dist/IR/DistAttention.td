@@ -107,7 +107,8 @@ def Dist_AttentionOp : Dist_AttentionLikeOp<"attention"> {
     batches, then queries, keys, features of keys, features of values. Operands
     name the batches that they have: in grouped-query attention a batch of the
     queries is none of the keys. Scores, sums and exponentials are f32 (f64 where
-    the operands are). With `nan_is_zero` weights that are NaN are 0: exports
+    the operands are); weights may be rounded to the type of the values before they
+    are multiplied. The first result is of that type, or of that of scores. With `nan_is_zero` weights that are NaN are 0: exports
     guard rows in which every key is masked like that. A second result is the
     logarithm of the sum of exp(x(i,·)); of three the last two are the largest
     x(i,·), and the sum of the numerators, which say more than that where x is large.
