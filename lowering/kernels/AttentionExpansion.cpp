@@ -84,21 +84,23 @@ void AttentionExpansion::keepCopy(unsigned number, ArrayRef<unsigned> dims) {
           : llvm::divideCeil(sizes[op.getQueryDim()], tiles.queries);
   bool liesSo =
       column == 1 && (op.getKeyDim() == dims[1] || row == sizes[dims[1]]);
-  bool isNarrow = type.getElementType() != element;
-  if (isNarrow ? getFactorType(number) != element : timesRead == 1 || liesSo)
+  Type factor = getFactorType(number);
+  if (factor == type.getElementType() && (timesRead == 1 || liesSo))
     return;
   int64_t rows = sizes[dims[0]];
   if (isOfQueries(dims))
     rows = std::min(tiles.queries, rows);
-  copies.push_back(
-      {number, llvm::to_vector(dims), allocateRows(rows, sizes[dims[1]])});
+  copies.push_back({number, llvm::to_vector(dims),
+                    allocateRows(rows, sizes[dims[1]], factor)});
 }
 
 void AttentionExpansion::fillCopy(const Copy &copy, Range queries) {
   Range keys = {b.getIndexAttr(0), sizes[op.getKeyDim()]};
   generic({operand(copy.number, queries, keys)},
           copyOrOperand(copy.number, queries, keys), copy.dims,
-          [&](ValueRange v) { return widen(v[0]); });
+          [&](ValueRange v) {
+            return v[0].getType() == v[1].getType() ? v[0] : widen(v[0]);
+          });
 }
 
 void AttentionExpansion::fillKeyCopies(unsigned numBatches) {

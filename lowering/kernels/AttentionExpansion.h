@@ -109,8 +109,7 @@ protected:
   View operand(unsigned number, Range queries, Range keys);
   /// From now on products read the operand from a copy, whose last dimension is
   /// that of `dims` and contiguous, unless it lies so or is read once. What is
-  /// narrower than scores is copied where there are no products of it, and then
-  /// only.
+  /// narrower than scores is widened where there are no products of it.
   void keepCopy(unsigned number, ArrayRef<unsigned> dims);
   /// Keys and values that depend on so many batches: once for all that read
   /// them.

@@ -34,6 +34,9 @@ private:
     return select(compare(arith::CmpFPredicate::UNO, weight, weight),
                   constant(0), value);
   }
+  /// The factor of a product that a tile is: as narrow as the other factors, if
+  /// these are multiplied so.
+  View asFactor(View tile, Value narrow);
   /// Adds the terms of a tile to a total.
   void addTerms(unsigned total, View terms, Range queries, Range keys);
   Range allKeys() { return {b.getIndexAttr(0), sizes[op.getKeyDim()]}; }
@@ -45,6 +48,9 @@ private:
   /// Of one tile: weights, cotangents of scores, and each query's sum of what
   /// comes back times what went.
   Value weights, cotangents, sums;
+  /// The first two as narrow as what they are multiplied by, if that is
+  /// multiplied so.
+  Value narrowWeights, narrowCotangents;
   /// Terms of totals, but for the cotangents of scores themselves.
   SmallVector<std::pair<Value, Value>> terms;
 };
@@ -69,16 +75,27 @@ void AdjointExpansion::addTerms(unsigned total, View terms, Range queries,
   generic({terms}, to, terms.dims, add);
 }
 
+AttentionExpansion::View AdjointExpansion::asFactor(View tile, Value narrow) {
+  if (!narrow)
+    return tile;
+  View rounded = scratch(narrow, tile.dims,
+                         cast<MemRefType>(tile.buffer.getType()).getShape());
+  generic({tile}, rounded, tile.dims, [&](ValueRange v) -> Value {
+    return arith::TruncFOp::create(b, v[1].getType(), v[0]);
+  });
+  return rounded;
+}
+
 void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
   unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
            e = op.getValueDim();
   View p = scratch(weights, {i, j}, {queries.size, keys.size}),
        dx = scratch(cotangents, {i, j}, {queries.size, keys.size}),
        sum = scratch(sums, {i}, queries.size);
-  View back = operand(op.getCotangentOperand(), queries, keys);
+  View back = copyOrOperand(op.getCotangentOperand(), queries, keys);
   writeScores(queries, keys, p);
   fill(dx, APFloat::getZero(element.getFloatSemantics()));
-  multiplyAdd(back, operand(2, queries, keys), dx, {i, j, e});
+  multiplyAdd(back, copyOrOperand(2, queries, keys), dx, {i, j, e});
   SmallVector<Value> places = writePlaces(queries, keys);
   SmallVector<View> inputs = {operand(op.getLargestOperand(), queries, keys),
                               operand(op.getSumsOperand(), queries, keys), sum};
@@ -136,11 +153,13 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
   for (auto [total, view] : llvm::enumerate(ofTotals))
     addTerms(total, view, queries, keys);
   unsigned init = op.getFirstInit();
-  multiplyAdd(dx, operand(1, queries, keys), operand(init, queries, keys),
-              {i, d, j});
-  multiplyAdd(dx, operand(0, queries, keys), operand(init + 1, queries, keys),
-              {j, d, i});
-  multiplyAdd(p, back, operand(init + 2, queries, keys), {j, e, i});
+  View ofScores = asFactor(dx, narrowCotangents);
+  multiplyAdd(ofScores, copyOrOperand(1, queries, keys),
+              operand(init, queries, keys), {i, d, j});
+  multiplyAdd(ofScores, copyOrOperand(0, queries, keys),
+              operand(init + 1, queries, keys), {j, d, i});
+  multiplyAdd(asFactor(p, narrowWeights), back,
+              operand(init + 2, queries, keys), {j, e, i});
 }
 
 void AdjointExpansion::writeQueries(Range queries) {
@@ -151,7 +170,7 @@ void AdjointExpansion::writeQueries(Range queries) {
   generic({operand(op.getCotangentOperand(), queries, keys),
            operand(op.getResultOperand(), queries, keys)},
           sum, {i, e}, [&](ValueRange v) -> Value {
-            Value product = arith::MulFOp::create(b, v[0], v[1]);
+            Value product = arith::MulFOp::create(b, widen(v[0]), v[1]);
             return arith::AddFOp::create(b, v[2], product);
           });
   if (!skips)
@@ -174,6 +193,16 @@ void AdjointExpansion::run() {
   weights = allocate({queries, keys});
   cotangents = allocate({queries, keys});
   sums = allocate(queries);
+  if (Type factor = getFactorType(0); factor != element) {
+    narrowWeights = allocate({queries, keys}, factor);
+    narrowCotangents = allocate({queries, keys}, factor);
+  }
+  unsigned i = op.getQueryDim(), j = op.getKeyDim(), d = op.getFeatureDim(),
+           e = op.getValueDim();
+  keepCopy(0, {i, d});
+  keepCopy(1, {j, d});
+  keepCopy(2, {j, e});
+  keepCopy(op.getCotangentOperand(), {i, e});
   auto yield = cast<AttentionYieldOp>(op.getAdjoint().front().getTerminator());
   for (Value term : op.getTerms())
     if (term != yield.getOperand() &&

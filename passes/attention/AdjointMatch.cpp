@@ -340,9 +340,11 @@ LogicalResult AdjointMatch::matchOfX(Value product) {
                    (term.getLhs() == quotient && term.getRhs() == ofWeight)))
       continue;
     if (attention.isNanZero())
-      ofWeight = getOfNumber(ofWeight);
+      ofWeight = getOfNumber(withoutRounding(ofWeight));
     if (ofWeight)
-      ofWeight = attention.stripFactor(ofWeight);
+      ofWeight = attention.stripFactor(withoutRounding(ofWeight));
+    if (ofWeight)
+      ofWeight = withoutRounding(ofWeight);
     const ElementsOf::Leaf *leaf =
         ofWeight ? elements.getLeaf(ofWeight) : nullptr;
     if (leaf && succeeded(matchOfWeights(*leaf)))
@@ -526,6 +528,12 @@ void AdjointMatch::replace(AttentionOp forward,
   }
   Value query = attention.getQuery(), largest = forward.getResult(1),
         sums = forward.getResult(2), back = attention.scale(b, cotangent);
+  // Products are of one type.
+  auto widen = [&](Value operand) {
+    return attention.widen(b, operand, cotangent);
+  };
+  query = widen(query);
+  back = widen(back);
   if (isQuery) {
     // Queries that are padding may be anything, and have no part in sums.
     query = fillPadding(b, query, maps[0], 0);
@@ -534,9 +542,9 @@ void AdjointMatch::replace(AttentionOp forward,
     back = fillPadding(b, back, cotangentMap, 0);
   }
   auto op = AttentionAdjointOp::create(
-      b, loc, types, query, attention.getKey(), attention.getValue(), extras,
-      forward.getResult(0), largest, sums, back, inits,
-      b.getAffineMapArrayAttr(maps), attention.isNanZero(),
+      b, loc, types, query, widen(attention.getKey()),
+      widen(attention.getValue()), extras, forward.getResult(0), largest, sums,
+      back, inits, b.getAffineMapArrayAttr(maps), attention.isNanZero(),
       forward.getWindowAttr());
   for (StringRef name : {StringRef(kScopeAttr), StringRef(kBackwardAttr)})
     if (Attribute attr = ofQuery->op()->getAttr(name))
@@ -556,8 +564,12 @@ void AdjointMatch::replace(AttentionOp forward,
       body->addArgument(b.getIndexType(), loc);
     attention.mapIndices(*body, indices, mapping);
     SmallVector<Value> yielded;
-    for (Value root : roots)
-      yielded.push_back(attention.cloneScalars(b, root, mapping));
+    for (Value root : roots) {
+      Value made = attention.cloneScalars(b, root, mapping);
+      if (made.getType() != op.getScoreType())
+        made = arith::ExtFOp::create(b, loc, op.getScoreType(), made);
+      yielded.push_back(made);
+    }
     if (isQuery) {
       Value kept =
           cloneIsQuery(b, body->getArgument(indices + op.getQueryDim()));

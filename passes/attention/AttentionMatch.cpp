@@ -49,9 +49,21 @@ Value AttentionMatch::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
   return elements.getTerm(op, loops, term);
 }
 
+Value mlir::dist::withoutRounding(Value value) {
+  while (true) {
+    if (auto rounded = value.getDefiningOp<arith::TruncFOp>())
+      value = rounded.getIn();
+    else if (auto widened = value.getDefiningOp<arith::ExtFOp>())
+      value = widened.getIn();
+    else
+      return value;
+  }
+}
+
 bool mlir::dist::isNanTest(Value isNan, Value value) {
   auto compare = isNan.getDefiningOp<arith::CmpFOp>();
-  return compare && compare.getLhs() == value && compare.getRhs() == value &&
+  return compare && compare.getLhs() == compare.getRhs() &&
+         withoutRounding(compare.getLhs()) == withoutRounding(value) &&
          (compare.getPredicate() == arith::CmpFPredicate::UNO ||
           compare.getPredicate() == arith::CmpFPredicate::UNE);
 }
@@ -150,19 +162,6 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
     kept = kept ? arith::AndIOp::create(b, made.getLoc(), kept, made) : made;
   }
   return kept;
-}
-
-/// A number before it was rounded to a narrower type, and perhaps widened
-/// again.
-static Value withoutRounding(Value value) {
-  while (true) {
-    if (auto rounded = value.getDefiningOp<arith::TruncFOp>())
-      value = rounded.getIn();
-    else if (auto widened = value.getDefiningOp<arith::ExtFOp>())
-      value = widened.getIn();
-    else
-      return value;
-  }
 }
 
 /// A row in which all keys are at -inf has none: exponentials are then of these
@@ -385,10 +384,10 @@ Value AttentionMatch::cloneScalars(OpBuilder &b, Value root,
   return mapping.lookupOrDefault(root);
 }
 
-Value AttentionMatch::widen(OpBuilder &b, Value operand) {
+Value AttentionMatch::widen(OpBuilder &b, Value operand, Value other) {
   Type wide = getElementTypeOrSelf(operand);
-  for (Value other : {getQuery(), getValue()})
-    if (Type type = getElementTypeOrSelf(other);
+  for (Value one : {getQuery(), getValue(), other ? other : operand})
+    if (Type type = getElementTypeOrSelf(one);
         type.getIntOrFloatBitWidth() > wide.getIntOrFloatBitWidth())
       wide = type;
   auto type = cast<RankedTensorType>(operand.getType());

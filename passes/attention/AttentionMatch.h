@@ -53,6 +53,9 @@ public:
   /// For each loop of elements, the op's dimension.
   ArrayRef<AffineExpr> getDims() const { return dims; }
   ElementsOf &getElements() { return elements; }
+  /// A query, key or value as wide as the widest of them and `other`: exporters
+  /// widen some.
+  Value widen(OpBuilder &b, Value operand, Value other = {});
   /// What is left of a weight, or of what comes back for one, without what
   /// weights are multiplied by; null if it is multiplied by something else.
   Value stripFactor(Value value);
@@ -94,8 +97,6 @@ private:
   /// score.
   void findLeaves(Value root, bool isOfScores,
                   llvm::SmallDenseSet<Value> &seen);
-  /// A query, key or value as wide as the widest of them: exporters widen some.
-  Value widen(OpBuilder &b, Value operand);
   /// A tensor of what is made of each element.
   Value mapElements(OpBuilder &b, Value tensor, Type made,
                     function_ref<Value(OpBuilder &, Value)> body);
@@ -132,7 +133,11 @@ private:
   SmallVector<Operation *> reductions;
 };
 
-/// Whether `isNan` is a test of `value` for NaN.
+/// A number before it was rounded to a narrower type, and perhaps widened
+/// again.
+Value withoutRounding(Value value);
+
+/// Whether `isNan` is a test of `value`, rounded or not, for NaN.
 bool isNanTest(Value isNan, Value value);
 
 } // namespace mlir::dist

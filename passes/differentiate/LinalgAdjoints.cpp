@@ -70,6 +70,24 @@ void LinalgAdjoint::findSlice(Value value, SmallVectorImpl<Operation *> &ops,
       ops.push_back(&nested);
 }
 
+/// The tensor that a tensor is the widened elements of; null if it is not that.
+static Value getNarrow(Value tensor) {
+  while (auto follow = tensor.getDefiningOp<FollowOp>())
+    tensor = follow.getOperand();
+  auto maker = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!maker || maker.getNumDpsInputs() != 1 || maker->getNumResults() != 1 ||
+      !llvm::all_of(maker.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  auto widened = maker.getBody()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<arith::ExtFOp>();
+  bool isElement =
+      widened && widened.getIn() == maker.getBody()->getArgument(0);
+  return isElement ? maker.getInputs()[0] : Value();
+}
+
 /// A linalg op over the loops of the body whose result has the sizes of `like`
 /// and the dimensions `outMap`: `scalar`, combined over loops that this lacks.
 Value LinalgAdjoint::reduce(
@@ -96,10 +114,14 @@ Value LinalgAdjoint::reduce(
     covered |= own;
   }
 
+  // Sums read what was widened as it was before: of a product's factors both
+  // are of the type then that libraries multiply.
+  bool isWritten = outMap.isPermutation();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   for (unsigned i : used.set_bits()) {
-    inputs.push_back(sources[i].value);
+    Value narrow = isWritten ? Value() : getNarrow(sources[i].value);
+    inputs.push_back(narrow ? narrow : sources[i].value);
     maps.push_back(sources[i].map);
   }
   maps.push_back(outMap);
@@ -113,7 +135,6 @@ Value LinalgAdjoint::reduce(
       for (unsigned loop = 0; loop < outMap.getNumDims(); ++loop)
         if (expr.isFunctionOfDim(loop))
           loops[loop] = utils::IteratorType::reduction;
-  bool isWritten = outMap.isPermutation();
 
   auto shape = dyn_cast<RankedTensorType>(like.getType());
   SmallVector<OpFoldResult> sizes;
@@ -126,8 +147,13 @@ Value LinalgAdjoint::reduce(
   }
   auto makeBody = [&](OpBuilder &b, Location loc, ValueRange args) {
     IRMapping mapping;
-    for (auto [position, i] : llvm::enumerate(used.set_bits()))
-      mapping.map(block.getArgument(i), args[position]);
+    for (auto [position, i] : llvm::enumerate(used.set_bits())) {
+      Value element = args[position];
+      Type type = block.getArgument(i).getType();
+      if (element.getType() != type)
+        element = arith::ExtFOp::create(b, loc, type, element);
+      mapping.map(block.getArgument(i), element);
+    }
     for (Operation *nested : ops)
       b.clone(*nested, mapping);
     Value made = mapping.lookupOrDefault(scalar);
@@ -183,6 +209,10 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
       narrowed && !map.isPermutation()) {
     sum = narrowed.getIn();
     sumType = sum.getType();
+  } else if (!map.isPermutation() && (element.isBF16() || element.isF16())) {
+    OpBuilder scalar = atEnd();
+    sumType = b.getF32Type();
+    sum = arith::ExtFOp::create(scalar, loc, sumType, derivative);
   }
   Value made = contract(sum, map, value);
   if (!made)

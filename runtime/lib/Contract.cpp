@@ -272,10 +272,12 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
 
   bool constantA = call.flags & DIST_CONTRACT_CONSTANT_A,
        constantB = call.flags & DIST_CONTRACT_CONSTANT_B;
-  if (constantA && !constantB && nest.m.c == 1)
+  // The primitive writes rows of c.
+  bool writesColumns = bf16 && nest.n.c != 1;
+  if (!constantB && nest.m.c == 1 && (constantA || writesColumns))
     swapOperands();
-  bool isConstant =
-      (swapped || constantB) && nest.n.extent > 1 && nest.k.extent > 1;
+  bool isConstant = (swapped ? constantA : constantB) && nest.n.extent > 1 &&
+                    nest.k.extent > 1;
   if (f32 && isConstant && paysToSpread() && spreadB())
     return;
   // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.

@@ -305,13 +305,18 @@ LogicalResult AttentionAdjointOp::verify() {
     if (failed(verifyDims(*this, getFirstTotal() + total, "a total", {}, scores,
                           false)))
       return failure();
-  Type element = getScoreType();
-  for (auto [number, operand] : llvm::enumerate((*this)->getOperands()))
-    if ((number < 3 || number >= getResultOperand()) &&
-        getElementTypeOrSelf(operand.getType()) != element)
+  // Factors of products, and what sums are, or are of.
+  Type factor = getElementTypeOrSelf(getQuery().getType());
+  for (auto [number, operand] : llvm::enumerate((*this)->getOperands())) {
+    bool isFactor = number < 3 || number == getCotangentOperand();
+    if (!isFactor && number < getResultOperand())
+      continue;
+    Type wanted = isFactor ? factor : Type(getScoreType());
+    if (getElementTypeOrSelf(operand.getType()) != wanted)
       return emitOpError("operand ")
-             << number << " of type " << operand.getType()
-             << ": all are of one type, f32 or f64";
+             << number << " of type " << operand.getType() << ": it is of "
+             << wanted;
+  }
   if (failed(verifySizes(*this)) ||
       failed(verifyBody(*this, getBody(), "body", "a score", 1)))
     return failure();

@@ -34,7 +34,7 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
       {getCotangent(), getResult()}, {out, getMap(getResultOperand())},
       parts.fill(empty(rows), parts.number(false)), rows, parts.mapOf(dims),
       [&](ValueRange v) -> Value {
-        Value product = arith::MulFOp::create(b, loc, v[0], v[1]);
+        Value product = arith::MulFOp::create(b, loc, parts.widen(v[0]), v[1]);
         return arith::AddFOp::create(b, loc, v[2], product);
       });
   Value weights = parts.generic(

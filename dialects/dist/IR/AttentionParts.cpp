@@ -31,6 +31,12 @@ APFloat AttentionParts::number(bool isInfinite) const {
                     : APFloat::getZero(semantics);
 }
 
+Value AttentionParts::widen(Value number) {
+  if (number.getType() == element)
+    return number;
+  return arith::ExtFOp::create(b, loc, element, number);
+}
+
 AffineMap AttentionParts::mapOf(ArrayRef<unsigned> dims) {
   return AffineMap::getMultiDimMapWithTargets(op.getNumDims(), dims,
                                               b.getContext());
@@ -99,11 +105,6 @@ Value AttentionParts::contract(Value a, AffineMap mapA, Value c, AffineMap mapC,
   return generic({a, c}, {mapA, mapC},
                  fill(init, APFloat::getZero(element.getFloatSemantics())),
                  initMap, mapOf(dims), [&](ValueRange v) -> Value {
-                   auto widen = [&](Value value) -> Value {
-                     if (value.getType() == element)
-                       return value;
-                     return arith::ExtFOp::create(b, loc, element, value);
-                   };
                    Value product =
                        arith::MulFOp::create(b, loc, widen(v[0]), widen(v[1]));
                    return arith::AddFOp::create(b, loc, v[2], product);

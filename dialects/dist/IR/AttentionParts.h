@@ -35,6 +35,8 @@ public:
   /// `value`, or 0 where the weight is NaN, with `nan_is_zero`.
   Value selectNumber(Value weight, Value value);
   APFloat number(bool isInfinite) const;
+  /// A number as one of the type of scores.
+  Value widen(Value number);
   AffineMap mapOf(ArrayRef<unsigned> dims);
 
   AttentionLikeOpInterface op;

@@ -187,7 +187,8 @@ def Dist_AttentionAdjointOp : Dist_AttentionLikeOp<"attention_adjoint"> {
     add up for these goes home.
 
     Operands after those of the body: o, m, l, do; then destinations for dq, dk, dv and
-    the totals. All are of one type, f32 or f64. The regions take the same arguments as
+    the totals. Queries, keys, values and `do` are of one type, all others of that of
+    scores. The regions take the same arguments as
     the body of `dist.attention`, the second one dx after the score.
 
     ```mlir
