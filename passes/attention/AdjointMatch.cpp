@@ -522,9 +522,9 @@ void AdjointMatch::replace(AttentionOp forward,
       }
     maps.push_back(
         AffineMap::get(attention.getNumDims(), 0, places, b.getContext()));
-    types.push_back(type.clone(shape));
-    inits.push_back(
-        tensor::EmptyOp::create(b, loc, shape, type.getElementType()));
+    Type element = forward.getScoreType();
+    types.push_back(RankedTensorType::get(shape, element));
+    inits.push_back(tensor::EmptyOp::create(b, loc, shape, element));
   }
   Value query = attention.getQuery(), largest = forward.getResult(1),
         sums = forward.getResult(2), back = attention.scale(b, cotangent);
@@ -594,8 +594,10 @@ void AdjointMatch::replace(AttentionOp forward,
     replaced.push_back(end->op());
   }
   for (auto [number, total] : llvm::enumerate(totals)) {
-    Value made = addUnitDims(b, op->getResult(3 + number),
-                             total.value.getType(), total.map);
+    auto type = cast<RankedTensorType>(total.value.getType());
+    Value made = addUnitDims(
+        b, attention.round(b, op->getResult(3 + number), type.getElementType()),
+        type, total.map);
     bool isSum = !needed.contains(total.value.getDefiningOp());
     total.value.replaceUsesWithIf(
         made, [&](OpOperand &use) { return isSum || isOutside(use); });

@@ -491,6 +491,14 @@ Value AttentionMatch::mapElements(
   return mapped.getResult(0);
 }
 
+Value AttentionMatch::round(OpBuilder &b, Value tensor, Type narrow) {
+  if (getElementTypeOrSelf(tensor) == narrow)
+    return tensor;
+  return mapElements(b, tensor, narrow, [&](OpBuilder &b, Value element) {
+    return arith::TruncFOp::create(b, element.getLoc(), narrow, element);
+  });
+}
+
 Value AttentionMatch::scale(OpBuilder &b, Value tensor) {
   if (!factor || factor->number == 1)
     return tensor;

@@ -67,6 +67,8 @@ public:
   /// without it: so means of one key alone are its values, to the last bit, and
   /// what comes back for its score is zero.
   Value scale(OpBuilder &b, Value tensor);
+  /// Elements rounded to a type that may be narrower.
+  Value round(OpBuilder &b, Value tensor, Type narrow);
   /// The leaf of the scores' product, what softmax is taken of, the weight
   /// before it is guarded, and as the product takes it.
   Value getScore() const { return score; }

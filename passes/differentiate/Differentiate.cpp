@@ -4,9 +4,12 @@
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Iterators.h"
 #include "passes/differentiate/InlineCalls.h"
+#include "passes/differentiate/LinalgAdjoint.h"
 #include "passes/differentiate/Models.h"
 #include "passes/schedule/NamePattern.h"
 #include "llvm/ADT/MapVector.h"
@@ -41,6 +44,7 @@ private:
   LogicalResult findOps();
   LogicalResult addCotangent();
   void returnGradients();
+  void eraseUnread();
 
   func::FuncOp function;
   const GradientRequest &request;
@@ -319,6 +323,15 @@ void Gradients::returnGradients() {
   });
 }
 
+/// Widened cotangents that are read as they were before.
+void Gradients::eraseUnread() {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isa<FollowOp, linalg::GenericOp>(op) && op->getNumResults() == 1 &&
+        op->use_empty() && getNarrow(op->getResult(0)))
+      op->erase();
+  });
+}
+
 FailureOr<SmallVector<unsigned>> Gradients::run() {
   if (!function->getParentOfType<ModuleOp>().getOps<MeshOp>().empty())
     adjoints.followPrimals();
@@ -327,6 +340,7 @@ FailureOr<SmallVector<unsigned>> Gradients::run() {
       failed(addCotangent()) || failed(adjoints.reverse(builder, ops)))
     return failure();
   returnGradients();
+  eraseUnread();
   return llvm::map_to_vector(
       wrt, [](BlockArgument argument) { return argument.getArgNumber(); });
 }

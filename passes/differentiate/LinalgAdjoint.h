@@ -8,6 +8,9 @@
 
 namespace mlir::dist {
 
+/// The tensor that a tensor is the widened elements of; null if it is not that.
+Value getNarrow(Value tensor);
+
 /// What the new body reads: a value of the program, and how loops index it.
 struct Source {
   Value value;

@@ -70,8 +70,7 @@ void LinalgAdjoint::findSlice(Value value, SmallVectorImpl<Operation *> &ops,
       ops.push_back(&nested);
 }
 
-/// The tensor that a tensor is the widened elements of; null if it is not that.
-static Value getNarrow(Value tensor) {
+Value mlir::dist::getNarrow(Value tensor) {
   while (auto follow = tensor.getDefiningOp<FollowOp>())
     tensor = follow.getOperand();
   auto maker = tensor.getDefiningOp<linalg::GenericOp>();

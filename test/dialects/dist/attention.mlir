@@ -343,7 +343,7 @@ func.func @one_element(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5x
 #l = affine_map<(i, j, d, e) -> (i)>
 #t = affine_map<(i, j, d, e) -> (i, j)>
 func.func @wide(%q: tensor<6x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x5xf32>, %o: tensor<6x5xf32>, %l: tensor<6xf32>, %t: tensor<6x8xf64>) {
-  // expected-error @below {{operand 10 of type 'tensor<6x8xf64>': all are of one type, f32 or f64}}
+  // expected-error @below {{operand 10 of type 'tensor<6x8xf64>': it is of 'f32'}}
   %0:4 = dist.attention_adjoint(%q, %k, %v : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>)
       of(%o, %l, %l, %o : tensor<6x5xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6x5xf32>)
       outs(%q, %k, %v, %t : tensor<6x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<6x8xf64>)
