@@ -302,8 +302,7 @@ bool isSafe(Region &body) {
 /// Whether the op is computed in tiles, and its parts would not be recognised.
 bool isTiled(Operation *op, int64_t minScores) {
   auto attention = dyn_cast<AttentionLikeOpInterface>(op);
-  if (!attention ||
-      !getElementTypeOrSelf(attention.getQuery().getType()).isF32() ||
+  if (!attention || !attention.getScoreType().isF32() ||
       (isa<AttentionOp>(op) && op->getNumResults() < 3))
     return false;
   int64_t scores = 1;

@@ -327,7 +327,7 @@ void Gradients::returnGradients() {
 void Gradients::eraseUnread() {
   function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     if (isa<FollowOp, linalg::GenericOp>(op) && op->getNumResults() == 1 &&
-        op->use_empty() && getNarrow(op->getResult(0)))
+        op->use_empty() && isWidened(op->getResult(0)))
       op->erase();
   });
 }

@@ -8,8 +8,8 @@
 
 namespace mlir::dist {
 
-/// The tensor that a tensor is the widened elements of; null if it is not that.
-Value getNarrow(Value tensor);
+/// Whether a tensor is the widened elements of another.
+bool isWidened(Value tensor);
 
 /// What the new body reads: a value of the program, and how loops index it.
 struct Source {
@@ -74,6 +74,7 @@ private:
                function_ref<Value(OpBuilder &, Value, Value)> combine,
                TypedAttr neutral);
   Value contract(Value scalar, AffineMap outMap, Value like);
+  Value getNarrow(Value tensor);
   void contribute(OpOperand &operand, Value derivative);
   LogicalResult findReads();
   LogicalResult contributeRead(tensor::ExtractOp read);
@@ -89,6 +90,8 @@ private:
   SmallVector<unsigned> reductionLoops;
   /// What the body reads of tensors that vary, at places it computes.
   SmallVector<tensor::ExtractOp> reads;
+  /// By what has widened them: tensors as they were before.
+  llvm::SmallDenseMap<Operation *, Value, 2> narrowed;
   /// The number of this iteration, where it was asked for.
   Value here;
   Adjoints scalars;

@@ -70,21 +70,55 @@ void LinalgAdjoint::findSlice(Value value, SmallVectorImpl<Operation *> &ops,
       ops.push_back(&nested);
 }
 
-Value mlir::dist::getNarrow(Value tensor) {
+/// The op that makes a tensor, in loops over its elements, of which it widens
+/// each at the end: what follows it is left out.
+static linalg::GenericOp getWidener(Value tensor) {
   while (auto follow = tensor.getDefiningOp<FollowOp>())
     tensor = follow.getOperand();
   auto maker = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!maker || maker.getNumDpsInputs() != 1 || maker->getNumResults() != 1 ||
-      !llvm::all_of(maker.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
+  if (!maker || maker->getNumResults() != 1 ||
+      maker.getNumReductionLoops() != 0 ||
+      !maker.getIndexingMapsArray().back().isIdentity() ||
+      !maker.getBody()
+           ->getTerminator()
+           ->getOperand(0)
+           .getDefiningOp<arith::ExtFOp>())
     return {};
-  auto widened = maker.getBody()
-                     ->getTerminator()
-                     ->getOperand(0)
-                     .getDefiningOp<arith::ExtFOp>();
-  bool isElement =
-      widened && widened.getIn() == maker.getBody()->getArgument(0);
-  return isElement ? maker.getInputs()[0] : Value();
+  return maker;
+}
+
+bool mlir::dist::isWidened(Value tensor) {
+  return getWidener(tensor) != nullptr;
+}
+
+/// The tensor that a tensor is the widened elements of; null if it is not that.
+Value LinalgAdjoint::getNarrow(Value tensor) {
+  linalg::GenericOp maker = getWidener(tensor);
+  if (!maker)
+    return {};
+  Value &narrow = narrowed[maker];
+  if (narrow)
+    return narrow;
+  Operation *yield = maker.getBody()->getTerminator();
+  auto widened = yield->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  if (widened.getIn() == maker.getBody()->getArgument(0) &&
+      maker.getIndexingMapsArray().front().isIdentity())
+    return narrow = maker.getInputs()[0];
+  Type element = widened.getIn().getType();
+  auto type = cast<RankedTensorType>(maker->getResult(0).getType());
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, maker->getResult(0)), element);
+  IRMapping mapping;
+  auto made = cast<linalg::GenericOp>(b.clone(*maker, mapping));
+  made.getOutputsMutable().assign(empty);
+  made->getResult(0).setType(type.clone(element));
+  Block &body = *made.getBody();
+  body.getArguments().back().setType(element);
+  Operation *inner = body.getTerminator()->getOperand(0).getDefiningOp();
+  body.getTerminator()->setOperand(0, inner->getOperand(0));
+  if (inner->use_empty())
+    inner->erase();
+  return narrow = made->getResult(0);
 }
 
 /// A linalg op over the loops of the body whose result has the sizes of `like`
