@@ -51,6 +51,31 @@ static bool asksForNan(Value condition, OpOperand &y) {
   });
 }
 
+/// The only op of a body, if the body yields what it makes.
+template <typename OpTy> static OpTy getOnlyOp(linalg::LinalgOp op) {
+  auto only = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
+  return only && llvm::hasSingleElement(op.getBlock()->without_terminator())
+             ? dyn_cast<OpTy>(only)
+             : OpTy();
+}
+
+/// A linalg op with one result, made for each iteration of its loops.
+static linalg::LinalgOp getMap(Value value) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  return op && op->getNumResults() == 1 &&
+                 op.getNumLoops() == op.getNumParallelLoops() &&
+                 op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity()
+             ? op
+             : linalg::LinalgOp();
+}
+
+/// Whether the op rounds the elements of its only operand, or widens them.
+static bool isCast(linalg::LinalgOp op) {
+  return op.getNumDpsInputs() == 1 && getMap(op->getResult(0)) &&
+         op.getIndexingMapsArray().front().isIdentity() &&
+         (getOnlyOp<arith::TruncFOp>(op) || getOnlyOp<arith::ExtFOp>(op));
+}
+
 /// Whether all that uses `y` forward takes something else where it is NaN.
 static bool isReplacedWhereNan(Value y) {
   bool isReplaced = false;
@@ -60,6 +85,12 @@ static bool isReplacedWhereNan(Value y) {
     auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
     if (!op || !op.hasPureTensorSemantics())
       return false;
+    if (isCast(op)) {
+      if (!isReplacedWhereNan(op->getResult(0)))
+        return false;
+      isReplaced = true;
+      continue;
+    }
     BlockArgument element = op.getMatchingBlockArgument(&use);
     for (Operation *user : element.getUsers()) {
       if (user->getNumResults() == 1 && isNanTest(user->getResult(0), element))
@@ -118,14 +149,6 @@ void mlir::dist::addSoftmaxAdjoint(OpBuilder &b, Location loc, Value x, Value y,
   adjoints.add(b, loc, x, made.getResult(0));
 }
 
-/// The only op of a body, if the body yields what it makes.
-template <typename OpTy> static OpTy getOnlyOp(linalg::LinalgOp op) {
-  auto only = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
-  return only && llvm::hasSingleElement(op.getBlock()->without_terminator())
-             ? dyn_cast<OpTy>(only)
-             : OpTy();
-}
-
 /// The operand that a body's argument stands for, if it has one element for
 /// each iteration, or with `row` one for each but those along it.
 static Value getOperand(linalg::LinalgOp op, Value value,
@@ -141,16 +164,6 @@ static Value getOperand(linalg::LinalgOp op, Value value,
   if (row)
     wanted = wanted.dropResult(*row);
   return map == wanted ? operand->get() : Value();
-}
-
-/// A linalg op with one result, made for each iteration of its loops.
-static linalg::LinalgOp getMap(Value value) {
-  auto op = value.getDefiningOp<linalg::LinalgOp>();
-  return op && op->getNumResults() == 1 &&
-                 op.getNumLoops() == op.getNumParallelLoops() &&
-                 op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity()
-             ? op
-             : linalg::LinalgOp();
 }
 
 /// Whether `sums` are those of `terms` along one dimension, and which.
