@@ -126,7 +126,14 @@ void mlir::dist::addReference(ArrayRef<host::Difference> own,
   for (auto [i, each] : llvm::enumerate(own)) {
     host::Difference found = each;
     const std::string &name = result.outputs[i].name;
-    bool isSameInF64 = !wide.empty() && wide[i].equal;
+    host::Difference inF64;
+    if (!wide.empty()) {
+      inF64 = wide[i];
+      host::Tolerance tolerance;
+      tolerance.allowNonfinite = options.allowNonfinite;
+      settleZeros(found, inF64, tolerance);
+    }
+    bool isSameInF64 = !wide.empty() && inF64.equal;
     if (isSameInF64 && found.undecided && found.wrong == 0) {
       found.undecided = false;
       found.equal = options.allowNonfinite || (!found.actualNonfinite.any() &&
@@ -137,9 +144,9 @@ void mlir::dist::addReference(ArrayRef<host::Difference> own,
     if (wide.empty())
       continue;
     // Said where it is news.
-    checks[i].f64.push_back(wide[i]);
-    if (!wide[i].equal || found.undetermined > 0)
-      report(name, wide[i], against + " with all floating-point work in f64",
+    checks[i].f64.push_back(inF64);
+    if (!inF64.equal || found.undetermined > 0)
+      report(name, inF64, against + " with all floating-point work in f64",
              options, Precision::F64);
   }
 }

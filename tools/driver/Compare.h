@@ -45,6 +45,10 @@ struct Difference {
   /// Elements of the whole that rounding alone decides, of how many; and how
   /// often one of them differs on a rank.
   int64_t undetermined = 0, elements = 0, doubtful = 0;
+  /// The largest number that an element which rounding decides is, or may
+  /// differ by; and whether these are zero but for rounding.
+  double largestUndetermined = 0;
+  bool isZeroButForRounding = false;
   double maxAbsolute = 0;
   /// Of |actual - expected| / max(|expected|, what is allowed): at most 1 where
   /// the results agree, also where terms cancel.
@@ -59,6 +63,12 @@ struct Difference {
   double actual = 0, expected = 0, allowed = 0;
   Nonfinite actualNonfinite, expectedNonfinite;
 };
+
+/// Decides what rounding has left undecided in `wide`, a comparison of the same
+/// with all work in f64: what rounding decides in f64, too, and is smaller
+/// there by as much as f64 is finer, is zero but for rounding.
+void settleZeros(const Difference &own, Difference &wide,
+                 const Tolerance &tolerance);
 
 /// Compares `parts`, of each rank its own, with the whole. Throws Error if
 /// shape or element type are not those expected, or no rank holds some element.
