@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Program.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/cpu/KernelEmitter.h"
 #include "lowering/cpu/Passes.h"
 #include "lowering/rt/ConvertRtToLLVM.h"
 #include "lowering/rt/Rt.h"
@@ -36,6 +37,20 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
+
+/// What kernels say of their loops is said by their branches.
+static void annotateLoops(ModuleOp module) {
+  module.walk([](LLVM::BrOp branch) {
+    if (auto annotation = dyn_cast_or_null<LLVM::LoopAnnotationAttr>(
+            branch->removeDiscardableAttr(kLoopAnnotationAttr)))
+      branch.setLoopAnnotationAttr(annotation);
+  });
+  module.walk([](LLVM::CondBrOp branch) {
+    if (auto annotation = dyn_cast_or_null<LLVM::LoopAnnotationAttr>(
+            branch->removeDiscardableAttr(kLoopAnnotationAttr)))
+      branch.setLoopAnnotationAttr(annotation);
+  });
+}
 
 namespace {
 
@@ -242,6 +257,8 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
     target.addLegalOp<ModuleOp>();
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+
+    annotateLoops(module);
 
     auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (failed(SymbolTable::replaceAllSymbolUses(

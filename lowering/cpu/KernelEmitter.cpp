@@ -7,6 +7,7 @@
 #include "lowering/kernels/BodyEmitter.h"
 #include "lowering/kernels/KernelLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,6 +18,10 @@ using namespace mlir::dist;
 
 /// Sums of few terms (Sums.h) are added up so many at a time.
 static constexpr int64_t kFewSums = 64;
+
+/// A loop that carries a sum is done in vectors of at most so many terms, of
+/// which so many at a time have sums of their own, if it has as many.
+static constexpr int64_t kLanes = 16, kVectorsAtOnce = 4;
 
 namespace {
 
@@ -79,6 +84,29 @@ void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
     body.emitBody(member, carriedAccesses, carried);
 }
 
+/// How many vectors are added up apart, LLVM would choose by what else the loop
+/// does and where its buffers lie. The order in which a row is added up is to
+/// depend on its length alone, so that a kernel of some rows has the bits of
+/// one of all.
+static void fixOrder(scf::ForOp loop) {
+  std::optional<APInt> count = loop.getStaticTripCount();
+  if (!count)
+    return;
+  int64_t vectors = llvm::bit_floor(uint64_t(
+      std::clamp<int64_t>(count->getZExtValue() / kLanes, 1, kVectorsAtOnce)));
+  Builder builder(loop.getContext());
+  auto interleave = LLVM::LoopInterleaveAttr::get(
+      loop.getContext(), builder.getI32IntegerAttr(vectors));
+  loop->setAttr(kLoopAnnotationAttr,
+                LLVM::LoopAnnotationAttr::get(
+                    loop.getContext(), /*disableNonforced=*/{},
+                    /*vectorize=*/{}, interleave, /*unroll=*/{},
+                    /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{},
+                    /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
+                    /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{},
+                    /*endLoc=*/{}, /*parallelAccesses=*/{}));
+}
+
 /// A loop from `first` to before `end` whose accumulators are `carried`.
 void LoopEmitter::emitFor(
     Value first, Value end, int64_t step, MutableArrayRef<Value> carried,
@@ -93,6 +121,8 @@ void LoopEmitter::emitFor(
     if (!inner.empty())
       scf::YieldOp::create(builder, loc, inner);
   }
+  if (carriesSums)
+    fixOrder(loop);
   llvm::copy(loop.getResults(), carried.begin());
 }
 

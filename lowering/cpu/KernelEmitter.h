@@ -13,6 +13,10 @@
 
 namespace mlir::dist {
 
+/// On a loop of a kernel: what LLVM is told of it (#llvm.loop_annotation).
+inline constexpr llvm::StringLiteral kLoopAnnotationAttr =
+    "llvm.loop_annotation";
+
 /// Emits `group` as a function at the end of the builder's block. `scratch` are
 /// roots that no one else uses and that shrink to what one iteration of the
 /// shared loops needs, where that is possible; on return it holds those that
