@@ -1,7 +1,8 @@
 //===- BufferizationModels.cpp - Bufferization of runtime calls -----------===//
 //
 // Runtime calls read and write contiguous buffers: an operand with another
-// layout goes through a copy.
+// layout goes through a copy. So does a part of another buffer that would be in
+// flight, as kernels that touch other parts are given all of that buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,17 @@ using namespace mlir::bufferization;
 
 static bool isContiguous(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+}
+
+/// Whether its elements lie side by side, perhaps within another buffer.
+static bool isContiguousPart(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t offset;
+  SmallVector<int64_t> strides;
+  return type.hasStaticShape() &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) &&
+         type.areTrailingDimsContiguous(type.getRank());
 }
 
 /// New memory for as much as a buffer holds.
@@ -31,9 +43,11 @@ static FailureOr<Value> makeContiguous(Value buffer, Location loc,
 static FailureOr<Value> getContiguous(Value tensor, Location loc,
                                       RewriterBase &rewriter,
                                       const BufferizationOptions &options,
-                                      BufferizationState &state) {
+                                      BufferizationState &state,
+                                      bool mayBePart = false) {
   FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
-  if (failed(buffer) || isContiguous(*buffer))
+  if (failed(buffer) || isContiguous(*buffer) ||
+      (mayBePart && isContiguousPart(*buffer)))
     return buffer;
   FailureOr<Value> copy = makeContiguous(*buffer, loc, rewriter, options);
   if (failed(copy) ||
@@ -57,20 +71,21 @@ struct CollectiveModel
                           BufferizationState &state) const {
     auto collective = cast<Op>(op);
     Location loc = op->getLoc();
+    Value token = collective.getToken();
     FailureOr<Value> input =
-        getContiguous(collective.getInput(), loc, rewriter, options, state);
+        getContiguous(collective.getInput(), loc, rewriter, options, state,
+                      /*mayBePart=*/!token);
     FailureOr<Value> init =
         getBuffer(rewriter, collective.getInit(), options, state);
     if (failed(input) || failed(init))
       return failure();
     Value from = *input, to = *init;
-    if (!isContiguous(to)) {
+    if (!isContiguous(to) && (token || !isContiguousPart(to))) {
       FailureOr<Value> temporary = makeContiguous(to, loc, rewriter, options);
       if (failed(temporary))
         return failure();
       to = *temporary;
     }
-    Value token = collective.getToken();
     SmallVector<Value> operands(op->getOperands()); // perhaps a plan first
     operands[collective.getInputMutable().getOperandNumber()] = from;
     operands[collective.getInitMutable().getOperandNumber()] = to;
