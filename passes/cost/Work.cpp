@@ -74,9 +74,28 @@ Value mlir::dist::getViewSource(Operation *op) {
   return {};
 }
 
+/// Whether what is put together is computed where it will lie: each part by an
+/// op that may be told where, and for nothing else that is put together.
+static bool isJoinedInPlace(Operation *op) {
+  if (!isa<tensor::ConcatOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value part) {
+    while (part.getDefiningOp<tensor::ExpandShapeOp>() ||
+           part.getDefiningOp<tensor::CollapseShapeOp>())
+      part = part.getDefiningOp()->getOperand(0);
+    Operation *maker = part.getDefiningOp();
+    bool isComputed =
+        isa_and_nonnull<linalg::LinalgOp, CollectiveOpInterface>(maker) &&
+        !isa<linalg::FillOp, AllSliceOp>(maker);
+    return isComputed && maker->getBlock() == op->getBlock() &&
+           llvm::count_if(part.getUsers(), llvm::IsaPred<tensor::ConcatOp>) <=
+               1;
+  });
+}
+
 /// Whether `op` only says where something is, or holds no data yet.
 static bool isView(Operation *op) {
-  return getViewSource(op) ||
+  return getViewSource(op) || isJoinedInPlace(op) ||
          isa<tensor::EmptyOp, LocalConstantOp, AllSliceOp, linalg::FillOp>(
              op) ||
          op->hasTrait<OpTrait::ConstantLike>();
