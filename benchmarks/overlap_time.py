@@ -9,7 +9,7 @@
 The model is that of step_time.py. For tensor parallelism (tp), sequence parallelism (sp), Ulysses and fully sharded
 data parallelism (fsdp) it is compiled twice: as it is placed, and with --overlap=auto, in two turns by batch where that
 is what there is to compute meanwhile. With --gradients the program is forward and backward, with gradients of all
-parameters, and data parallelism (ddp) is there as well; in one turn, as sums over turns would be other sums. Both run in turns in one go, pinned to two cores, with --link; the best step of
+parameters, and data parallelism (ddp) is there as well. All run by turns in one go, pinned to two cores, with --link; the best step of
 all counts. Printed are the ratio of both, the communication that is exposed (the overlapped step, less what the
 synchronous program computes, over what its links take), and the time that the machine's model foresaw for each
 (--machine, made by dist-calibrate, or the preset cpu). The results of both are compared bit by bit.
@@ -65,7 +65,7 @@ def arguments():
     parser.add_argument("--gradients", action="store_true", help="forward and backward")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for rounds, at most")
     parser.add_argument("--turns", help="numbers of turns by batch, the fastest of which counts; attention: two, of attention alone "
-                        "(default 1,2,attention; 1 with --gradients)")
+                        "(default 1,2,attention; 1,2 with --gradients)")
     parser.add_argument("--memory", default="1.5", help="as of --overlap-memory")
     parser.add_argument("--model", type=pathlib.Path, help="imported before")
     parser.add_argument("--input", type=pathlib.Path, help="its input x")
@@ -75,7 +75,7 @@ def arguments():
     parser.add_argument("--json", type=pathlib.Path, help="all times, in seconds")
     a = parser.parse_args()
     a.only = a.only or ",".join(GRADIENT_GOALS if a.gradients else GOALS)
-    a.turns = (a.turns or ("1" if a.gradients else "1,2,attention")).split(",")
+    a.turns = (a.turns or ("1,2" if a.gradients else "1,2,attention")).split(",")
     return a
 
 

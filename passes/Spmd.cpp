@@ -18,12 +18,17 @@ void dist::addFuseTransposes(OpPassManager &pm) {
   pm.addPass(createVerifySpmdPass());
 }
 
-void dist::buildPlacementPipeline(OpPassManager &pm) {
+void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns) {
   pm.addPass(createDecomposeSoftmaxPass());
   pm.addPass(createRecognizeWindowsPass());
   pm.addPass(createSeparateDimsPass());
   pm.addPass(createPropagatePass());
   pm.addPass(createInsertReshardsPass());
+  if (!turns.empty()) {
+    WholeSumsPassOptions options;
+    options.axis = turns.str();
+    pm.addPass(createWholeSumsPass(options));
+  }
   pm.addPass(createPlanRingsPass());
   pm.addPass(createVerifyPlacedPass());
 }
@@ -41,8 +46,9 @@ void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
     pm.addPass(createVerifySpmdPass());
 }
 
-void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes) {
-  buildPlacementPipeline(pm);
+void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes,
+                             StringRef turns) {
+  buildPlacementPipeline(pm, turns);
   buildPartitionPipeline(pm, fuseTransposes);
 }
 
@@ -52,6 +58,6 @@ void dist::registerSpmdPipeline() {
       "From placements to the program of one device: propagate, insert "
       "reshards, partition",
       [](OpPassManager &pm, const SpmdPipelineOptions &options) {
-        buildSpmdPipeline(pm, options.fuseTransposes);
+        buildSpmdPipeline(pm, options.fuseTransposes, options.turns);
       });
 }

@@ -468,10 +468,6 @@ static void checkOptionsApply() {
   if (!training.resume.empty() && !common.weights.empty())
     throw host::Error("--weights: --resume reads the parameters of " +
                       training.resume);
-  if (training.train && !common.turns.empty())
-    throw host::Error("--turns: a step of training adds up over its whole "
-                      "batch, and is not done in turns (--accumulate takes "
-                      "several batches, one after the other)");
   bool compares = verifying() || !expect.empty();
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &relativeTolerance, &absoluteTolerance, &allowNonfinite})

@@ -22,13 +22,17 @@ def DistUnrollAxis : Pass<"dist-unroll-axis", "::mlir::ModuleOp"> {
       dist.shard input "x" [{"chunk"}, {}, {} ]
       …
     ```
-    and `--dist-spmd --dist-unroll-axis=axis=chunk` makes of it a program for
-    `["tp" = 2]`, whose arguments and results hold all chunks. What does not
+    and `--dist-spmd=turns=chunk --dist-unroll-axis=axis=chunk` makes of it a program
+    for `["tp" = 2]`, whose arguments and results hold all chunks. What does not
     depend on the chunk is done once.
 
     Along the axis there may be all_gather, all_slice and axis_index, which need no
-    communication then. Anything else is an error: what reduces over chunks would
-    sum in another order than without them.
+    communication then: a gather is a concatenation, which costs nothing where the
+    parts are computed in their places. What is made of gathered values stands where it
+    stood, between turns, and shares no kernel with them (`dist.fence`), so that
+    kernels are those of the program without turns. Anything else is an error: what
+    reduces over chunks would sum in another order than without them. Of sums
+    `--dist-whole-sums`, which `turns=chunk` asks for, leaves none there.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect",
                            "::mlir::arith::ArithDialect",

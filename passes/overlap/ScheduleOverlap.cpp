@@ -23,6 +23,11 @@ static void apply(const OverlapProblem &problem, const OverlapOrder &order) {
   bool followsKernels = false, isAnyStarted = false;
   for (unsigned number : order.order) {
     const OverlapTask &task = problem.tasks[number];
+    // Units are kept apart here; fences of the order given are done with.
+    if (isa<FenceOp>(task.ops.front())) {
+      task.ops.front()->erase();
+      continue;
+    }
     // What is in flight is waited for at the fence, not within the unit.
     if (task.kind == OverlapTask::Compute &&
         (followsKernels || (isAnyStarted && task.ops.size() > 1)))

@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/overlap/Passes.h"
 
@@ -34,9 +35,10 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
   }
 
   /// Cuts dimension 0 over the axis as well, as the last of its axes: a
-  /// device's part is cut.
-  LogicalResult cut(FunctionOpInterface function, unsigned number,
-                    MeshOp mesh) {
+  /// device's part is cut. Where nothing is said of it, it is placed as that of
+  /// the first input is, `batchAxes`, lest turns have other rows there.
+  LogicalResult cut(FunctionOpInterface function, unsigned number, MeshOp mesh,
+                    ArrayRef<AxisRefAttr> batchAxes) {
     MLIRContext *context = &getContext();
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
     auto given = function.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
@@ -50,6 +52,11 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
              << "argument " << number << " is placed in blocks of dimension 0, "
              << given << ", which turns cannot cut";
     SmallVector<AxisRefAttr> axes = dims[0].getAllAxes();
+    if (axes.empty() && dims[0].getIsOpen() &&
+        llvm::none_of(ArrayRef(dims).drop_front(), [&](DimShardingAttr dim) {
+          return anyOverlap(dim.getAllAxes(), batchAxes);
+        }))
+      axes.assign(batchAxes.begin(), batchAxes.end());
     axes.push_back(AxisRefAttr::get(context, axis, 1, 0));
     dims[0] = DimShardingAttr::get(context, axes, dims[0].getIsOpen());
     function.setArgAttr(
@@ -83,8 +90,13 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
       return mesh->emitOpError("has an axis '")
              << axis << "' already; do that in turns, or name another one";
     std::optional<int64_t> batch;
-    for (unsigned i = 0; i < function->getNumArguments() && !batch; ++i)
+    SmallVector<AxisRefAttr> batchAxes;
+    for (unsigned i = 0; i < function->getNumArguments() && !batch; ++i) {
       batch = getRows(*function, i);
+      auto given = function->getArgAttrOfType<ShardingAttr>(i, kShardingAttr);
+      if (batch && given)
+        batchAxes = given.getDims()[0].getAllAxes();
+    }
     if (!batch || ShapedType::isDynamic(*batch) || *batch % turns != 0) {
       InFlightDiagnostic error = function->emitOpError()
                                  << "cannot be done in " << turns.getValue()
@@ -100,7 +112,8 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
     llvm::append_range(axes, mesh->getAxes());
     mesh->setAxesAttr(MeshAxesAttr::get(&getContext(), axes));
     for (unsigned i = 0; i < function->getNumArguments(); ++i)
-      if (getRows(*function, i) == batch && failed(cut(*function, i, *mesh)))
+      if (getRows(*function, i) == batch &&
+          failed(cut(*function, i, *mesh, batchAxes)))
         return failure();
     return success();
   }

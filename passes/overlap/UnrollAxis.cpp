@@ -2,17 +2,20 @@
 //
 // What the devices along the axis do, one device does in turns. What does not
 // depend on the place along the axis is done once. A turn is done as a whole,
-// up to where a turn needs what others have.
+// up to where something is made of what all turns have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/cost/Work.h"
 #include "passes/overlap/Passes.h"
 
 namespace mlir::dist {
@@ -38,7 +41,9 @@ private:
   FailureOr<ShardingAttr> removeAxis(ShardingAttr sharding, int64_t &dim,
                                      const Twine &what);
   LogicalResult exchange(Operation *op);
-  void repeat(ArrayRef<Operation *> ops);
+  Value join(Location loc, Value value, int64_t dim);
+  LogicalResult visit(Operation *op);
+  LogicalResult flush();
   bool names(ArrayAttr axes) {
     return llvm::any_of(getAxisRefs(axes), [&](AxisRefAttr ref) {
       return ref.getName() == axis.getName();
@@ -55,6 +60,12 @@ private:
   SmallVector<IRMapping> maps;
   /// Values of the program given that are not the same in all turns.
   DenseSet<Value> varying;
+  /// Ops of the program given that are to be done: those that each turn does or
+  /// that turns need, and, after them, what is made of all turns' results.
+  SmallVector<Operation *> turn, joined;
+  /// Values that are made of what all turns have, and those of them that
+  /// `joined` makes.
+  DenseSet<Value> ofAll, ofJoined;
   /// For each result, the dimension in which turns are parts of it, or -1.
   SmallVector<int64_t> resultDims;
 };
@@ -171,6 +182,34 @@ bool Unrolling::isExchange(Operation *op) {
   return found;
 }
 
+/// What the turns have of the value, in one piece along `dim`.
+Value Unrolling::join(Location loc, Value value, int64_t dim) {
+  SmallVector<Value> parts;
+  for (IRMapping &map : maps)
+    parts.push_back(map.lookupOrDefault(value));
+  // Slices that this pass made of one tensor.
+  Value whole;
+  for (auto [chunk, part] : llvm::enumerate(parts)) {
+    auto type = cast<RankedTensorType>(part.getType());
+    auto made = part.getDefiningOp<tensor::ExtractSliceOp>();
+    bool isPart = made && made->getBlock() == builder.getBlock() &&
+                  made.hasUnitStride() &&
+                  made.getSourceType().getRank() == type.getRank() &&
+                  (!whole || whole == made.getSource());
+    for (auto [number, offset] : llvm::enumerate(
+             isPart ? made.getStaticOffsets() : ArrayRef<int64_t>()))
+      isPart &=
+          offset ==
+          (int64_t(number) == dim ? int64_t(chunk) * type.getDimSize(dim) : 0);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] *= axis.getSize();
+    if (!isPart || made.getSourceType().getShape() != ArrayRef(shape))
+      return tensor::ConcatOp::create(builder, loc, dim, parts);
+    whole = made.getSource();
+  }
+  return whole;
+}
+
 /// An op that speaks of the axis and of no other, done by one device.
 LogicalResult Unrolling::exchange(Operation *op) {
   auto isOnlyAxis = [&](ArrayAttr axes) {
@@ -197,11 +236,7 @@ LogicalResult Unrolling::exchange(Operation *op) {
   }
   if (auto gather = dyn_cast<AllGatherOp>(op);
       gather && isOnlyAxis(gather.getAxes())) {
-    SmallVector<Value> parts;
-    for (IRMapping &map : maps)
-      parts.push_back(map.lookupOrDefault(gather.getOperand()));
-    Value whole =
-        tensor::ConcatOp::create(builder, loc, gather.getDim(), parts);
+    Value whole = join(loc, gather.getOperand(), gather.getDim());
     for (IRMapping &map : maps)
       map.map(gather.getResult(), whole);
     return success();
@@ -213,27 +248,75 @@ LogicalResult Unrolling::exchange(Operation *op) {
          << "place what is in turns so that no more is needed";
 }
 
-/// Each turn does all of `ops`, but for those that are equal in all turns.
-void Unrolling::repeat(ArrayRef<Operation *> ops) {
-  for (auto [chunk, map] : llvm::enumerate(maps))
-    for (Operation *op : ops) {
-      if (chunk == 0) {
-        bool varies = false;
-        op->walk([&](Operation *inner) {
-          varies |= llvm::any_of(inner->getOperands(), [&](Value operand) {
-            return varying.contains(operand);
-          });
-        });
-        if (varies)
-          varying.insert(op->result_begin(), op->result_end());
-      } else if (op->getNumResults() > 0 &&
-                 !varying.contains(op->getResult(0))) {
-        for (Value result : op->getResults())
-          map.map(result, maps[0].lookup(result));
+/// Each turn does all of `turn`, but for what is equal in all turns. Then comes
+/// what is made of all of them. None of these share a kernel, so that kernels
+/// are those of the program without turns.
+LogicalResult Unrolling::flush() {
+  bool isJoined = !joined.empty();
+  for (auto [chunk, map] : llvm::enumerate(maps)) {
+    for (Operation *op : turn) {
+      if (chunk == 0 || op->getNumResults() == 0 ||
+          varying.contains(op->getResult(0))) {
+        builder.clone(*op, map);
         continue;
       }
-      builder.clone(*op, map);
+      for (Value result : op->getResults())
+        map.map(result, maps[0].lookup(result));
     }
+    if (isJoined)
+      FenceOp::create(builder, function.getLoc());
+  }
+  for (Operation *op : joined) {
+    if (isExchange(op)) {
+      if (failed(exchange(op)))
+        return failure();
+      continue;
+    }
+    builder.clone(*op, maps[0]);
+    for (IRMapping &map : maps)
+      for (Value result : op->getResults())
+        map.map(result, maps[0].lookup(result));
+  }
+  if (isJoined)
+    FenceOp::create(builder, function.getLoc());
+  turn.clear();
+  joined.clear();
+  ofJoined.clear();
+  return success();
+}
+
+/// Whether the op is part of a kernel, or ends one.
+static bool isComputed(Operation *op) {
+  return !isa<tensor::EmptyOp, linalg::FillOp>(op) && !getViewSource(op) &&
+         !op->hasTrait<OpTrait::ConstantLike>() &&
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+}
+
+LogicalResult Unrolling::visit(Operation *op) {
+  bool varies = false, readsAll = false, readsJoined = false;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      varies |= varying.contains(operand);
+      readsAll |= ofAll.contains(operand);
+      readsJoined |= ofJoined.contains(operand);
+    }
+  });
+  bool joins = isa<AllGatherOp>(op) && isExchange(op);
+  if (joins || (!varies && readsAll && !isExchange(op))) {
+    joined.push_back(op);
+    ofAll.insert(op->result_begin(), op->result_end());
+    ofJoined.insert(op->result_begin(), op->result_end());
+    return success();
+  }
+  if (isExchange(op))
+    return failed(flush()) ? failure() : exchange(op);
+  if (varies) {
+    varying.insert(op->result_begin(), op->result_end());
+    if (!joined.empty() && (readsJoined || isComputed(op)) && failed(flush()))
+      return failure();
+  }
+  turn.push_back(op);
+  return success();
 }
 
 LogicalResult Unrolling::run() {
@@ -248,18 +331,11 @@ LogicalResult Unrolling::run() {
     return failure();
   Operation *terminator = block.getTerminator();
   builder.setInsertionPoint(terminator);
-  ArrayRef<Operation *> left = given;
-  while (!left.empty()) {
-    ArrayRef<Operation *> turn =
-        left.take_until([&](Operation *op) { return isExchange(op); });
-    repeat(turn);
-    left = left.drop_front(turn.size());
-    if (left.empty())
-      break;
-    if (failed(exchange(left.front())))
+  for (Operation *op : given)
+    if (failed(visit(op)))
       return failure();
-    left = left.drop_front();
-  }
+  if (failed(flush()))
+    return failure();
   for (OpOperand &operand : terminator->getOpOperands()) {
     int64_t dim = resultDims[operand.getOperandNumber()];
     Value first = maps[0].lookupOrDefault(operand.get());
@@ -267,11 +343,7 @@ LogicalResult Unrolling::run() {
       operand.set(first);
       continue;
     }
-    SmallVector<Value> parts;
-    for (IRMapping &map : maps)
-      parts.push_back(map.lookupOrDefault(operand.get()));
-    operand.set(
-        tensor::ConcatOp::create(builder, terminator->getLoc(), dim, parts));
+    operand.set(join(terminator->getLoc(), operand.get(), dim));
   }
   for (Operation *op : llvm::reverse(given))
     op->erase();

@@ -154,6 +154,11 @@ static int64_t countTurns(const OverlapOptions &options) {
   return StringRef(options.turns).getAsInteger(10, count) ? 0 : count;
 }
 
+/// The axis of the mesh that is done in turns; "" where none is.
+static std::string getTurnsAxis(const OverlapOptions &options) {
+  return countTurns(options) ? DistSplitBatchOptions().axis : options.turns;
+}
+
 /// Any level to level 3, or 2.
 static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
                            Stages &stages) {
@@ -251,14 +256,21 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
       return success();
   }
   PassManager passes(module.getContext());
+  std::string turnsAxis = getTurnsAxis(options.overlap);
   if (isPlaced) {
     passes.addPass(createVerifyPlacedPass());
+    if (!turnsAxis.empty()) {
+      WholeSumsPassOptions whole;
+      whole.axis = turnsAxis;
+      passes.addPass(createWholeSumsPass(whole));
+      passes.addPass(createVerifyPlacedPass());
+    }
     if (!options.stopPlaced)
       buildPartitionPipeline(passes, options.fuseTransposes);
   } else if (options.stopPlaced)
-    buildPlacementPipeline(passes);
+    buildPlacementPipeline(passes, turnsAxis);
   else
-    buildSpmdPipeline(passes, options.fuseTransposes);
+    buildSpmdPipeline(passes, options.fuseTransposes, turnsAxis);
   return stages.run("placement", passes, module);
 }
 
@@ -324,8 +336,7 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   PassManager passes(module.getContext());
   if (!options.turns.empty()) {
     DistUnrollAxisOptions turns;
-    turns.axis =
-        countTurns(options) ? DistSplitBatchOptions().axis : options.turns;
+    turns.axis = getTurnsAxis(options);
     passes.addPass(createDistUnrollAxis(turns));
     passes.addPass(createCSEPass());
     passes.addPass(createVerifySpmdPass());

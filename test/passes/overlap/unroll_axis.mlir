@@ -61,3 +61,45 @@ dist.mesh @m ["chunk" = 2, "dp" = 2]
 func.func @main(%x: tensor<1x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk", "dp"}, {}]>, dist.global_type = tensor<4x6xf32>}) -> (tensor<1x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk", "dp"}, {}]>, dist.global_type = tensor<4x6xf32>}) {
   return %x : tensor<1x6xf32>
 }
+
+// -----
+
+// What is made of all turns' parts is done once, between turns and in no kernel of theirs; parts of one argument are that argument.
+dist.mesh @m ["chunk" = 2, "tp" = 2]
+// CHECK-LABEL: func.func @joined
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4x6xf32>
+// CHECK: %[[A0:.*]] = linalg.exp
+// CHECK: dist.fence
+// CHECK: %[[A1:.*]] = linalg.exp
+// CHECK: dist.fence
+// CHECK: %[[A:.*]] = tensor.concat dim(0) %[[A0]], %[[A1]]
+// CHECK: %[[G:.*]] = linalg.reduce {{.*}}ins(%[[A]] : tensor<4x6xf32>)
+// CHECK: dist.all_reduce %[[G]] sum over "tp"
+// CHECK: linalg.reduce {{.*}}ins(%[[X]] : tensor<4x6xf32>)
+// CHECK: dist.fence
+// CHECK: linalg.negf ins(%[[A0]]
+// CHECK: dist.fence
+// CHECK: linalg.negf ins(%[[A1]]
+// What another sum reads, too, is put together once.
+// CHECK-NOT: concat dim(0) %[[A0]]
+// CHECK: linalg.reduce {{.*}}ins(%[[A]] : tensor<4x6xf32>)
+// CHECK: dist.fence
+func.func @joined(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>},
+        tensor<6xf32> {dist.sharding = #dist.sharding<@m, [{}]>, dist.global_type = tensor<6xf32>},
+        tensor<6xf32> {dist.sharding = #dist.sharding<@m, [{}]>, dist.global_type = tensor<6xf32>},
+        tensor<6xf32> {dist.sharding = #dist.sharding<@m, [{}]>, dist.global_type = tensor<6xf32>}) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x6xf32>
+  %s = tensor.empty() : tensor<6xf32>
+  %f = linalg.fill ins(%z : f32) outs(%s : tensor<6xf32>) -> tensor<6xf32>
+  %a = linalg.exp ins(%x : tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %whole = dist.all_gather %a dim 0 over "chunk" : tensor<2x6xf32> -> tensor<4x6xf32>
+  %g = linalg.reduce { arith.addf } ins(%whole : tensor<4x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
+  %r = dist.all_reduce %g sum over "tp" : tensor<6xf32>
+  %xs = dist.all_gather %x dim 0 over "chunk" : tensor<2x6xf32> -> tensor<4x6xf32>
+  %h = linalg.reduce { arith.addf } ins(%xs : tensor<4x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
+  %n = linalg.negf ins(%a : tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %i = linalg.reduce { arith.maximumf } ins(%whole : tensor<4x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
+  return %n, %r, %h, %i : tensor<2x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+}
