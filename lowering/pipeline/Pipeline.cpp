@@ -22,6 +22,8 @@ static void addKernels(OpPassManager &passes, const Target &target) {
   DistFormAttentionOptions attention;
   attention.minScores = kFewestTiledScores;
   passes.addPass(createDistFormAttention(attention));
+  // What loops keep for their adjoints is sliced anew.
+  passes.addPass(createDistFullRankSlices());
   passes.addPass(createDistBufferize());
   passes.addNestedPass<func::FuncOp>(createDistCarryInPlace());
   passes.addPass(createCanonicalizerPass());

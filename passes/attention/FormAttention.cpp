@@ -4,6 +4,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/AdjointMatch.h"
+#include "passes/loops/JointTurn.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -37,17 +38,42 @@ static void eraseWith(AttentionOp op, DenseSet<Operation *> &erased) {
   erased.insert_range(eraseDead(makers));
 }
 
-int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
-                                   WithAdjoints adjoints, bool withFactors,
-                                   AcceptAttention accept) {
+namespace {
+class AttentionForming {
+public:
+  AttentionForming(int64_t minScores, WithAdjoints adjoints, bool withFactors,
+                   AcceptAttention accept)
+      : minScores(minScores), adjoints(adjoints), withFactors(withFactors),
+        accept(accept) {}
+
+  /// Of attentions in the block; `onlyWithAdjoints`: no others.
+  int64_t form(Block &block, bool onlyWithAdjoints);
+  /// Of those in loops whose adjoints are in others.
+  int64_t formAcrossLoops(Block &block);
+
+private:
+  bool hasNeededWeights(scf::ForOp loop);
+
+  int64_t minScores;
+  WithAdjoints adjoints;
+  bool withFactors;
+  AcceptAttention accept;
+};
+} // namespace
+
+static SmallVector<Operation *> findProducts(Block &block) {
   SmallVector<Operation *> products;
-  module.walk([&](linalg::LinalgOp op) {
+  block.walk([&](linalg::LinalgOp op) {
     if (succeeded(matchProduct(op)))
       products.push_back(op);
   });
+  return products;
+}
+
+int64_t AttentionForming::form(Block &block, bool onlyWithAdjoints) {
   int64_t formed = 0;
   DenseSet<Operation *> erased;
-  for (Operation *op : products)
+  for (Operation *op : findProducts(block))
     for (unsigned weights : {0u, 1u}) {
       if (erased.contains(op))
         break;
@@ -62,6 +88,8 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
             adjoints == WithAdjoints::Yes && succeeded(adjoint.match());
         if (!hasAdjoint)
           continue;
+      } else if (onlyWithAdjoints) {
+        continue;
       }
       AttentionOp made = attention.write(/*forAdjoint=*/hasAdjoint);
       if (failed(accept(made, attention))) {
@@ -77,4 +105,53 @@ int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
       break;
     }
   return formed;
+}
+
+/// Whether a loop has an attention whose weights something else reads.
+bool AttentionForming::hasNeededWeights(scf::ForOp loop) {
+  return llvm::any_of(findProducts(*loop.getBody()), [&](Operation *op) {
+    return llvm::any_of(ArrayRef{0u, 1u}, [&](unsigned weights) {
+      AttentionMatch attention(*matchProduct(cast<linalg::LinalgOp>(op)),
+                               weights);
+      return succeeded(attention.match(minScores, withFactors)) &&
+             !attention.isOnlyUsedHere();
+    });
+  });
+}
+
+int64_t AttentionForming::formAcrossLoops(Block &block) {
+  int64_t formed = 0;
+  llvm::SmallPtrSet<Operation *, 4> erased;
+  for (scf::ForOp loop : llvm::to_vector(block.getOps<scf::ForOp>())) {
+    if (erased.contains(loop) || !hasNeededWeights(loop))
+      continue;
+    scf::ForOp backward = JointTurn::findBackward(loop);
+    if (!backward)
+      continue;
+    JointTurn turn(loop, backward);
+    int64_t found = formAcrossLoops(turn.getBlock()) +
+                    form(turn.getBlock(), /*onlyWithAdjoints=*/true);
+    if (found == 0) {
+      turn.discard();
+      continue;
+    }
+    erased.insert(backward);
+    turn.part();
+    formed += found;
+  }
+  for (Operation &op : block)
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        formed += formAcrossLoops(inner);
+  return formed;
+}
+
+int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
+                                   WithAdjoints adjoints, bool withFactors,
+                                   AcceptAttention accept) {
+  AttentionForming forming(minScores, adjoints, withFactors, accept);
+  int64_t formed = adjoints == WithAdjoints::Yes
+                       ? forming.formAcrossLoops(*module.getBody())
+                       : 0;
+  return formed + forming.form(*module.getBody(), /*onlyWithAdjoints=*/false);
 }

@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -94,10 +95,16 @@ void PlacementGraph::addValue(Value value, bool isBackward) {
 }
 
 /// What the attribute says, what is within such an op, and what reads what one
-/// made.
+/// made. Not what a loop has kept of a turn: that lies as it did in forward.
 bool PlacementGraph::computesBackward(Operation *op) const {
   if (isa<FunctionOpInterface>(op))
     return false;
+  if (isa<tensor::ExtractSliceOp>(op) &&
+      isa_and_nonnull<scf::ForOp>(op->getOperand(0).getDefiningOp()) &&
+      isa<scf::ForOp>(op->getParentOp())) {
+    unsigned all = getIndex(op->getOperand(0));
+    return all != kNone && backward[all];
+  }
   return isa<FollowOp>(op) || op->hasAttr(kBackwardAttr) ||
          isBackward(op->getParentOp()) ||
          llvm::any_of(op->getOperands(), [&](Value operand) {

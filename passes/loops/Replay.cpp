@@ -1,6 +1,6 @@
 //===- Replay.cpp - What backward reads of a forward region ---------------===//
 
-#include "passes/differentiate/Replay.h"
+#include "passes/loops/Replay.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

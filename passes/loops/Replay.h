@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_PASSES_DIFFERENTIATE_REPLAY_H
-#define DIST_PASSES_DIFFERENTIATE_REPLAY_H
+#ifndef DIST_PASSES_LOOPS_REPLAY_H
+#define DIST_PASSES_LOOPS_REPLAY_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -40,4 +40,4 @@ private:
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_DIFFERENTIATE_REPLAY_H
+#endif // DIST_PASSES_LOOPS_REPLAY_H
