@@ -50,13 +50,15 @@ Value AttentionMatch::getReduced(const ElementsOf::Leaf *leaf, bool isMaximum) {
 }
 
 Value mlir::dist::withoutRounding(Value value) {
+  auto isNarrow = [](Value number) {
+    return number.getType().isBF16() || number.getType().isF16();
+  };
   while (true) {
-    if (auto rounded = value.getDefiningOp<arith::TruncFOp>())
-      value = rounded.getIn();
-    else if (auto widened = value.getDefiningOp<arith::ExtFOp>())
-      value = widened.getIn();
-    else
+    Operation *op = value.getDefiningOp();
+    if (!(isa_and_present<arith::TruncFOp>(op) && isNarrow(value)) &&
+        !(isa_and_present<arith::ExtFOp>(op) && isNarrow(op->getOperand(0))))
       return value;
+    value = op->getOperand(0);
   }
 }
 
@@ -330,6 +332,12 @@ LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
   llvm::SmallDenseSet<Value> seen;
   findLeaves(x, /*isOfScores=*/true, seen);
   if (!score)
+    return failure();
+  // One of them can be widened to the other's type.
+  Type ofQuery = getElementTypeOrSelf(getQuery()),
+       ofValue = getElementTypeOrSelf(getValue());
+  if (ofQuery != ofValue &&
+      ofQuery.getIntOrFloatBitWidth() == ofValue.getIntOrFloatBitWidth())
     return failure();
   if (factor)
     for (Value condition : factor->conditions) {

@@ -78,6 +78,7 @@ static linalg::GenericOp getWidener(Value tensor) {
   auto maker = tensor.getDefiningOp<linalg::GenericOp>();
   if (!maker || maker->getNumResults() != 1 ||
       maker.getNumReductionLoops() != 0 ||
+      !maker.getBody()->getArguments().back().use_empty() ||
       !maker.getIndexingMapsArray().back().isIdentity() ||
       !maker.getBody()
            ->getTerminator()
@@ -201,9 +202,11 @@ Value LinalgAdjoint::reduce(
 
 /// A sum of products is a contraction, which has names of its own for what
 /// comes after; null where `scalar` is no product of two tensors.
-Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like) {
+Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like,
+                              Type element) {
   auto product = scalar.getDefiningOp<arith::MulFOp>();
-  if (!product || outMap.isPermutation() || !outMap.isProjectedPermutation())
+  if (!product || outMap.isPermutation() || !outMap.isProjectedPermutation() ||
+      !isa<RankedTensorType>(like.getType()))
     return nullptr;
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
@@ -225,7 +228,11 @@ Value LinalgAdjoint::contract(Value scalar, AffineMap outMap, Value like) {
   if (!common.all())
     return nullptr;
   maps.push_back(outMap);
-  return linalg::ContractOp::create(b, loc, inputs, createZeros(b, loc, like),
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, like), element);
+  Value init = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  return linalg::ContractOp::create(b, loc, inputs, init,
                                     b.getAffineMapArrayAttr(maps))
       ->getResult(0);
 }
@@ -238,23 +245,27 @@ void LinalgAdjoint::contribute(OpOperand &operand, Value derivative) {
   // What is summed is rounded to a narrower type only after it.
   Type sumType = element;
   Value sum = derivative;
-  if (auto narrowed = derivative.getDefiningOp<arith::TruncFOp>();
-      narrowed && !map.isPermutation()) {
-    sum = narrowed.getIn();
-    sumType = sum.getType();
-  } else if (!map.isPermutation() && (element.isBF16() || element.isF16())) {
-    OpBuilder scalar = atEnd();
-    sumType = b.getF32Type();
-    sum = arith::ExtFOp::create(scalar, loc, sumType, derivative);
+  if (!map.isPermutation()) {
+    if (auto narrowed = derivative.getDefiningOp<arith::TruncFOp>()) {
+      sum = narrowed.getIn();
+      sumType = sum.getType();
+    }
+    if (sumType.isBF16() || sumType.isF16())
+      sumType = b.getF32Type();
   }
-  Value made = contract(sum, map, value);
-  if (!made)
+  Value made = contract(sum, map, value, sumType);
+  if (!made) {
+    if (sum.getType() != sumType) {
+      OpBuilder scalar = atEnd();
+      sum = arith::ExtFOp::create(scalar, loc, sumType, sum);
+    }
     made = reduce(
         sum, map, value, sumType,
         [&](OpBuilder &b, Value left, Value right) -> Value {
           return arith::AddFOp::create(b, loc, left, right);
         },
         b.getFloatAttr(sumType, 0));
+  }
   if (sumType != element) {
     made = mapElements(
         b, loc, made, element, [&](OpBuilder &b, ValueRange args) -> Value {
