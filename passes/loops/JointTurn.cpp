@@ -7,6 +7,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/loops/HandOver.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -338,12 +339,12 @@ void JointTurn::unifyScalars() {
     if (!isNew)
       same = (*it)->getResult(0);
     SmallVector<Value> *alike = find(result);
-    if (!isBack && alike)
-      alike->push_back(result);
-    else if (!same && alike)
+    if (!same && alike && isBack)
       for (Value value : *alike)
         if (value.getType() == result.getType())
           same = value;
+    if (!same && alike && !isBack)
+      alike->push_back(result);
     if (!same)
       continue;
     if (isNew)
@@ -370,7 +371,8 @@ void JointTurn::part() {
     forward.getResult(number).replaceAllUsesWith(result);
   turn.erase();
   backward.replaceAllUsesWith(back);
-  SmallVector<Value> inits(forward.getInitArgs());
+  llvm::SetVector<Value> inits;
+  inits.insert_range(forward.getInitArgs());
   backward.erase();
   forward.erase();
   for (Value init : inits)
