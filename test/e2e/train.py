@@ -531,6 +531,7 @@ class Subject:
         write_npy(labels, [BATCH, LENGTH], "q", [-100] + [10**6] * (BATCH * LENGTH - 1))
         rows = [f"--data=input_ids={tokens}", f"--data=labels={labels}"]
         made = self.path("made.mlir")
+        tp = f"--schedule={self.schedule('tp', 'tp', 2)}"
         run(
             "dist-opt", f32, f"--dist-apply-schedule=file={self.schedule('fsdp', 'dp', 2)}",
             "--dist-train-step=optimizer=sgd", "--dist-spmd", "-o", made,
@@ -551,7 +552,8 @@ class Subject:
             (["--train", f32, "--steps=1", mask, *rows], f"{labels}: row 0: 1000000 is no class of 'labels'"),
             (["--train", f32, "--steps=1", mask, rows[0], f"--input=labels={labels}"], "a label is no class"),
             (["--train", f32, "--steps=1", mask, rows[0]], "inputs not given (--data NAME=FILE.npy: rows"),
-            (["--train", f32, "--steps=1", data, mask, "--turns=2"], "--turns: a step of training adds up over its"),
+            (["--train", f32, "--steps=1", data, mask, "--turns=2"], "has no dist.mesh, so that nothing is sent"),
+            (["--train", f32, "--steps=1", data, mask, "--turns=2", "--accumulate=2", tp], "in turns along axis 'turn'"),
             (["--train", f32, "--steps=1", data, mask, "--loss-of=x"], "of=x (dist-run: --loss-of) is no result"),
             (["--train", f32, "--steps=1", data, mask, "--train-parameters=transformer.*"], "(dist-run: --train-parameters)"),
             (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
