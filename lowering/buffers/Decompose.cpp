@@ -305,11 +305,8 @@ bool isTiled(Operation *op, int64_t minScores) {
   if (!attention || !attention.getScoreType().isF32() ||
       (isa<AttentionOp>(op) && op->getNumResults() < 3))
     return false;
-  int64_t scores = 1;
-  SmallVector<int64_t> sizes = attention.getDimSizes();
-  for (int64_t size : ArrayRef(sizes).take_front(attention.getKeyDim() + 1))
-    scores = ShapedType::isDynamic(size) ? 0 : scores * size;
-  return scores >= minScores && llvm::all_of(op->getRegions(), isSafe);
+  return attention.getNumScores() >= minScores &&
+         llvm::all_of(op->getRegions(), isSafe);
 }
 
 struct DecomposeAggregate

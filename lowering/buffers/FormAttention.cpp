@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/attention/AttentionMatch.h"
+#include "passes/attention/KeyWindow.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTFORMATTENTION
@@ -108,16 +109,39 @@ static void takeInOperands(AttentionOp op) {
   eraseDead(left);
 }
 
+/// Queries and keys of a block of which it is asked whether masks leave anything.
+static constexpr int64_t kBlock = 128;
+
+/// Whether tiles multiply less than the parts do. Of each score, parts have two
+/// products forward and four backward; tiles compute the scores once more, but
+/// of blocks of which a mask leaves nothing they compute none.
+static bool hasFewerProducts(AttentionOp op, KeyWindows &masks) {
+  SmallVector<int64_t> sizes = op.getDimSizes();
+  int64_t keys = sizes[op.getKeyDim()];
+  if (ShapedType::isDynamic(keys))
+    return false;
+  std::vector<bool> seen =
+      masks.findSeenBlocks(op, llvm::divideCeil(keys, kBlock));
+  bool hasAdjoint = op->getNumResults() == 3;
+  int64_t inParts = hasAdjoint ? 6 : 2, inTiles = hasAdjoint ? 7 : 2;
+  return inTiles * llvm::count(seen, true) <
+         inParts * static_cast<int64_t>(seen.size());
+}
+
 namespace {
 struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
   using Base = dist::impl::DistFormAttentionBase<FormAttention>;
   using Base::Base;
 
   void runOnOperation() override {
+    KeyWindows masks;
     int64_t formed = formAttentions(
-        getOperation(), minScores, WithAdjoints::Yes,
-        /*withFactors=*/true, [](AttentionOp op, AttentionMatch &) {
-          return success(op.getScoreType().isF32());
+        getOperation(), std::min(minScores, minScoresOfFewer),
+        WithAdjoints::Yes,
+        /*withFactors=*/true, [&](AttentionOp op, AttentionMatch &) {
+          return success(op.getScoreType().isF32() &&
+                         (op.getNumScores() >= minScores ||
+                          hasFewerProducts(op, masks)));
         });
     // What an adjoint computes again is of the operands as they were.
     getOperation()->walk([](AttentionOp op) {

@@ -168,8 +168,9 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
     largest of each row, of anything elementwise that is made of a contraction's
     results. That becomes the body, with what its operands are computed of
     elementwise: a mask that hangs on places alone leaves no tensor behind. f32
-    only, with at least `min-scores` scores in all; the module's `rt.attentions` says
-    how many were formed.
+    only, with at least `min-scores` scores in all, or with `min-scores-of-fewer` where
+    tiles multiply less than the parts do, as masks leave nothing of blocks of 128 keys;
+    the module's `rt.attentions` says how many were formed.
 
     Where gradients are made of the weights, and all that reads them is the adjoint of
     the attention (the weights' cotangent, that of softmax, anything elementwise behind
@@ -192,7 +193,10 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"minScores", "min-scores", "int64_t", "1",
-           "Scores, over all batches, from which on attention is formed">
+           "Scores, over all batches, from which on attention is formed">,
+    Option<"minScoresOfFewer", "min-scores-of-fewer", "int64_t",
+           "std::numeric_limits<int64_t>::max()",
+           "The same where tiles multiply less than the parts do">
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];

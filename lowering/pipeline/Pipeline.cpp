@@ -21,6 +21,7 @@ static constexpr int64_t kFewestScoresAgain = 64 * 1024;
 static void addKernels(OpPassManager &passes, const Target &target) {
   DistFormAttentionOptions attention;
   attention.minScores = kFewestTiledScores;
+  attention.minScoresOfFewer = kFewestScoresAgain;
   passes.addPass(createDistFormAttention(attention));
   // What loops keep for their adjoints is sliced anew.
   passes.addPass(createDistFullRankSlices());

@@ -23,6 +23,15 @@ SmallVector<int64_t> mlir::dist::getAttentionDimSizes(Operation *op) {
   return sizes;
 }
 
+int64_t mlir::dist::countScores(Operation *op) {
+  auto attention = cast<AttentionLikeOpInterface>(op);
+  SmallVector<int64_t> sizes = attention.getDimSizes();
+  int64_t scores = 1;
+  for (int64_t size : ArrayRef(sizes).take_front(attention.getKeyDim() + 1))
+    scores = ShapedType::isDynamic(size) ? 0 : scores * size;
+  return scores;
+}
+
 int64_t mlir::dist::countRowsInRing(ArrayRef<bool> seen, int64_t devices,
                                     int64_t queries, bool isZigzag) {
   int64_t half = getFirstHalf(queries), most = 0;

@@ -11,6 +11,8 @@ namespace mlir::dist {
 /// Of an attention or its adjoint: the size of each dimension of its maps,
 /// kDynamic where it is not known.
 SmallVector<int64_t> getAttentionDimSizes(Operation *op);
+/// Scores of all batches; 0 where that is not known.
+int64_t countScores(Operation *op);
 /// f64 where queries are, f32 else.
 FloatType getAttentionScoreType(Operation *op);
 

@@ -67,6 +67,8 @@ def Dist_AttentionLikeOpInterface : OpInterface<"AttentionLikeOpInterface"> {
     ::llvm::SmallVector<int64_t> getDimSizes() {
       return ::mlir::dist::getAttentionDimSizes($_op);
     }
+    /// Scores of all batches; 0 where that is not known.
+    int64_t getNumScores() { return ::mlir::dist::countScores($_op); }
     /// The type of scores and sums: f32, or f64 where queries are.
     ::mlir::FloatType getScoreType() {
       return ::mlir::dist::getAttentionScoreType($_op);
