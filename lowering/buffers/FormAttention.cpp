@@ -109,7 +109,8 @@ static void takeInOperands(AttentionOp op) {
   eraseDead(left);
 }
 
-/// Queries and keys of a block of which it is asked whether masks leave anything.
+/// Queries and keys of a block of which it is asked whether masks leave
+/// anything.
 static constexpr int64_t kBlock = 128;
 
 /// Whether tiles multiply less than the parts do. Of each score, parts have two
@@ -137,17 +138,22 @@ struct FormAttention : dist::impl::DistFormAttentionBase<FormAttention> {
     KeyWindows masks;
     int64_t formed = formAttentions(
         getOperation(), std::min(minScores, minScoresOfFewer),
-        WithAdjoints::Yes,
+        onlyAcrossLoops ? WithAdjoints::OnlyAcrossLoops : WithAdjoints::Yes,
         /*withFactors=*/true, [&](AttentionOp op, AttentionMatch &) {
-          return success(op.getScoreType().isF32() &&
-                         (op.getNumScores() >= minScores ||
-                          hasFewerProducts(op, masks)));
+          return success(
+              op.getScoreType().isF32() &&
+              (op.getNumScores() >= minScores || hasFewerProducts(op, masks)));
         });
     // What an adjoint computes again is of the operands as they were.
-    getOperation()->walk([](AttentionOp op) {
-      if (op.getInits().size() < 3)
-        takeInOperands(op);
-    });
+    if (!onlyAcrossLoops)
+      getOperation()->walk([](AttentionOp op) {
+        if (op.getInits().size() < 3)
+          takeInOperands(op);
+      });
+    // Some may have been across loops, before those were changed.
+    if (auto before =
+            getOperation()->getAttrOfType<IntegerAttr>(kAttentionsAttr))
+      formed += before.getInt();
     getOperation()->setAttr(kAttentionsAttr,
                             Builder(&getContext()).getI64IntegerAttr(formed));
   }

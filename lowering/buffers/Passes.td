@@ -196,7 +196,9 @@ def DistFormAttention : Pass<"dist-form-attention", "::mlir::ModuleOp"> {
            "Scores, over all batches, from which on attention is formed">,
     Option<"minScoresOfFewer", "min-scores-of-fewer", "int64_t",
            "std::numeric_limits<int64_t>::max()",
-           "The same where tiles multiply less than the parts do">
+           "The same where tiles multiply less than the parts do">,
+    Option<"onlyAcrossLoops", "only-across-loops", "bool", "false",
+           "Only where a loop goes back through another: before loops are changed">
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -17,12 +17,22 @@ using namespace mlir::dist;
 static constexpr int64_t kFewestTiledScores = 4 * 1024 * 1024;
 static constexpr int64_t kFewestScoresAgain = 64 * 1024;
 
+static DistFormAttentionOptions getAttentionOptions() {
+  DistFormAttentionOptions options;
+  options.minScores = kFewestTiledScores;
+  options.minScoresOfFewer = kFewestScoresAgain;
+  return options;
+}
+
+void mlir::dist::addAttentionAcrossLoops(OpPassManager &passes) {
+  DistFormAttentionOptions options = getAttentionOptions();
+  options.onlyAcrossLoops = true;
+  passes.addPass(createDistFormAttention(options));
+}
+
 /// Kernels in one arena, computed in place and fused.
 static void addKernels(OpPassManager &passes, const Target &target) {
-  DistFormAttentionOptions attention;
-  attention.minScores = kFewestTiledScores;
-  attention.minScoresOfFewer = kFewestScoresAgain;
-  passes.addPass(createDistFormAttention(attention));
+  passes.addPass(createDistFormAttention(getAttentionOptions()));
   // What loops keep for their adjoints is sliced anew.
   passes.addPass(createDistFullRankSlices());
   passes.addPass(createDistBufferize());

@@ -36,6 +36,10 @@ struct LowerOptions : PassPipelineOptions<LowerOptions> {
 void buildLowerPipeline(OpPassManager &passes, const Target &target,
                         const LowerOptions &options);
 
+/// Attention whose adjoint is in another loop becomes dist.attention (level 3),
+/// as the lowering would have it: for what changes loops before that.
+void addAttentionAcrossLoops(OpPassManager &passes);
+
 /// Registers with dist-opt the passes that no target owns.
 void registerNeutralPasses();
 

@@ -42,9 +42,10 @@ namespace {
 class AttentionForming {
 public:
   AttentionForming(int64_t minScores, WithAdjoints adjoints, bool withFactors,
-                   AcceptAttention accept)
+                   AcceptAttention accept,
+                   function_ref<void(Block &)> beforeParting)
       : minScores(minScores), adjoints(adjoints), withFactors(withFactors),
-        accept(accept) {}
+        accept(accept), beforeParting(beforeParting) {}
 
   /// Of attentions in the block; `onlyWithAdjoints`: no others.
   int64_t form(Block &block, bool onlyWithAdjoints);
@@ -58,6 +59,7 @@ private:
   WithAdjoints adjoints;
   bool withFactors;
   AcceptAttention accept;
+  function_ref<void(Block &)> beforeParting;
 };
 } // namespace
 
@@ -84,8 +86,7 @@ int64_t AttentionForming::form(Block &block, bool onlyWithAdjoints) {
       AdjointMatch adjoint(attention);
       bool hasAdjoint = false;
       if (!attention.isOnlyUsedHere()) {
-        hasAdjoint =
-            adjoints == WithAdjoints::Yes && succeeded(adjoint.match());
+        hasAdjoint = adjoints != WithAdjoints::No && succeeded(adjoint.match());
         if (!hasAdjoint)
           continue;
       } else if (onlyWithAdjoints) {
@@ -136,6 +137,8 @@ int64_t AttentionForming::formAcrossLoops(Block &block) {
       continue;
     }
     erased.insert(backward);
+    if (beforeParting)
+      beforeParting(turn.getBlock());
     turn.part();
     formed += found;
   }
@@ -148,10 +151,14 @@ int64_t AttentionForming::formAcrossLoops(Block &block) {
 
 int64_t mlir::dist::formAttentions(ModuleOp module, int64_t minScores,
                                    WithAdjoints adjoints, bool withFactors,
-                                   AcceptAttention accept) {
-  AttentionForming forming(minScores, adjoints, withFactors, accept);
-  int64_t formed = adjoints == WithAdjoints::Yes
-                       ? forming.formAcrossLoops(*module.getBody())
-                       : 0;
-  return formed + forming.form(*module.getBody(), /*onlyWithAdjoints=*/false);
+                                   AcceptAttention accept,
+                                   function_ref<void(Block &)> beforeParting) {
+  AttentionForming forming(minScores, adjoints, withFactors, accept,
+                           beforeParting);
+  int64_t formed = 0;
+  if (adjoints != WithAdjoints::No)
+    formed += forming.formAcrossLoops(*module.getBody());
+  if (adjoints != WithAdjoints::OnlyAcrossLoops)
+    formed += forming.form(*module.getBody(), /*onlyWithAdjoints=*/false);
+  return formed;
 }

@@ -17,18 +17,22 @@ class AttentionMatch;
 using AcceptAttention =
     function_ref<LogicalResult(AttentionOp, AttentionMatch &)>;
 
-/// Whether attention is formed whose weights are read to compute gradients.
-enum class WithAdjoints { No, Yes };
+/// Whether attention is formed whose weights are read to compute gradients, or
+/// only where a loop goes back through another.
+enum class WithAdjoints { No, Yes, OnlyAcrossLoops };
 
 /// Makes dist.attention of every attention with at least `minScores` scores
 /// that `accept` agrees to, and returns how many there were. `accept` may give
 /// the op attributes, and is told what it was made of. `adjoints`: also of
 /// those whose weights are read by their adjoint, which becomes
-/// dist.attention_adjoint. `withFactors`: also of those whose weights are
-/// dropped, or multiplied by a number.
+/// dist.attention_adjoint, or only of those in loops. `withFactors`: also of
+/// those whose weights are dropped, or multiplied by a number.
+/// Where a loop goes back through another, their turns are one block then:
+/// `beforeParting` may change what its adjoints read, for a turn keeps that.
 int64_t formAttentions(ModuleOp module, int64_t minScores,
                        WithAdjoints adjoints, bool withFactors,
-                       AcceptAttention accept);
+                       AcceptAttention accept,
+                       function_ref<void(Block &)> beforeParting = nullptr);
 
 /// Erases what nobody needs any more of what these ops are made of; what that
 /// was.

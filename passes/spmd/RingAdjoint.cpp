@@ -450,6 +450,11 @@ Value RingAdjoint::add(Value x, Value y) {
 }
 
 LogicalResult RingAdjoint::write() {
+  if (!device) {
+    if (failed(findTravellers()))
+      return failure();
+    device = AxisIndexOp::create(b, loc, b.getIndexType(), ring.axes, mesh);
+  }
   if (failed(findHomes()) || failed(findParts()))
     return failure();
   skips = isZeroOfZero(op);

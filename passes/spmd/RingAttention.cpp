@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/ScoreRange.h"
@@ -31,6 +32,7 @@
 #include "passes/spmd/RingWriter.h"
 #include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include <limits>
 
 namespace mlir::dist {
@@ -42,44 +44,9 @@ using namespace mlir;
 using namespace mlir::dist;
 
 LogicalResult RingAttention::findBlocks() {
+  if (failed(findTravellers()))
+    return failure();
   MLIRContext *context = op.getContext();
-  keys.place = *placeOf(1, op.getKeyDim());
-  values.place = *placeOf(2, op.getKeyDim());
-  SmallVector<int64_t> sizes = op.getDimSizes();
-  if (llvm::any_of(op->getOperandTypes(), [](Type type) {
-        return !cast<ShapedType>(type).hasStaticShape();
-      }))
-    return emitUnusable() << "sizes of attention are not known";
-  numKeys = sizes[op.getKeyDim()];
-  DeviceBlocks blocks(b, loc, mesh, ring.axes, ring.devices, *ring.uniform);
-  keys.made = blocks.get(op.getKey(), keys.place);
-  values.made = blocks.get(op.getValue(), values.place);
-  if (!keys.made || !values.made) {
-    InFlightDiagnostic error = emitUnusable();
-    error << "no block of " << (keys.made ? "values" : "keys")
-          << " can go round over ";
-    llvm::interleaveComma(getAxisRefs(ring.axes), error, [&](AxisRefAttr axis) {
-      error << "\"" << axis.getName() << "\"";
-    });
-    MeshOp devices = lookupMesh(op, mesh);
-    if (devices &&
-        !isEquallySpaced(MeshLayout(devices), getAxisRefs(ring.axes), numKeys))
-      error << ": blocks of " << numKeys << " are cut into blocks of two sizes "
-            << "there, and a ring needs blocks of one; take one axis, or as "
-            << "many keys as these axes divide";
-    else
-      error << ": they are not gathered over just these axes, or what is done "
-            << "with them after that cannot be done block by block";
-    return error;
-  }
-  blockKeys = typeOf(keys.made).getDimSize(keys.place);
-  if (typeOf(values.made).getDimSize(values.place) != blockKeys ||
-      blockKeys * ring.devices < numKeys)
-    return emitUnusable() << "keys and values are in different blocks";
-  // What is repeated for several heads is repeated by whoever needs it.
-  for (Traveller *traveller : {&keys, &values})
-    std::tie(traveller->block, traveller->makers) =
-        blocks.findSmallest(traveller->made);
   SmallVector<AffineExpr> rows;
   SmallVector<AffineExpr> inMeans;
   AffineMap means = op.getMap(op.getNumOperands() - op.getInits().size());
@@ -392,6 +359,40 @@ void RingAttention::replaceRows(const Seen &seen) {
   }
 }
 
+/// Gathers keys and values over the axes once more, and does with them what is
+/// done before the adjoint: so a turn of a loop keeps blocks for it.
+static void gatherAgain(AttentionAdjointOp op, ArrayAttr axes) {
+  Block *block = op->getBlock();
+  auto isGather = [&](Operation *maker) {
+    auto gather = dyn_cast<AllGatherOp>(maker);
+    return gather && gather.getAxes() == axes;
+  };
+  SetVector<Operation *> makers;
+  auto addMaker = [&](Value value) {
+    Operation *maker = value.getDefiningOp();
+    if (maker && maker->getBlock() == block && maker->getNumRegions() <= 1)
+      makers.insert(maker);
+  };
+  for (unsigned number : {1u, 2u})
+    addMaker(op->getOperand(number));
+  for (unsigned next = 0; next < makers.size(); ++next)
+    if (!isGather(makers[next]))
+      for (Value operand : makers[next]->getOperands())
+        addMaker(operand);
+  SmallVector<Operation *> inOrder = makers.takeVector();
+  llvm::sort(inOrder,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  OpBuilder b(op);
+  IRMapping again;
+  for (Operation *maker : inOrder)
+    if (isGather(maker) || llvm::any_of(maker->getOperands(), [&](Value value) {
+          return again.contains(value);
+        }))
+      b.clone(*maker, again);
+  for (unsigned number : {1u, 2u})
+    op->setOperand(number, again.lookupOrDefault(op->getOperand(number)));
+}
+
 namespace {
 struct RingAttentionPass
     : mlir::dist::impl::RingAttentionPassBase<RingAttentionPass> {
@@ -405,14 +406,29 @@ struct RingAttentionPass
       return;
     SmallVector<std::pair<AttentionOp, const NamedAttribute *>> found;
     llvm::SmallPtrSet<const NamedAttribute *, 8> used;
-    formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::Yes,
-                   /*withFactors=*/false,
-                   [&](AttentionOp op, AttentionMatch &) {
-                     const NamedAttribute *ring = findModuleNote(op, rings);
-                     if (ring)
-                       found.push_back({op, ring});
-                     return success(ring != nullptr);
-                   });
+    SmallVector<AttentionAdjointOp> adjoints;
+    llvm::SmallPtrSet<Operation *, 8> others;
+    getOperation()->walk([&](AttentionAdjointOp op) { others.insert(op); });
+    formAttentions(
+        getOperation(), /*minScores=*/1, WithAdjoints::Yes,
+        /*withFactors=*/false,
+        [&](AttentionOp op, AttentionMatch &) {
+          const NamedAttribute *ring = findModuleNote(op, rings);
+          if (ring)
+            found.push_back({op, ring});
+          return success(ring != nullptr);
+        },
+        [&](Block &turn) {
+          turn.walk([&](AttentionAdjointOp op) {
+            if (const NamedAttribute *ring = findModuleNote(op, rings))
+              gatherAgain(op, cast<DictionaryAttr>(ring->getValue())
+                                  .getAs<ArrayAttr>("axes"));
+          });
+        });
+    getOperation()->walk([&](AttentionAdjointOp op) {
+      if (!others.contains(op))
+        adjoints.push_back(op);
+    });
     MeshLayout layout(*mesh);
     auto describe = [&](const NamedAttribute &attr) {
       auto ring = cast<DictionaryAttr>(attr.getValue());
@@ -441,9 +457,17 @@ struct RingAttentionPass
         }
       });
     };
+    auto addUniform = [&](Ring &ring) {
+      auto [known, isNew] = uniform.try_emplace(ring.axes);
+      if (isNew)
+        known->second =
+            findUniformValues(getOperation(), layout, getAxisRefs(ring.axes));
+      ring.uniform = &known->second;
+      ring.forget = forget;
+    };
+    llvm::SmallPtrSet<Operation *, 8> written;
     for (auto [op, attr] : found) {
       Ring ring = describe(*attr);
-      ring.forget = forget;
       used.insert(attr);
       if (ring.devices == 1)
         continue;
@@ -455,11 +479,7 @@ struct RingAttentionPass
         failed = true;
         continue;
       }
-      auto [known, isNew] = uniform.try_emplace(ring.axes);
-      if (isNew)
-        known->second =
-            findUniformValues(getOperation(), layout, getAxisRefs(ring.axes));
-      ring.uniform = &known->second;
+      addUniform(ring);
       AttentionAdjointOp adjoint;
       if (op.getNumResults() == 3)
         for (Operation *user : op->getResult(0).getUsers())
@@ -470,11 +490,27 @@ struct RingAttentionPass
       if (isWritten && adjoint)
         isWritten = succeeded(RingAdjoint(adjoint, forward).write());
       failed |= !isWritten;
+      written.insert(adjoint);
       if (!isWritten)
         continue;
       if (adjoint)
         eraseWithMakers(adjoint, ring);
       eraseWithMakers(op, ring);
+    }
+    // Those of loops that go back through other loops.
+    for (AttentionAdjointOp op : adjoints) {
+      if (failed || written.contains(op))
+        continue;
+      const NamedAttribute *attr = findModuleNote(op, rings);
+      assert(attr && "what is made in backward has the scope of its forward");
+      Ring ring = describe(*attr);
+      if (ring.devices == 1)
+        continue;
+      addUniform(ring);
+      if (mlir::failed(RingAdjoint(op, ring, layout.getName()).write()))
+        failed = true;
+      else
+        eraseWithMakers(op, ring);
     }
     for (const NamedAttribute &attr : rings)
       if (!used.contains(&attr)) {

@@ -10,6 +10,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/ScoreRange.h"
+#include "passes/spmd/DeviceBlocks.h"
+#include "passes/spmd/Uniformity.h"
 #include <limits>
 
 using namespace mlir;
@@ -20,6 +22,47 @@ InFlightDiagnostic RingWriter::emitUnusable() {
   error << "dist.ring: in module \"" << ring.module << "\" ";
   error.attachNote(loc) << "this attention";
   return error;
+}
+
+LogicalResult RingWriter::findTravellers() {
+  keys.place = *placeOf(1, op.getKeyDim());
+  values.place = *placeOf(2, op.getKeyDim());
+  SmallVector<int64_t> sizes = op.getDimSizes();
+  if (llvm::any_of(op->getOperandTypes(), [](Type type) {
+        return !cast<ShapedType>(type).hasStaticShape();
+      }))
+    return emitUnusable() << "sizes of attention are not known";
+  numKeys = sizes[op.getKeyDim()];
+  DeviceBlocks blocks(b, loc, mesh, ring.axes, ring.devices, *ring.uniform);
+  keys.made = blocks.get(op->getOperand(1), keys.place);
+  values.made = blocks.get(op->getOperand(2), values.place);
+  if (!keys.made || !values.made) {
+    InFlightDiagnostic error = emitUnusable();
+    error << "no block of " << (keys.made ? "values" : "keys")
+          << " can go round over ";
+    llvm::interleaveComma(getAxisRefs(ring.axes), error, [&](AxisRefAttr axis) {
+      error << "\"" << axis.getName() << "\"";
+    });
+    MeshOp devices = lookupMesh(op, mesh);
+    if (devices &&
+        !isEquallySpaced(MeshLayout(devices), getAxisRefs(ring.axes), numKeys))
+      error << ": blocks of " << numKeys << " are cut into blocks of two sizes "
+            << "there, and a ring needs blocks of one; take one axis, or as "
+            << "many keys as these axes divide";
+    else
+      error << ": they are not gathered over just these axes, or what is done "
+            << "with them after that cannot be done block by block";
+    return error;
+  }
+  blockKeys = typeOf(keys.made).getDimSize(keys.place);
+  if (typeOf(values.made).getDimSize(values.place) != blockKeys ||
+      blockKeys * ring.devices < numKeys)
+    return emitUnusable() << "keys and values are in different blocks";
+  // What is repeated for several heads is repeated by whoever needs it.
+  for (Traveller *traveller : {&keys, &values})
+    std::tie(traveller->block, traveller->makers) =
+        blocks.findSmallest(traveller->made);
+  return success();
 }
 
 Value RingWriter::empty(ArrayRef<int64_t> shape, Type element) {

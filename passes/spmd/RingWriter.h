@@ -70,6 +70,8 @@ public:
 
 protected:
   InFlightDiagnostic emitUnusable();
+  /// The device's own blocks of keys and values.
+  LogicalResult findTravellers();
   Value constant(double number) {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(score, number));
   }
@@ -269,6 +271,9 @@ public:
     device = forward.device;
     mirrored = forward.mirrored;
   }
+  /// Of one in another loop: blocks are found anew.
+  RingAdjoint(AttentionAdjointOp op, const Ring &ring, FlatSymbolRefAttr mesh)
+      : RingWriter(op, ring, mesh), op(op) {}
   /// Writes it in the place of the op.
   LogicalResult write();
 

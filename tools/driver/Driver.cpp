@@ -6,6 +6,7 @@
 #include "dist/Mesh.h"
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/pipeline/Pipeline.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Diagnostics.h"
@@ -358,6 +359,7 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   lowering.report = options.report;
   passes.addPass(createDistLowerHalos(lowering));
   if (isWanted) {
+    addAttentionAcrossLoops(passes);
     passes.addPass(createDistChunkCollectives());
     DistBucketReductionsOptions buckets;
     buckets.machineName = options.machine;

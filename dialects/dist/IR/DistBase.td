@@ -51,6 +51,9 @@ def Dist_Dialect : Dialect {
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    /// Of an op that there is not: which one may be meant.
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef name) const override;
   }];
 }
 

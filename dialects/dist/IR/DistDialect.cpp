@@ -56,6 +56,28 @@ void DistDialect::initialize() {
                             ShardOp, SyncOp>();
 }
 
+std::optional<Dialect::ParseOpHook>
+DistDialect::getParseOperationHook(StringRef name) const {
+  StringRef nearest;
+  unsigned least = std::max<size_t>(3, name.size() / 4);
+  for (RegisteredOperationName other :
+       getContext()->getRegisteredOperationsByDialect(getNamespace())) {
+    StringRef known = other.getStringRef();
+    unsigned distance = name.edit_distance(known, true, least);
+    if (distance < least) {
+      least = distance;
+      nearest = known;
+    }
+  }
+  return [name = name.str(), nearest](OpAsmParser &parser, OperationState &) {
+    InFlightDiagnostic error = parser.emitError(parser.getNameLoc())
+                               << "there is no op '" << name << "'";
+    if (!nearest.empty())
+      error << "; did you mean '" << nearest << "'?";
+    return error;
+  };
+}
+
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,
                               SymbolTableCollection *symbols) {
   Operation *table = op;

@@ -40,3 +40,16 @@ dist.schedule @s on @m {
   // expected-error@below {{name "a" is given twice}}
   dist.include "f.mlir" where {a = "1", a = "2"}
 }
+
+// -----
+
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  // expected-error@below {{there is no op 'dist.shrad'; did you mean 'dist.shard'?}}
+  dist.shrad "a" column over "tp"
+}
+
+// -----
+
+// expected-error@below {{there is no op 'dist.something_else'}}
+dist.something_else
