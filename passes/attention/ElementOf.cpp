@@ -139,6 +139,25 @@ private:
 };
 } // namespace
 
+/// How many ops in depth a sketch is of.
+static constexpr unsigned kSketched = 3;
+
+/// Equal for values that are the same, by the ops next to them: what layers
+/// compute alike of different weights is mostly told apart by that.
+static size_t sketch(Value value, unsigned depth) {
+  value = stripBarriers(value);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return llvm::hash_value(value.getAsOpaquePointer());
+  size_t operands = 0; // in any order, for ops that commute
+  if (depth > 0)
+    for (Value operand : op->getOperands())
+      operands += sketch(operand, depth - 1);
+  return llvm::hash_combine(op->getName(), op->hashProperties(),
+                            op->getNumOperands(),
+                            cast<OpResult>(value).getResultNumber(), operands);
+}
+
 bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }
 
 /// Whether the body computes scalars of elements.
@@ -224,9 +243,11 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
   if (it != known.end())
     return it->second;
   Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
+  size_t own = scalar ? 0 : sketch(tensor, kSketched);
   for (auto it = leaves.begin(); !scalar && it != leaves.end(); ++it) {
     const Leaf &leaf = it->second;
     if (leaf.tensor.getType() == tensor.getType() &&
+        sketches[it->first] == own &&
         getKey(leaf.tensor, leaf.map).second == key.second &&
         isSame(leaf.tensor, tensor))
       scalar = it->first;
@@ -235,6 +256,7 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
     scalar = block.addArgument(getElementTypeOrSelf(tensor.getType()),
                                tensor.getLoc());
     leaves[scalar] = {tensor, map};
+    sketches[scalar] = own;
   }
   known[key] = scalar;
   return scalar;

@@ -65,6 +65,8 @@ private:
   OpBuilder b;
   DenseMap<std::pair<Value, AffineMap>, Value> known;
   DenseMap<Value, Leaf> leaves;
+  /// Of each leaf, what those that are the same have in common.
+  DenseMap<Value, size_t> sketches;
   SmallVector<Operation *> ops;
   /// Ops are equal if they compute the same.
   struct ByComputation : llvm::DenseMapInfo<Operation *> {

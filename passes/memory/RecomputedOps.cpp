@@ -3,11 +3,13 @@
 #include "passes/memory/RecomputedOps.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Work.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -41,6 +43,7 @@ RecomputedOps::RecomputedOps(Block &block, Repeated repeated)
   ofParameters = findOfParameters(block);
   findRepeatable();
   keepWhatLeaves();
+  keepWhatIsCompared();
 }
 
 bool RecomputedOps::isComputed(Value value) const {
@@ -147,12 +150,72 @@ void RecomputedOps::keepWhatLeaves() {
       return getModule(reader) != module &&
              !reader->hasTrait<OpTrait::IsTerminator>();
     });
-    // What is kept is what it is a view of.
-    while (leaves && getViewSource(op)) {
-      op = op->getOperand(0).getDefiningOp();
-      leaves = op && inForward.contains(op);
-    }
     if (leaves)
-      repeatable.erase(op);
+      keep(op->getResult(0));
   }
+}
+
+/// What is kept is what it is a view of, and what backward moves.
+void RecomputedOps::keep(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && op->getBlock() == &block && !inForward.contains(op) &&
+         op->getNumOperands() > 0 &&
+         (getViewSource(op) || isa<CollectiveOpInterface, AllSliceOp>(op)))
+    op = op->getOperand(0).getDefiningOp();
+  while (op && inForward.contains(op) && getViewSource(op))
+    op = op->getOperand(0).getDefiningOp();
+  if (op)
+    repeatable.erase(op);
+}
+
+/// The tensors that a scalar within the op is computed of.
+static SmallVector<Value> findTensors(Value scalar, Operation *op) {
+  SmallVector<Value> tensors;
+  llvm::SetVector<Value> reached;
+  reached.insert(scalar);
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Value value = reached[next];
+    if (isa<RankedTensorType>(value.getType())) {
+      tensors.push_back(value);
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto nest = dyn_cast<linalg::LinalgOp>(op);
+    if (argument && nest && argument.getOwner() == nest.getBlock())
+      tensors.push_back(nest.getMatchingOpOperand(argument)->get());
+    else if (Operation *maker = value.getDefiningOp();
+             maker && op->isProperAncestor(maker))
+      reached.insert(maker->operand_begin(), maker->operand_end());
+  }
+  return tensors;
+}
+
+/// Where backward looks for what equals another value, as an extreme does the
+/// element that it is, neither may be computed again: another kernel may round
+/// otherwise, as it may fuse a product and a sum.
+void RecomputedOps::keepWhatIsCompared() {
+  auto isEquality = [](arith::CmpFPredicate predicate) {
+    return llvm::is_contained(
+        {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UEQ,
+         arith::CmpFPredicate::ONE, arith::CmpFPredicate::UNE},
+        predicate);
+  };
+  for (Operation &op : block)
+    op.walk([&](arith::CmpFOp comparison) {
+      if (!isEquality(comparison.getPredicate()))
+        return;
+      SmallVector<Value> left = findTensors(comparison.getLhs(), &op),
+                         right = findTensors(comparison.getRhs(), &op);
+      auto isConstant = [&](Value value) {
+        Operation *maker = value.getDefiningOp();
+        return maker && (maker->hasTrait<OpTrait::ConstantLike>() ||
+                         isa<linalg::FillOp>(maker));
+      };
+      // x == x asks whether it is a number.
+      if (left == right || llvm::all_of(left, isConstant) ||
+          llvm::all_of(right, isConstant))
+        return;
+      llvm::for_each(left, [&](Value value) { keep(value); });
+      llvm::for_each(right, [&](Value value) { keep(value); });
+    });
 }

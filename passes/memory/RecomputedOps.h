@@ -36,6 +36,8 @@ private:
   void findRepeatable();
   bool isCheap(Operation *op) const;
   void keepWhatLeaves();
+  void keepWhatIsCompared();
+  void keep(Value value);
   /// The module under dist.checkpoint that the op is of; null: none.
   Attribute getModule(Operation *op) const { return modules.lookup(op); }
 

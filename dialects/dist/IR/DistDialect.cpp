@@ -56,12 +56,13 @@ void DistDialect::initialize() {
                             ShardOp, SyncOp>();
 }
 
-std::optional<Dialect::ParseOpHook>
-DistDialect::getParseOperationHook(StringRef name) const {
-  StringRef nearest;
+/// Says that there is no such op, and which one may be meant.
+static ParseResult parseUnknownOp(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.getStringRef(), nearest;
   unsigned least = std::max<size_t>(3, name.size() / 4);
   for (RegisteredOperationName other :
-       getContext()->getRegisteredOperationsByDialect(getNamespace())) {
+       parser.getContext()->getRegisteredOperationsByDialect(
+           DistDialect::getDialectNamespace())) {
     StringRef known = other.getStringRef();
     unsigned distance = name.edit_distance(known, true, least);
     if (distance < least) {
@@ -69,13 +70,16 @@ DistDialect::getParseOperationHook(StringRef name) const {
       nearest = known;
     }
   }
-  return [name = name.str(), nearest](OpAsmParser &parser, OperationState &) {
-    InFlightDiagnostic error = parser.emitError(parser.getNameLoc())
-                               << "there is no op '" << name << "'";
-    if (!nearest.empty())
-      error << "; did you mean '" << nearest << "'?";
-    return error;
-  };
+  InFlightDiagnostic error = parser.emitError(parser.getNameLoc())
+                             << "is unknown";
+  if (!nearest.empty())
+    error << "; did you mean '" << nearest << "'?";
+  return error;
+}
+
+std::optional<Dialect::ParseOpHook>
+DistDialect::getParseOperationHook(StringRef) const {
+  return ParseOpHook(parseUnknownOp); // a reference: to what outlives it
 }
 
 MeshOp mlir::dist::lookupMesh(Operation *op, FlatSymbolRefAttr mesh,

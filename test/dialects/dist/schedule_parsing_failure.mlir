@@ -45,11 +45,11 @@ dist.schedule @s on @m {
 
 dist.mesh @m ["tp" = 2]
 dist.schedule @s on @m {
-  // expected-error@below {{there is no op 'dist.shrad'; did you mean 'dist.shard'?}}
+  // expected-error@below {{custom op 'dist.shrad' is unknown; did you mean 'dist.shard'?}}
   dist.shrad "a" column over "tp"
 }
 
 // -----
 
-// expected-error@below {{there is no op 'dist.something_else'}}
+// expected-error@below {{custom op 'dist.something_else' is unknown}}
 dist.something_else
