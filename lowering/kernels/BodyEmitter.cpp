@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -198,15 +199,39 @@ void BodyEmitter::emitStore(Value value, const Access &access, Value address) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
+/// The product that a sum is fused with, if both are of one body: the first of
+/// its operands that is one, and is nothing else's operand.
+static arith::MulFOp getFused(Operation *sum) {
+  if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(sum))
+    for (Value operand : sum->getOperands())
+      if (auto product = operand.getDefiningOp<arith::MulFOp>();
+          product && product->hasOneUse() &&
+          product->getBlock() == sum->getBlock())
+        return product;
+  return {};
+}
+
+/// Whether the op may be contracted: a product and the sum that reads it become
+/// a fused multiply-add, where one body has both. What one op hands another is
+/// rounded: whether they share a kernel, and where it lies between them, must
+/// not be told from a result. Functions are expanded to such.
+static bool isContracted(Operation *op) {
+  if (isa<arith::MulFOp>(op))
+    return op->hasOneUse() && getFused(*op->user_begin()) == op;
+  return getFused(op) || isa<math::MathDialect>(op->getDialect());
+}
+
 /// Contraction to fused multiply-add is the one liberty taken everywhere;
 /// reassociation is taken in reductions, whose order is the compiler's choice.
 /// That the sign of zero does not matter is for the op to say. On a conversion
 /// the flag would say that rounding may be left out.
-static void setFastMath(Operation *op, bool reassociate) {
+static void setFastMath(Operation *op, bool contract, bool reassociate) {
   auto arith = dyn_cast<arith::ArithFastMathInterface>(op);
   if (!arith || isa<arith::ExtFOp, arith::TruncFOp>(op))
     return;
-  auto flags = arith::FastMathFlags::contract;
+  auto flags = arith::FastMathFlags::none;
+  if (contract)
+    flags = flags | arith::FastMathFlags::contract;
   if (reassociate)
     flags = flags | arith::FastMathFlags::reassoc;
   if (arith::FastMathFlagsAttr known = arith.getFastMathFlagsAttr())
@@ -318,7 +343,7 @@ void BodyEmitter::emitBody(unsigned index, ArrayRef<const Access *> carried,
       continue;
     }
     Operation *clone = builder.clone(op, mapping);
-    setFastMath(clone, combines);
+    setFastMath(clone, isContracted(&op), combines);
     if (clone->getNumRegions() > 0)
       rewriteNested(clone, index);
   }
