@@ -28,10 +28,11 @@ static void checkFits(const std::string &from, const TensorDesc &desc,
   if (tensor.shape != desc.sourceShape())
     throw Error(from + " has shape " + toString(tensor.shape) +
                 ", but the program wants " + toString(desc.sourceShape()));
-  if (!convertsExactly(tensor.dtype, desc.dtype))
+  if (std::optional<std::string> why = findInexact(tensor, desc.dtype))
     throw Error(from + " is " + dtypeName(tensor.dtype) +
                 ", which does not convert to the program's " +
-                dtypeName(desc.dtype) + " without loss; convert it before");
+                dtypeName(desc.dtype) + " without loss" + *why +
+                "; convert it before");
 }
 
 /// A constant's data, which nobody but the bundle itself has.

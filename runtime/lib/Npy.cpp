@@ -141,11 +141,15 @@ private:
   }
   dist_dtype parseType() {
     std::string type = parseText("descr");
+    // NumPy's own types lack bf16. That of ml_dtypes is saved as two bytes
+    // without a meaning.
+    if (type == "<V2" || type == "|V2")
+      return DIST_BF16;
     auto it = descriptions().find(type);
     if (it == descriptions().end())
       throw Error(path + ": element type '" + type +
-                  "'; save it as little-endian f64, f32, f16, i64, i32, i16, "
-                  "i8, u8 or bool");
+                  "'; save it as little-endian f64, f32, f16, bf16 (of "
+                  "ml_dtypes), i64, i32, i16, i8, u8 or bool");
     return it->second;
   }
   bool parseBool() {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -291,6 +293,42 @@ void dist::convert(dist_dtype from, const void *in, dist_dtype to, void *out,
       return run([](auto v) { return static_cast<uint64_t>(v); });
     }
   });
+}
+
+/// ": element [0, 3] is 0.1".
+static std::string describeElement(const Shape &shape, int64_t place,
+                                   double value) {
+  Shape places(shape.size());
+  for (size_t d = shape.size(); d-- > 0; place /= shape[d])
+    places[d] = place % shape[d];
+  std::ostringstream text;
+  text << ": element " << toString(places) << " is " << std::setprecision(9)
+       << value;
+  return text.str();
+}
+
+std::optional<std::string> dist::findInexact(const Tensor &tensor,
+                                             dist_dtype to) {
+  if (convertsExactly(tensor.dtype, to))
+    return std::nullopt;
+  if (!isFloat(tensor.dtype) || !isFloat(to))
+    return std::string();
+  constexpr int64_t kBlock = 512;
+  double before[kBlock], after[kBlock];
+  char narrow[kBlock * sizeof(double)];
+  const char *data = static_cast<const char *>(tensor.data);
+  int64_t count = tensor.count(), bytes = dtypeBytes(tensor.dtype);
+  for (int64_t first = 0; first < count; first += kBlock) {
+    int64_t size = std::min(kBlock, count - first);
+    convert(tensor.dtype, data + first * bytes, DIST_F64, before, size);
+    convert(tensor.dtype, data + first * bytes, to, narrow, size);
+    convert(to, narrow, DIST_F64, after, size);
+    for (int64_t i = 0; i < size; ++i)
+      if (before[i] != after[i] &&
+          !(std::isnan(before[i]) && std::isnan(after[i])))
+        return describeElement(tensor.shape, first + i, before[i]);
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

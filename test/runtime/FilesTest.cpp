@@ -224,6 +224,17 @@ TEST(Npy, ReadsWhatNumPyWrites) {
   EXPECT_EQ(readNpy(fileWith("b.npy", npy(header, "\1\1"))).dtype, DIST_I1);
 }
 
+TEST(Npy, BfloatsOfMlDtypes) {
+  for (const char *type : {"<V2", "|V2"}) {
+    Tensor tensor = readNpy(fileWith(
+        "bf16.npy", npy(std::string("{'descr': '") + type +
+                            "', 'fortran_order': False, 'shape': (1,), }\n",
+                        std::string("\xc0\x3f", 2))));
+    EXPECT_EQ(tensor.dtype, DIST_BF16);
+    EXPECT_EQ(bfloatToFloat(*static_cast<uint16_t *>(tensor.data)), 1.5f);
+  }
+}
+
 TEST(Npy, MalformedFilesGiveErrors) {
   auto read = [](const std::string &bytes) {
     return [=] { readNpy(fileWith("bad.npy", bytes)); };
@@ -396,6 +407,23 @@ TEST(Convert, HalvesAndBack) {
 #endif
   EXPECT_EQ(floatToBfloat(1.00390625f), 0x3f80); // ties to even
   EXPECT_EQ(floatToBfloat(1.01171875f), 0x3f82);
+}
+
+TEST(Convert, FloatsOneByOne) {
+  Tensor tensor = Tensor::zeros(DIST_F32, {3, 1000});
+  auto *values = static_cast<float *>(tensor.data);
+  for (int i = 0; i < 3000; ++i)
+    values[i] = i % 256; // of 8 bits
+  values[7] = NAN;
+  EXPECT_EQ(findInexact(tensor, DIST_BF16), std::nullopt);
+  EXPECT_EQ(findInexact(tensor, DIST_F64), std::nullopt);
+  EXPECT_EQ(findInexact(tensor, DIST_I64), std::string());
+  values[2999] = 0.1f;
+  EXPECT_EQ(findInexact(tensor, DIST_BF16),
+            std::string(": element [2, 999] is 0.100000001"));
+  values[2999] = 1e-30f; // below f16's least
+  EXPECT_NE(findInexact(tensor, DIST_F16), std::nullopt);
+  EXPECT_EQ(findInexact(Tensor::zeros(DIST_F64, {0}), DIST_F32), std::nullopt);
 }
 
 TEST(Convert, ExactOnly) {

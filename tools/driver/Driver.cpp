@@ -3,6 +3,7 @@
 #include "tools/driver/Driver.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/IR/Streams.h"
 #include "dist/Mesh.h"
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
@@ -299,6 +300,29 @@ static std::string listAsked(const OverlapOptions &options) {
   return llvm::join(asked, ", ");
 }
 
+/// A schedule's wish that nothing of what is done here looks at is told.
+static LogicalResult warnOfWishes(ModuleOp module) {
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
+    return failure();
+  auto modules = *mesh ? (*mesh)->getAttrOfType<DictionaryAttr>(kOverlapAttr)
+                       : DictionaryAttr();
+  for (NamedAttribute entry :
+       modules ? modules.getValue() : ArrayRef<NamedAttribute>()) {
+    auto always = dyn_cast<BoolAttr>(entry.getValue());
+    if (always && !always.getValue())
+      continue;
+    auto chunks = dyn_cast<DictionaryAttr>(entry.getValue());
+    Location loc =
+        chunks ? Location(chunks.getAs<LocationAttr>("by")) : mesh->getLoc();
+    emitWarning(loc) << "dist.overlap: what it says of module "
+                     << entry.getName()
+                     << " is done with --overlap=auto only, and not now";
+    return success();
+  }
+  return success();
+}
+
 /// Turns, and collectives beside computation: level 3 to 4.
 static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
                              Stages &stages) {
@@ -306,6 +330,8 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   if (!isWanted && options.mode != "off")
     return module.emitError("--overlap=")
            << options.mode << ": expected off or auto";
+  if (!isWanted && failed(warnOfWishes(module)))
+    return failure();
   if (isWanted && options.machine.empty())
     return module.emitError(
         "--overlap=auto needs --machine, which says on what "

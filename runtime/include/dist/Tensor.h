@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -62,7 +63,12 @@ struct Tensor {
 /// Whether every value of `from` is one of `to`.
 bool convertsExactly(dist_dtype from, dist_dtype to);
 
-/// Converts `count` elements; `from` must convert exactly to `to`. The memory
+/// Why some element is no value of `to`: by the types, then empty, or which
+/// one that is; none where all are. NaN is one of each type of floats, and only
+/// floats for floats are looked at one by one.
+std::optional<std::string> findInexact(const Tensor &tensor, dist_dtype to);
+
+/// Converts `count` elements, which must convert exactly to `to`. The memory
 /// may be unaligned.
 void convert(dist_dtype from, const void *in, dist_dtype to, void *out,
              int64_t count);

@@ -243,11 +243,13 @@ void Batches::addRows(const std::string &name, const std::string &file,
   std::string whole = host::toString(wanted);
   if (rows.shape.size() == wanted.size() && !wanted.empty())
     wanted[0] = rows.shape[0];
+  std::optional<std::string> inexact = host::findInexact(rows, desc->dtype);
   if (rows.shape != wanted || rows.shape.empty() || rows.shape[0] < 1 ||
-      !host::convertsExactly(rows.dtype, desc->dtype))
-    throw host::Error(option + ": is " + host::dtypeName(rows.dtype) +
-                      host::toString(rows.shape) + "; rows are wanted of " +
-                      host::dtypeName(desc->dtype) + whole);
+      inexact)
+    throw host::Error(
+        option + ": is " + host::dtypeName(rows.dtype) +
+        host::toString(rows.shape) + inexact.value_or(std::string()) +
+        "; rows are wanted of " + host::dtypeName(desc->dtype) + whole);
   if (!sources.empty() && (rows.shape[0] != samples || first != batch))
     throw host::Error(option + ": has " + std::to_string(rows.shape[0]) +
                       " rows, of which a step takes " + std::to_string(first) +
