@@ -101,11 +101,11 @@ TEST(Executor, NamesWhatIsMissing) {
                }),
                "input 'x' has shape [4, 6], but the program wants "
                "[5, 6]"));
-  EXPECT_TRUE(contains(
-      errorOf([&] {
-        launch(program, {{"x", Tensor::zeros(DIST_F64, {5, 6})}});
-      }),
-      "input 'x' is f64, which does not convert to the program's f32"));
+  Tensor wide = Tensor::zeros(DIST_F64, {5, 6});
+  static_cast<double *>(wide.data)[7] = 0.1;
+  EXPECT_TRUE(contains(errorOf([&] { launch(program, {{"x", wide}}); }),
+                       "input 'x' is f64, which does not convert to the "
+                       "program's f32 without loss: element [1, 1] is 0.1"));
   RunOptions options;
   options.weights = "nowhere.safetensors";
   EXPECT_TRUE(contains(errorOf([&] {
