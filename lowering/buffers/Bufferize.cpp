@@ -238,6 +238,21 @@ static Value copy(OpBuilder &builder, Location loc, Value value) {
   return linalg::CopyOp::create(builder, loc, value, empty).getResult(0);
 }
 
+/// The op that makes the tensor which `value` is computed in; null where that
+/// is an argument.
+static Operation *findOrigin(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (auto destination =
+             dyn_cast_if_present<DestinationStyleOpInterface>(op)) {
+    Value init = destination.getTiedOpOperand(cast<OpResult>(value))->get();
+    if (!init.getDefiningOp() || !init.hasOneUse())
+      break;
+    value = init;
+    op = init.getDefiningOp();
+  }
+  return op;
+}
+
 /// Results must lie where the caller says, so what else may lie there or read
 /// it has to be out of the way before: such results are copied, all of them
 /// before the first is in its place. What an argument is updated by may be that
@@ -249,9 +264,15 @@ static void separateResults(func::ReturnOp terminator, const Updates &updates) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     std::optional<unsigned> updated = updates[operand.getOperandNumber()];
     bool isThere = updated && operand.get() == function.getArgument(*updated);
-    if (type && type.hasStaticShape() && !isThere &&
-        !canChoosePlace(operand.get()))
-      operand.set(copy(builder, terminator.getLoc(), operand.get()));
+    if (!type || !type.hasStaticShape() || isThere ||
+        canChoosePlace(operand.get()))
+      continue;
+    Value copied = copy(builder, terminator.getLoc(), operand.get());
+    // Upstream moves the copy's tensor to where it may take the value's place,
+    // and numbers the block's ops anew for each.
+    if (Operation *origin = findOrigin(operand.get()))
+      findOrigin(copied)->moveBefore(origin);
+    operand.set(copied);
   }
 }
 

@@ -497,10 +497,21 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
     linalg::populateDecomposeWinogradOpsPatterns(patterns);
     linalg::populateInlineConstantOperandsPatterns(patterns);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    // A function that returns thousands of values would be looked at, operand
+    // by operand, whenever one of them is another: the returns' turn is last.
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (op != getOperation() && !op->hasTrait<OpTrait::IsTerminator>())
+        ops.push_back(op);
+    });
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     config)) ||
+    if (failed(applyOpPatternsGreedily(
+            ops, frozen,
+            GreedyRewriteConfig(config).setStrictness(
+                GreedyRewriteStrictness::ExistingAndNewOps))) ||
+        failed(applyPatternsGreedily(getOperation(), frozen, config)) ||
         failed(checkWholeResults(getOperation())))
       return signalPassFailure();
   }

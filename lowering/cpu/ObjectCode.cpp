@@ -7,7 +7,9 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
@@ -23,6 +25,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/CodeExtractor.h"
 
@@ -128,27 +131,64 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
   return parts;
 }
 
-/// The entry is thousands of calls in a row, and LLVM finds registers for that
-/// in quadratic time: parts of it become functions, which have the entry's
-/// arguments and little else in common.
+/// Makes the blocks a function of their own and returns it; null where they
+/// cannot be one.
+static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
+                               const llvm::CodeExtractorAnalysisCache &cache,
+                               llvm::DominatorTree *dominance = nullptr) {
+  llvm::CodeExtractor extractor(blocks, dominance);
+  if (!extractor.isEligible())
+    return nullptr;
+  llvm::Function *made = extractor.extractCodeRegion(cache);
+  if (made)
+    made->addFnAttr(llvm::Attribute::NoInline);
+  return made;
+}
+
+/// From how many blocks on loops of a function become functions.
+static constexpr unsigned kBlocksTogether = 128;
+
+/// Makes the outermost loops of a long function functions, and the loops in
+/// them where they are long. `isLoop`: the function is a loop itself.
+static void extractLoops(llvm::Function &function, bool isLoop = false) {
+  if (function.size() <= kBlocksTogether)
+    return;
+  sinkAddresses(function);
+  llvm::DominatorTree dominance(function);
+  llvm::LoopInfo info(dominance);
+  SmallVector<llvm::Loop *> loops;
+  for (llvm::Loop *loop : info)
+    if (isLoop)
+      llvm::append_range(loops, *loop);
+    else
+      loops.push_back(loop);
+  llvm::CodeExtractorAnalysisCache cache(function);
+  for (llvm::Loop *loop : loops)
+    if (llvm::Function *made = extract(loop->getBlocks(), cache, &dominance))
+      extractLoops(*made, /*isLoop=*/true);
+  // What lay between the loops is one block.
+  for (llvm::BasicBlock &block : llvm::make_early_inc_range(function))
+    llvm::MergeBlockIntoPredecessor(&block);
+}
+
+/// The entry is thousands of calls and loops of calls in a row, and LLVM takes
+/// quadratic time to find registers for the ones and to tell what is known in
+/// the others: parts of it become functions, which have the entry's arguments
+/// and little else in common.
 static void cutLongBlocks(llvm::Module &module) {
   SmallVector<llvm::Function *> functions;
   for (llvm::Function &function : module)
     if (!function.isDeclaration() && !function.hasLocalLinkage())
       functions.push_back(&function);
   for (llvm::Function *function : functions) {
+    extractLoops(*function);
     SmallVector<llvm::BasicBlock *> parts = splitBlocks(*function);
     if (parts.empty())
       continue;
     sinkAddresses(*function);
     llvm::CodeExtractorAnalysisCache cache(*function);
-    for (llvm::BasicBlock *part : parts) {
-      llvm::CodeExtractor extractor(part);
-      if (!extractor.isEligible())
-        continue;
-      if (llvm::Function *made = extractor.extractCodeRegion(cache))
-        made->addFnAttr(llvm::Attribute::NoInline);
-    }
+    for (llvm::BasicBlock *part : parts)
+      extract(part, cache);
   }
 }
 
