@@ -204,6 +204,31 @@ def loops(n):
     return w.program([SMALL] * 2, [(value, SMALL)])
 
 
+def rows_of_loops(n):
+    """n loops one after the other, and n in one loop, of as many iterations
+    as a0[0, 0] equals itself: r = a0 + 2 * n * a1."""
+    w = Writer()
+    zero, one = w.op("arith.constant 0 : index"), w.op("arith.constant 1 : index")
+    first = w.op(f"tensor.extract %a0[{zero}, {zero}] : {SMALL}")
+    equal = w.op(f"arith.cmpf oeq, {first}, {first} : f32")
+    count = w.op(f"arith.index_castui {equal} : i1 to index")
+
+    def loop(value, body):
+        index, carried = f"%i{w.count}", f"%c{w.count}"
+        result = w.op(f"scf.for {index} = {zero} to {count} step {one} "
+                      f"iter_args({carried} = {value}) -> {SMALL} {{")
+        w.lines.append(f"scf.yield {body(carried)} : {SMALL} }}")
+        return result
+
+    def row(value):
+        for _ in range(n):
+            value = loop(value, lambda carried: w.add(carried, "%a1", SMALL))
+        return value
+
+    value = loop(row("%a0"), row)
+    return w.program([SMALL] * 2, [(value, SMALL)])
+
+
 def carried(n):
     """A loop of three turns that carries n values, as a step of training with
     microbatches does: r_i = a0 + 3 * i * a1, of which i * a1 comes from before."""
@@ -259,7 +284,8 @@ def layers(n, rows=16, width=32, inner=64):
 
 
 KINDS = {f.__name__: f for f in (chain, inserts, fanout, results, same_result,
-                                 arguments, lstm, loops, carried, layers)}
+                                 arguments, lstm, loops, rows_of_loops, carried,
+                                 layers)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in KINDS:

@@ -92,6 +92,7 @@ def cases():
     shapes, values = small(1000)
     yield "arguments", 1000, shapes, values, [[sum(column) for column in zip(*values)]]
     shapes, values = small(2)
+    yield "rows_of_loops", 200, shapes, values, [mix(values, 1, 400)]
     yield "loops", 100, shapes, values, [mix(values, 1, 1)]
     yield "carried", 400, shapes, values, [mix(values, 1, 3 * i) for i in range(400)]
     rows = integers(4000, 1)
