@@ -40,15 +40,12 @@ private:
   LogicalResult changeSignature();
   FailureOr<ShardingAttr> removeAxis(ShardingAttr sharding, int64_t &dim,
                                      const Twine &what);
+  std::optional<SmallVector<AxisRefAttr>> getOthers(ArrayAttr axes);
+  LogicalResult handOut(Operation *op, ArrayRef<Value> wholes, int64_t dim);
   LogicalResult exchange(Operation *op);
   Value join(Location loc, Value value, int64_t dim);
   LogicalResult visit(Operation *op);
   LogicalResult flush();
-  bool names(ArrayAttr axes) {
-    return llvm::any_of(getAxisRefs(axes), [&](AxisRefAttr ref) {
-      return ref.getName() == axis.getName();
-    });
-  }
   bool isExchange(Operation *op);
   Value slice(Location loc, Value whole, int64_t dim, int64_t chunk);
 
@@ -170,14 +167,9 @@ LogicalResult Unrolling::changeSignature() {
 bool Unrolling::isExchange(Operation *op) {
   bool found = false;
   op->walk([&](Operation *inner) {
-    if (auto collective = dyn_cast<CollectiveOpInterface>(inner))
-      found |= names(collective.getAxes());
-    else if (auto index = dyn_cast<AxisIndexOp>(inner))
-      found |= names(index.getAxesAttr());
-    else if (auto constant = dyn_cast<LocalConstantOp>(inner))
-      for (DimShardingAttr dim : constant.getSharding().getDims())
-        for (AxisRefAttr ref : dim.getAllAxes())
-          found |= ref.getName() == axis.getName();
+    if (isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(inner))
+      inner->getAttrDictionary().walk(
+          [&](AxisRefAttr ref) { found |= ref.getName() == axis.getName(); });
   });
   return found;
 }
@@ -210,42 +202,114 @@ Value Unrolling::join(Location loc, Value value, int64_t dim) {
   return whole;
 }
 
-/// An op that speaks of the axis and of no other, done by one device.
+/// The axes without that of the turns, where it is the last of them: what a
+/// device has of all turns then lies together, in their order.
+std::optional<SmallVector<AxisRefAttr>> Unrolling::getOthers(ArrayAttr axes) {
+  SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
+  if (refs.empty() || refs.back().getName() != axis.getName() ||
+      refs.back().isSubAxis())
+    return std::nullopt;
+  refs.pop_back();
+  return refs;
+}
+
+/// `op` over the other axes alone, of `operand` if it has one.
+template <typename Op>
+static Op cloneOver(OpBuilder &builder, Op op, ArrayRef<AxisRefAttr> axes,
+                    Value operand, Type type) {
+  auto made = cast<Op>(builder.clone(*op));
+  made.setAxesAttr(ArrayAttr::get(
+      builder.getContext(), SmallVector<Attribute>(axes.begin(), axes.end())));
+  if (operand)
+    made->setOperand(0, operand);
+  made->getResult(0).setType(type);
+  return made;
+}
+
+/// Gives each turn its part of what it has whole: of the first, if that is all.
+LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
+                                 int64_t dim) {
+  Value part = op->getResult(0);
+  int64_t rows =
+      cast<RankedTensorType>(wholes.front().getType()).getDimSize(dim);
+  if (rows !=
+      axis.getSize() * cast<RankedTensorType>(part.getType()).getDimSize(dim))
+    return op->emitOpError() << "is a part of " << rows << " rows in dimension "
+                             << dim << ", which axis '" << axis.getName()
+                             << "' = " << axis.getSize() << " does not divide";
+  varying.insert(part);
+  for (auto [chunk, map] : llvm::enumerate(maps))
+    map.map(part, slice(op->getLoc(), wholes[wholes.size() > 1 ? chunk : 0],
+                        dim, chunk));
+  return success();
+}
+
+/// An op that speaks of the axis, done by one device; what it does along other
+/// axes it does once for all turns.
 LogicalResult Unrolling::exchange(Operation *op) {
-  auto isOnlyAxis = [&](ArrayAttr axes) {
-    SmallVector<AxisRefAttr> refs = getAxisRefs(axes);
-    return refs.size() == 1 && !refs.front().isSubAxis();
-  };
   Location loc = op->getLoc();
-  if (auto index = dyn_cast<AxisIndexOp>(op);
-      index && isOnlyAxis(index.getAxesAttr())) {
-    varying.insert(index.getResult());
-    for (auto [chunk, map] : llvm::enumerate(maps))
-      map.map(index.getResult(),
-              arith::ConstantIndexOp::create(builder, loc, chunk).getResult());
-    return success();
-  }
-  if (auto part = dyn_cast<AllSliceOp>(op);
-      part && isOnlyAxis(part.getAxesAttr())) {
-    varying.insert(part.getResult());
-    for (auto [chunk, map] : llvm::enumerate(maps))
-      map.map(part.getResult(),
-              slice(loc, map.lookupOrDefault(part.getOperand()), part.getDim(),
-                    chunk));
-    return success();
-  }
-  if (auto gather = dyn_cast<AllGatherOp>(op);
-      gather && isOnlyAxis(gather.getAxes())) {
-    Value whole = join(loc, gather.getOperand(), gather.getDim());
-    for (IRMapping &map : maps)
-      map.map(gather.getResult(), whole);
-    return success();
+  if (auto index = dyn_cast<AxisIndexOp>(op))
+    if (auto others = getOthers(index.getAxesAttr())) {
+      Value first; // of this device's turns
+      if (!others->empty()) {
+        Value place = cloneOver(builder, index, *others, Value(),
+                                index.getResult().getType());
+        first = arith::MulIOp::create(
+            builder, loc, place,
+            arith::ConstantIndexOp::create(builder, loc, axis.getSize()));
+      }
+      varying.insert(index.getResult());
+      for (auto [chunk, map] : llvm::enumerate(maps)) {
+        Value turn = arith::ConstantIndexOp::create(builder, loc, chunk);
+        map.map(index.getResult(),
+                first ? arith::AddIOp::create(builder, loc, first, turn)
+                      : turn);
+      }
+      return success();
+    }
+  if (auto part = dyn_cast<AllSliceOp>(op))
+    if (auto others = getOthers(part.getAxes())) {
+      auto type = cast<RankedTensorType>(part.getResult().getType());
+      SmallVector<int64_t> shape(type.getShape());
+      shape[part.getDim()] *= axis.getSize();
+      SmallVector<Value> wholes;
+      for (IRMapping &map : maps) {
+        if (!wholes.empty() && !varying.contains(part.getOperand()))
+          break;
+        wholes.push_back(map.lookupOrDefault(part.getOperand()));
+        if (!others->empty())
+          wholes.back() = cloneOver(builder, part, *others, wholes.back(),
+                                    type.clone(shape));
+      }
+      return handOut(op, wholes, part.getDim());
+    }
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    if (auto others = getOthers(gather.getAxes())) {
+      Value whole = join(loc, gather.getOperand(), gather.getDim());
+      if (!others->empty())
+        whole = cloneOver(builder, gather, *others, whole,
+                          gather.getResult().getType());
+      for (IRMapping &map : maps)
+        map.map(gather.getResult(), whole);
+      return success();
+    }
+  if (auto constant = dyn_cast<LocalConstantOp>(op)) {
+    int64_t dim = -1;
+    FailureOr<ShardingAttr> left =
+        removeAxis(constant.getSharding(), dim, "a constant");
+    if (failed(left))
+      return failure();
+    auto made = cast<LocalConstantOp>(builder.clone(*op));
+    made.setShardingAttr(*left);
+    made.getResult().setType(MeshLayout(mesh).localType(
+        cast<RankedTensorType>(constant.getValue().getType()), *left));
+    return handOut(op, made.getResult(), dim);
   }
   return op->emitOpError()
          << "cannot be done by one device in turns along axis '"
-         << axis.getName() << "': all_gather, all_slice and axis_index over "
-         << "that axis alone can, what reduces would sum in another order; "
-         << "place what is in turns so that no more is needed";
+         << axis.getName() << "': all_gather, all_slice and axis_index can "
+         << "where that is the last of their axes, what reduces would sum in "
+         << "another order; place what is in turns so that no more is needed";
 }
 
 /// Each turn does all of `turn`, but for what is equal in all turns. Then comes

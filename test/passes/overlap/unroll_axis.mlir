@@ -103,3 +103,64 @@ func.func @joined(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chu
   %i = linalg.reduce { arith.maximumf } ins(%whole : tensor<4x6xf32>) outs(%f : tensor<6xf32>) dimensions = [0]
   return %n, %r, %h, %i : tensor<2x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
 }
+
+// -----
+
+// Along other axes an exchange is done once, of what all turns have or for them: the turns' parts lie together.
+dist.mesh @m ["dp" = 2, "chunk" = 2]
+// CHECK-LABEL: func.func @others
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4x6xf32>
+// CHECK-SAME: %[[Y:[^:]*]]: tensor<8x6xf32>
+func.func @others(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"dp", "chunk"}, {}]>, dist.global_type = tensor<8x6xf32>},
+                  %y: tensor<8x6xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>, dist.global_type = tensor<8x6xf32>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>, dist.global_type = tensor<8x6xf32>},
+        tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"dp", "chunk"}, {}]>, dist.global_type = tensor<8x6xf32>},
+        tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"dp", "chunk"}, {}]>, dist.global_type = tensor<8x6xf32>}) {
+  // CHECK: %[[PART:.*]] = dist.all_slice %[[Y]] dim 0 over "dp" : tensor<8x6xf32> -> tensor<4x6xf32>
+  // CHECK-DAG: %[[Y0:.*]] = tensor.extract_slice %[[PART]][0, 0] [2, 6]
+  // CHECK-DAG: %[[Y1:.*]] = tensor.extract_slice %[[PART]][2, 0] [2, 6]
+  // CHECK-DAG: dist.local_constant dense{{.*}} : tensor<8x1xf32> <@m, [{"dp"}, {}]> -> tensor<4x1xf32>
+  // CHECK-DAG: %[[I:.*]] = dist.axis_index "dp"
+  // CHECK-DAG: %[[FIRST:.*]] = arith.muli %[[I]], %c2
+  // CHECK-DAG: arith.addi %[[FIRST]], %c0
+  // CHECK-DAG: arith.addi %[[FIRST]], %c1
+  %s = dist.all_slice %y dim 0 over "dp", "chunk" : tensor<8x6xf32> -> tensor<2x6xf32>
+  %c = dist.local_constant dense<[[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]]> : tensor<8x1xf32> <@m, [{"dp", "chunk"}, {}]> -> tensor<2x1xf32>
+  %i = dist.axis_index "dp", "chunk"
+  %int = arith.index_cast %i : index to i32
+  %float = arith.sitofp %int : i32 to f32
+  %e = tensor.empty() : tensor<2x6xf32>
+  // CHECK: %[[A0:.*]] = linalg.exp ins(%[[Y0]]
+  // CHECK: %[[A1:.*]] = linalg.exp ins(%[[Y1]]
+  %a = linalg.exp ins(%s : tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %column = tensor.collapse_shape %c [[0, 1]] : tensor<2x1xf32> into tensor<2xf32>
+  %b = linalg.broadcast ins(%column : tensor<2xf32>) outs(%e : tensor<2x6xf32>) dimensions = [1]
+  %f = linalg.fill ins(%float : f32) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %d = linalg.add ins(%b, %f : tensor<2x6xf32>, tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  // CHECK: %[[J:.*]] = tensor.concat dim(0) %[[A0]], %[[A1]]
+  // CHECK: dist.all_gather %[[J]] dim 0 over "dp" : tensor<4x6xf32> -> tensor<8x6xf32>
+  // CHECK-NOT: dist.all_gather
+  %g = dist.all_gather %a dim 0 over "dp", "chunk" : tensor<2x6xf32> -> tensor<8x6xf32>
+  return %g, %d, %x : tensor<8x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>
+}
+
+// -----
+
+dist.mesh @m ["chunk" = 2, "dp" = 2]
+func.func @first(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<8x6xf32> {dist.sharding = #dist.sharding<@m, [{}, {}]>, dist.global_type = tensor<8x6xf32>}) {
+  // expected-error@below {{all_gather, all_slice and axis_index can where that is the last of their axes}}
+  %g = dist.all_gather %x dim 0 over "chunk", "dp" : tensor<2x6xf32> -> tensor<8x6xf32>
+  return %g : tensor<8x6xf32>
+}
+
+// -----
+
+// What comes from other devices under the axis' name does, too.
+dist.mesh @m ["dp" = 2, "chunk" = 2]
+func.func @permuted(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>}) {
+  // expected-error@below {{cannot be done by one device in turns along axis 'chunk'}}
+  %p = dist.collective_permute %x from "dp" to "chunk" : tensor<2x6xf32>
+  return %p : tensor<2x6xf32>
+}
