@@ -103,7 +103,8 @@ struct SplitBatch : mlir::dist::impl::DistSplitBatchBase<SplitBatch> {
                                  << " turns: ";
       return batch && !ShapedType::isDynamic(*batch)
                  ? error << "the first input has " << *batch
-                         << " rows in dimension 0, the batch"
+                         << " rows in dimension 0, the batch, which "
+                         << turns.getValue() << " does not divide"
                  : error << "the batch, dimension 0 of the first input, is not "
                             "known (--bind)";
     }

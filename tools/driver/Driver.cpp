@@ -161,6 +161,43 @@ static std::string getTurnsAxis(const OverlapOptions &options) {
   return countTurns(options) ? DistSplitBatchOptions().axis : options.turns;
 }
 
+/// Whether --turns says something of this program.
+static LogicalResult checkTurns(ModuleOp module,
+                                const OverlapOptions &options) {
+  StringRef turns = options.turns;
+  if (turns.empty())
+    return success();
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
+    return failure();
+  if (!*mesh)
+    return module.emitError("--turns=")
+           << turns
+           << ": the program has no dist.mesh, so that nothing is sent "
+           << "that turns could hide (--schedule)";
+  int64_t count = 0;
+  if (!turns.getAsInteger(10, count)) {
+    if (count < 2)
+      return module.emitError("--turns=")
+             << turns << ": one turn or more are possible";
+    if (getLevel(module) > 1)
+      return module.emitError("--turns=")
+             << turns << ": the program is placed already; the batch is cut "
+             << "before (level 0 or 1)";
+    return success();
+  }
+  if (mesh->getAxisSize(turns) > 0)
+    return success();
+  InFlightDiagnostic error =
+      module.emitError("--turns=")
+      << turns << ": neither a number of turns, nor auto, nor an axis of the "
+      << "mesh, which has ";
+  llvm::interleaveComma(mesh->getAxes(), error, [&](MeshAxisAttr axis) {
+    error << '"' << axis.getName() << '"';
+  });
+  return error;
+}
+
 /// Any level to level 3, or 2.
 static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
                            Stages &stages) {
@@ -216,6 +253,8 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
       failed(bindSizes(module, options.sizes)))
     return failure();
   if (level == 3) {
+    if (failed(checkTurns(module, options.overlap)))
+      return failure();
     // As the user's file has it: what the pipeline makes itself, it checks.
     PassManager passes(module.getContext());
     passes.addPass(createVerifySpmdPass());
@@ -241,6 +280,8 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
     if (failed(stages.run("schedule", passes, module)))
       return failure();
   }
+  if (failed(checkTurns(module, options.overlap)))
+    return failure();
   if (int64_t turns = countTurns(options.overlap)) {
     PassManager passes(module.getContext());
     DistSplitBatchOptions split;
@@ -477,6 +518,11 @@ LogicalResult mlir::dist::distribute(ModuleOp module,
                                      Stages &stages) {
   if (options.overlap.turns == "auto")
     return chooseTurns(module, options, stages);
+  if (options.overlap.turns == "1") {
+    ScheduleOptions one = options;
+    one.overlap.turns = "";
+    return distribute(module, one, stages);
+  }
   // A program of one device has been looked at by who made it.
   bool isFinal = getLevel(module) == 3;
   if (failed(place(module, options, stages)))

@@ -26,7 +26,7 @@
 // Of what a device has.
 // WITHIN: dist.mesh @m ["chunk" = 2, "dp" = 2]
 // WITHIN: [{"dp", "chunk"}, {}]
-// THREE: model.mlir:4:1: error: 'func.func' op cannot be done in 3 turns: the first input has 512 rows in dimension 0, the batch
+// THREE: model.mlir:4:1: error: 'func.func' op cannot be done in 3 turns: the first input has 512 rows in dimension 0, the batch, which 3 does not divide
 // ONE: error: --dist-split-batch: turns=1: at least 2 are
 // AXIS: error: 'dist.mesh' op has an axis 'tp' already; do that in turns, or name another one
 // MESH: error: --dist-split-batch: has no dist.mesh, so that nothing is sent that turns could hide
