@@ -52,6 +52,57 @@ static void annotateLoops(ModuleOp module) {
   });
 }
 
+/// Whether a product and a sum with this flag are one fused operation.
+static bool isContracted(LLVM::FastmathFlags flags) {
+  return bitEnumContainsAll(flags, LLVM::FastmathFlags::contract);
+}
+
+/// Products and sums that may be contracted are, all of them: LLVM would fuse
+/// those that are neighbours after its vectorizers, so that what is in vectors
+/// was rounded otherwise than what is not. A processor that cannot fuse rounds
+/// twice, everywhere.
+static void fuseProducts(ModuleOp module) {
+  auto fuse = [](auto sum, bool isDifference) {
+    if (!isContracted(sum.getFastmathFlags()))
+      return;
+    for (OpOperand &operand : sum->getOpOperands()) {
+      auto product = operand.get().getDefiningOp<LLVM::FMulOp>();
+      if (!product || !product->hasOneUse() ||
+          product->getBlock() != sum->getBlock() ||
+          !isContracted(product.getFastmathFlags()))
+        continue;
+      bool isFirst = operand.getOperandNumber() == 0;
+      OpBuilder builder(sum);
+      Location loc = sum.getLoc();
+      Value a = product.getLhs(), b = product.getRhs();
+      Value c = sum->getOperand(isFirst ? 1 : 0);
+      if (isDifference) {
+        Value &negated = isFirst ? c : a;
+        negated = LLVM::FNegOp::create(builder, loc, negated);
+      }
+      auto fused =
+          LLVM::FMulAddOp::create(builder, loc, sum.getType(), a, b, c);
+      fused.setFastmathFlags(sum.getFastmathFlags() ^
+                             LLVM::FastmathFlags::contract);
+      sum.replaceAllUsesWith(fused.getResult());
+      sum.erase();
+      product.erase();
+      return;
+    }
+  };
+  SmallVector<Operation *> sums;
+  module.walk([&](Operation *op) {
+    if (isa<LLVM::FAddOp, LLVM::FSubOp>(op))
+      sums.push_back(op);
+  });
+  for (Operation *op : sums) {
+    if (auto sum = dyn_cast<LLVM::FAddOp>(op))
+      fuse(sum, /*isDifference=*/false);
+    else
+      fuse(cast<LLVM::FSubOp>(op), /*isDifference=*/true);
+  }
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +310,7 @@ struct ConvertToLLVM : dist::impl::DistCpuConvertToLLVMBase<ConvertToLLVM> {
       return signalPassFailure();
 
     annotateLoops(module);
+    fuseProducts(module);
 
     auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (failed(SymbolTable::replaceAllSymbolUses(

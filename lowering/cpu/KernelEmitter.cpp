@@ -23,6 +23,9 @@ static constexpr int64_t kFewSums = 64;
 /// which so many at a time have sums of their own, if it has as many.
 static constexpr int64_t kLanes = 16, kVectorsAtOnce = 4;
 
+/// How many turns of a loop LLVM may make a row of.
+static constexpr int64_t kLongestRow = 128;
+
 namespace {
 
 /// The loops of one kernel, on one core.
@@ -62,6 +65,45 @@ private:
 
 } // namespace
 
+/// What LLVM is to do with a loop.
+static LLVM::LoopAnnotationAttr
+getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
+              LLVM::LoopInterleaveAttr interleave, LLVM::LoopUnrollAttr unroll,
+              BoolAttr isVectorized) {
+  return LLVM::LoopAnnotationAttr::get(
+      context, /*disableNonforced=*/{}, vectorize, interleave, unroll,
+      /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{},
+      /*peeled=*/{}, /*unswitch=*/{}, /*mustProgress=*/{}, isVectorized,
+      /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{});
+}
+
+/// LLVM makes rows of scalars of short loops before it looks for vectors, of
+/// those whose bodies are small enough, and then finds other vectors or none:
+/// it is to look for vectors first. `interleave`: null where that is its
+/// choice.
+static void annotate(scf::ForOp loop, int64_t count,
+                     LLVM::LoopInterleaveAttr interleave) {
+  MLIRContext *context = loop.getContext();
+  LLVM::LoopVectorizeAttr vectorize;
+  LLVM::LoopUnrollAttr unroll;
+  if (count > kLanes && count <= kLongestRow) {
+    auto yes = BoolAttr::get(context, true);
+    unroll = LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/yes, /*count=*/{}, /*runtimeDisable=*/{},
+        /*full=*/{}, /*followupUnrolled=*/{}, /*followupRemainder=*/{},
+        /*followupAll=*/{});
+    vectorize = LLVM::LoopVectorizeAttr::get(
+        context, /*disable=*/{}, /*predicateEnable=*/{},
+        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/
+        getAnnotation(context, {}, {}, {}, /*isVectorized=*/yes),
+        /*followupEpilogue=*/{}, /*followupAll=*/{});
+  }
+  if (interleave || unroll)
+    loop->setAttr(kLoopAnnotationAttr,
+                  getAnnotation(context, vectorize, interleave, unroll,
+                                /*isVectorized=*/{}));
+}
+
 void LoopEmitter::emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
                             llvm::function_ref<void()> inside) {
   if (loops.empty())
@@ -69,6 +111,8 @@ void LoopEmitter::emitLoops(ArrayRef<Loop> loops, ArrayRef<unsigned> members,
   auto loop =
       scf::ForOp::create(builder, loc, body.constant(0),
                          body.constant(loops.front().size), body.constant(1));
+  if (loops.size() == 1)
+    annotate(loop, loops.front().size, /*interleave=*/{});
   body.bindLoop(members, loops.front(), loop.getInductionVar());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -95,16 +139,9 @@ static void fixOrder(scf::ForOp loop) {
   int64_t vectors = llvm::bit_floor(uint64_t(
       std::clamp<int64_t>(count->getZExtValue() / kLanes, 1, kVectorsAtOnce)));
   Builder builder(loop.getContext());
-  auto interleave = LLVM::LoopInterleaveAttr::get(
-      loop.getContext(), builder.getI32IntegerAttr(vectors));
-  loop->setAttr(kLoopAnnotationAttr,
-                LLVM::LoopAnnotationAttr::get(
-                    loop.getContext(), /*disableNonforced=*/{},
-                    /*vectorize=*/{}, interleave, /*unroll=*/{},
-                    /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{},
-                    /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
-                    /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{},
-                    /*endLoc=*/{}, /*parallelAccesses=*/{}));
+  annotate(loop, count->getZExtValue(),
+           LLVM::LoopInterleaveAttr::get(loop.getContext(),
+                                         builder.getI32IntegerAttr(vectors)));
 }
 
 /// A loop from `first` to before `end` whose accumulators are `carried`.

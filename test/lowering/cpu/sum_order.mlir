@@ -5,7 +5,11 @@
 // CHECK-DAG: #[[FOUR:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // CHECK-DAG: #[[OF:.*]] = #llvm.loop_annotation<interleave = #[[FOUR]]>
 // SHORT-DAG: #[[TWO:.*]] = #llvm.loop_interleave<count = 2 : i32>
-// SHORT-DAG: #[[OF:.*]] = #llvm.loop_annotation<interleave = #[[TWO]]>
+// LLVM looks for vectors of a short row before it makes scalars of it.
+// SHORT-DAG: #[[KEPT:.*]] = #llvm.loop_unroll<disable = true>
+// SHORT-DAG: #[[VECTORS:.*]] = #llvm.loop_annotation<isVectorized = true>
+// SHORT-DAG: #[[FIRST:.*]] = #llvm.loop_vectorize<followupVectorized = #[[VECTORS]]>
+// SHORT-DAG: #[[OF:.*]] = #llvm.loop_annotation<vectorize = #[[FIRST]], interleave = #[[TWO]], unroll = #[[KEPT]]>
 #row = affine_map<(r, i) -> (r, i)>
 #sum = affine_map<(r, i) -> (r)>
 func.func @main(%x: memref<8x512xf32>, %y: memref<8xf32>, %s: memref<8x32xf32>, %t: memref<8xf32>) {
