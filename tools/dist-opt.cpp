@@ -1,7 +1,8 @@
 //===- dist-opt.cpp - MLIR's optimizer driver with dist's dialect ---------===//
 //
-// As mlir-opt, with two additions: a module written to another folder names its
-// weights from there, and diagnostics do not quote files that are no text.
+// As mlir-opt, with three differences: a module written to another folder names
+// its weights from there, and diagnostics neither quote files that are no text
+// nor print ops unasked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +65,15 @@ struct RelocateWeights : PassWrapper<RelocateWeights, OperationPass<>> {
   std::string folder, newFolder;
 };
 } // namespace
+
+/// An error names its op; it does not print it, which may be the program,
+/// unless that is asked for (--mlir-print-op-on-diagnostic).
+static void printNoOps() {
+  constexpr StringRef kName = "mlir-print-op-on-diagnostic";
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(kName);
+  if (option && option->getNumOccurrences() == 0)
+    option->addOccurrence(0, kName, "false");
+}
 
 static LogicalResult run(int argc, char **argv, StringRef input,
                          StringRef output, DialectRegistry &registry) {
@@ -132,6 +142,7 @@ int main(int argc, char **argv) {
                                     llvm::cl::init("-"));
   parseArguments(argc, argv, help);
   checkOptions("dist-opt");
+  printNoOps();
   LogicalResult result = run(argc, argv, input, output, registry);
   return finishOutput("dist-opt", failed(result));
 }

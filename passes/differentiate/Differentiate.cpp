@@ -118,7 +118,12 @@ LogicalResult Gradients::chooseArguments() {
         << text << " matches no parameter or input of floats";
     if (StringRef(text).contains('*') && !StringRef(text).contains("**"))
       diagnostic << " ('*' is any run of characters but a dot, '**' of any)";
-    if (StringRef near = findNearMiss(text, names); !near.empty())
+    SmallVector<StringRef> possible;
+    for (auto [argument, name] :
+         llvm::zip_equal(function.getArguments(), names))
+      if (isDifferentiable(argument.getType()))
+        possible.push_back(name);
+    if (StringRef near = findNearMiss(text, possible); !near.empty())
       diagnostic << "; did you mean '" << near << "'?";
     return diagnostic;
   }

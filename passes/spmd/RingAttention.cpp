@@ -519,7 +519,9 @@ struct RingAttentionPass
             << "dist.ring: module \"" << ring.module
             << "\" has no attention, softmax between two contractions, whose "
                "weights nothing else reads but its adjoint: name the module "
-               "that it is in; dropped weights do not go round";
+               "that it is in; weights that dropout drops do not go round, nor "
+               "does what goes back through loops within loops (leave "
+               "dist.ring out: keys and values are gathered)";
         failed = true;
       }
     if (failed)

@@ -168,7 +168,7 @@ LogicalResult RingWriter::getMirrors(Queries &queries) {
       InFlightDiagnostic error = emitUnusable();
       error << "masks or scales differ from device to device by more than "
             << "their coordinates: with zigzag, scores of another device's "
-            << "queries cannot be computed";
+            << "queries cannot be computed: leave 'zigzag' out";
       error.attachNote(value.getLoc()) << "this value";
       return error;
     }
