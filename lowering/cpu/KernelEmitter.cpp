@@ -86,7 +86,7 @@ static void annotate(scf::ForOp loop, int64_t count,
   MLIRContext *context = loop.getContext();
   LLVM::LoopVectorizeAttr vectorize;
   LLVM::LoopUnrollAttr unroll;
-  if (count >= kLanes && count <= kLongestRow) {
+  if (count > kLanes && count <= kLongestRow) {
     auto yes = BoolAttr::get(context, true);
     unroll = LLVM::LoopUnrollAttr::get(
         context, /*disable=*/yes, /*count=*/{}, /*runtimeDisable=*/{},
