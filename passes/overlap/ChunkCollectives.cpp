@@ -17,6 +17,7 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "llvm/ADT/MapVector.h"
 #include <queue>
 #include <vector>
@@ -392,7 +393,7 @@ struct ChunkCollectives
     if (auto modules = (*mesh)->getAttrOfType<DictionaryAttr>(kOverlapAttr))
       for (NamedAttribute module : modules)
         if (auto wish = dyn_cast<DictionaryAttr>(module.getValue()))
-          asked[module.getValue()].first = module.getName().getValue();
+          asked[module.getValue()].first = getNotedModule(module.getName());
     if (asked.empty())
       return;
     SmallVector<std::pair<Operation *, DictionaryAttr>> found;

@@ -7,6 +7,7 @@
 #include "dist/EmulatedLink.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -24,17 +25,9 @@ static double getResultBytes(Operation *op) {
 
 /// What is said of the innermost module that is named; null where nothing is.
 static Attribute findWish(Operation *op, MeshOp mesh) {
-  auto scope = op->getAttrOfType<StringAttr>(kScopeAttr);
-  auto modules = mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr);
-  if (!scope || !modules)
-    return {};
-  for (StringRef path = scope; !path.empty(); path = path.rsplit('.').first) {
-    if (Attribute wish = modules.get(path))
-      return wish;
-    if (!path.contains('.'))
-      break;
-  }
-  return {};
+  const NamedAttribute *note =
+      findModuleNote(op, mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr));
+  return note ? note->getValue() : Attribute();
 }
 
 OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {

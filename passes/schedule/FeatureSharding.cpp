@@ -62,6 +62,8 @@ private:
   FailureOr<DimShardingAttr> shardFactor(const FeatureContraction &contraction,
                                          ArrayRef<unsigned> features,
                                          unsigned &factor);
+  std::optional<unsigned> findGroups(const FeatureContraction &contraction,
+                                     unsigned feature) const;
 
   ShardOp directive;
   ScheduleApplication &application;
@@ -183,11 +185,43 @@ LogicalResult mlir::dist::placeParameterOf(ShardOp directive,
         emitError(directive.getLoc())
         << "parameter \"" << parameter.name
         << "\" cannot be sharded as what reads it needs: "
-        << "its dimensions are not divided evenly";
+        << "its dimensions are not divided evenly, as there "
+        << opRule.factors[factor].size << " are to be on "
+        << layout.size(sharding.getAllAxes())
+        << " devices; dist.shard parameter says how else it may be placed";
     diagnostic.attachNote(at->getLoc()) << "through this op";
     return diagnostic;
   }
   return application.place(directive, parameter, placed);
+}
+
+/// Of a convolution in groups, whose output features are groups of features,
+/// the groups: they are what is shared out where devices divide them, with
+/// their own input channels.
+std::optional<unsigned>
+FeatureSharding::findGroups(const FeatureContraction &contraction,
+                            unsigned feature) const {
+  auto expand =
+      contraction.parameter->get().getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand)
+    return std::nullopt;
+  const ShardingRule &rule = contraction.rule;
+  const TensorRule &parameter =
+      rule.operands[contraction.parameter->getOperandNumber()];
+  const TensorRule &activation =
+      rule.operands[contraction.activation->getOperandNumber()];
+  for (ArrayRef<int64_t> dims : expand.getReassociationIndices()) {
+    if (dims.size() != 2 ||
+        !llvm::is_contained(parameter.dims[dims[1]], feature) ||
+        parameter.dims[dims[0]].size() != 1)
+      continue;
+    unsigned group = parameter.dims[dims[0]].front();
+    if (rule.factors[group].kind == FactorKind::Parallel &&
+        holdsFactor(activation, group) && holdsFactor(rule.results[0], group) &&
+        rule.factors[group].size % layout.size(axes) == 0)
+      return group;
+  }
+  return std::nullopt;
 }
 
 LogicalResult
@@ -219,6 +253,10 @@ FeatureSharding::shardContraction(const FeatureContraction &contraction) {
     diagnostic.attachNote(contraction.op->getLoc()) << "at this contraction";
     return diagnostic;
   }
+  if (isColumn && groups == 1 && units == 0)
+    if (std::optional<unsigned> group =
+            findGroups(contraction, features.front()))
+      features.insert(features.begin(), *group);
   unsigned factor = 0;
   FailureOr<DimShardingAttr> sharding =
       shardFactor(contraction, features, factor);

@@ -11,6 +11,7 @@
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/schedule/ScheduleApplication.h"
 
 using namespace mlir;
@@ -32,7 +33,7 @@ note(Directive directive, StringRef name, ScheduleApplication &application,
   DictionaryAttr what = said.getDictionary(directive.getContext());
   for (unsigned scope : targets) {
     StringRef path = application.getScopes().getPath(scope);
-    if (modules.set(path, what))
+    if (modules.set(getNoteName(path), what))
       return emitError(directive.getLoc())
              << "module \"" << path << "\" has a " << directive->getName()
              << " from a directive before; leave one out";

@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Streams.h"
 #include "passes/schedule/Directives.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/schedule/ScheduleApplication.h"
 
 using namespace mlir;
@@ -41,7 +42,7 @@ struct OverlapDirective
     };
     for (unsigned scope : targets) {
       StringRef path = application.getScopes().getPath(scope);
-      Attribute before = modules.set(path, value);
+      Attribute before = modules.set(getNoteName(path), value);
       if (before && describe(before) != describe(value))
         return emitError(op->getLoc())
                << "module \"" << path << "\" has " << describe(before)

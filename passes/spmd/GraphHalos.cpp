@@ -18,8 +18,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/spmd/DeviceBlocks.h"
-#include "passes/spmd/ModuleNotes.h"
 #include "passes/spmd/PlacementText.h"
 #include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
@@ -96,8 +96,8 @@ private:
 std::string GraphHalo::describe(Operation *lookup) const {
   return (describeFileLine(getBy()) + ": dist.graph_halo over " +
           printAxes(getAxisRefs(axes)) + ": the rows that " +
-          lookup->getName().getStringRef() + " (" + note->getName().getValue() +
-          ") names")
+          lookup->getName().getStringRef() + " (" +
+          getNotedModule(note->getName()) + ") names")
       .str();
 }
 
@@ -238,7 +238,7 @@ LogicalResult GraphHalos::checkReaders(const RowGather &gather) {
       continue;
     InFlightDiagnostic error = emitError(gather.halo.getBy())
                                << "dist.graph_halo: module \""
-                               << gather.halo.note->getName().getValue()
+                               << getNotedModule(gather.halo.note->getName())
                                << "\" looks rows up that something else has "
                                   "gathered, too: place what that reads over "
                                   "the same axes";
@@ -357,7 +357,7 @@ bool GraphHalos::write(const RowGather &gather) {
   if (!table || !isCut(size, block.getDimSize(dim), axes)) {
     InFlightDiagnostic warning = emitWarning(gather.halo.getBy())
                                  << "dist.graph_halo: module \""
-                                 << gather.halo.note->getName().getValue()
+                                 << getNotedModule(gather.halo.note->getName())
                                  << "\" looks up rows of what is not made row "
                                     "by row of what is gathered "
                                     "over "
@@ -478,7 +478,7 @@ LogicalResult GraphHalos::run() {
       continue;
     failed = true;
     emitError(halo.getBy())
-        << "dist.graph_halo: module \"" << note.getName().getValue()
+        << "dist.graph_halo: module \"" << getNotedModule(note.getName())
         << "\" has no lookup of rows that are gathered over "
         << printAxes(getAxisRefs(halo.axes))
         << ", nor sums by index that are scattered over it: place the rows "

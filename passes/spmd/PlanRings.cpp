@@ -15,7 +15,7 @@
 #include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
-#include "passes/spmd/ModuleNotes.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -66,7 +66,7 @@ static LogicalResult checkHalves(AttentionOp op, const NamedAttribute &ring,
     return success();
   auto said = cast<DictionaryAttr>(ring.getValue());
   InFlightDiagnostic error = emitError(said.getAs<LocationAttr>("by"));
-  error << "dist.ring: in module \"" << ring.getName().strref() << "\" ";
+  error << "dist.ring: in module \"" << getNotedModule(ring.getName()) << "\" ";
   if (isKnown && queries <= devices)
     error << queries << (queries == 1 ? " query is" : " queries are")
           << " in blocks of 1 on " << devices
@@ -165,7 +165,8 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       if (ring.get("zigzag") && !module.gains &&
           layout.size(getAxisRefs(axes)) > 1) {
         emitRemark(cast<LocationAttr>(ring.get("by")))
-            << "dist.ring: in module \"" << name << "\" the busiest device has "
+            << "dist.ring: in module \"" << getNotedModule(name)
+            << "\" the busiest device has "
             << "as much to do with zigzag as without, by what masks leave: "
             << "queries stay where they are";
         ring.erase("zigzag");

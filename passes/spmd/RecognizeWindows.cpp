@@ -7,7 +7,7 @@
 #include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/KeyWindow.h"
-#include "passes/spmd/ModuleNotes.h"
+#include "passes/schedule/ModuleNotes.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_RECOGNIZEWINDOWSPASS

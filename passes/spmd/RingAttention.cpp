@@ -27,8 +27,8 @@
 #include "passes/Passes.h"
 #include "passes/attention/FormAttention.h"
 #include "passes/attention/ScoreRange.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/spmd/DeviceBlocks.h"
-#include "passes/spmd/ModuleNotes.h"
 #include "passes/spmd/RingWriter.h"
 #include "passes/spmd/Uniformity.h"
 #include "llvm/ADT/MapVector.h"
@@ -434,7 +434,7 @@ struct RingAttentionPass
       auto ring = cast<DictionaryAttr>(attr.getValue());
       auto axes = ring.getAs<ArrayAttr>("axes");
       auto seen = ring.getAs<DenseBoolArrayAttr>("seen");
-      return Ring{attr.getName(),
+      return Ring{getNotedModule(attr.getName()),
                   axes,
                   ring.getAs<LocationAttr>("by"),
                   layout.size(getAxisRefs(axes)),

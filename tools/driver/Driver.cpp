@@ -20,6 +20,7 @@
 #include "passes/overlap/Passes.h"
 #include "passes/report/Simulation.h"
 #include "passes/schedule/Include.h"
+#include "passes/schedule/ModuleNotes.h"
 #include "passes/schedule/Schedule.h"
 #include "passes/sizes/Limits.h"
 #include "tools/driver/Register.h"
@@ -356,8 +357,8 @@ static LogicalResult warnOfWishes(ModuleOp module) {
     auto chunks = dyn_cast<DictionaryAttr>(entry.getValue());
     Location loc =
         chunks ? Location(chunks.getAs<LocationAttr>("by")) : mesh->getLoc();
-    emitWarning(loc) << "dist.overlap: what it says of module "
-                     << entry.getName()
+    emitWarning(loc) << "dist.overlap: what it says of module \""
+                     << getNotedModule(entry.getName()) << "\""
                      << " is done with --overlap=auto only, and not now";
     return success();
   }

@@ -2,6 +2,10 @@
 // directive.
 // RUN: split-file %s %t
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/even.mlir report=false" --dist-spmd | FileCheck %s --check-prefix=EVEN
+// The model's own name means all that is in it.
+// RUN: sed 's/graph_halo "l"/graph_halo ""/' %t/even.mlir > %t/all.mlir
+// RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/all.mlir report=false" -o %t/said.mlir
+// RUN: dist-opt %t/said.mlir --dist-spmd | FileCheck %s --check-prefix=EVEN
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/uneven.mlir report=false" --dist-spmd | FileCheck %s --check-prefix=THREE
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/even.mlir report=false" --dist-differentiate="cotangent=dy of=y wrt=**" --dist-spmd | FileCheck %s --check-prefix=BACK
 // RUN: dist-opt %t/model.mlir --dist-apply-schedule="file=%t/one.mlir report=false" --dist-spmd | FileCheck %s --check-prefix=ALONE
