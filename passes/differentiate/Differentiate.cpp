@@ -252,6 +252,11 @@ LogicalResult Gradients::addCotangent() {
                  createConstantLike(builder, loc, value, 1));
     return success();
   }
+  // "cotangent=dy,wrt=x": options are separated by spaces.
+  if (StringRef(request.cotangent).contains('='))
+    return function.emitError("cotangent=")
+           << request.cotangent
+           << " is no name of an input: options are separated by spaces";
   for (BlockArgument argument : function.getArguments())
     if (getName(argument) == request.cotangent)
       return function.emitError("cotangent=")

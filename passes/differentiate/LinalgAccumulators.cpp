@@ -308,7 +308,8 @@ LogicalResult LinalgAdjoint::checkAccumulators() {
                                      adjoints.lookup(result)))
       return op->emitOpError(
           "accumulates in a way of which the derivative is "
-          "not known: it is of sums, products, maxima and minima");
+          "not known: it is of sums, maxima and minima, and of products that "
+          "are under no condition");
   }
   SmallVector<Value> read;
   for (OpOperand *input : op.getDpsInputOperands())

@@ -145,9 +145,17 @@ LogicalResult Unrolling::changeSignature() {
     type = whole;
     return dim;
   };
+  auto describe = [](StringRef kind, unsigned number,
+                     const NamedAttrList &list) -> std::string {
+    for (StringRef name : {kInputAttr, kParameterAttr, kOutputAttr})
+      if (auto given = dyn_cast_or_null<StringAttr>(list.get(name)))
+        return (kind + " '" + given.getValue() + "'").str();
+    return (kind + " " + Twine(number)).str();
+  };
   updateArgAttrs(function, [&](unsigned number, NamedAttrList &list) {
     BlockArgument argument = entry.getArgument(number);
-    int64_t dim = change("argument " + Twine(number), list, arguments[number]);
+    int64_t dim =
+        change(describe("argument", number, list), list, arguments[number]);
     argument.setType(arguments[number]);
     if (dim < 0 || failed(result))
       return;
@@ -157,7 +165,7 @@ LogicalResult Unrolling::changeSignature() {
   });
   updateResultAttrs(function, [&](unsigned number, NamedAttrList &list) {
     resultDims.push_back(
-        change("result " + Twine(number), list, results[number]));
+        change(describe("result", number, list), list, results[number]));
   });
   function.setType(FunctionType::get(builder.getContext(), arguments, results));
   return result;

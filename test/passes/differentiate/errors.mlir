@@ -33,7 +33,7 @@ func.func @main(%w: tensor<f32> {dist.parameter = "w"}) -> (tensor<f32> {dist.ou
 
 func.func @main(%w: tensor<4xf32> {dist.parameter = "w"}) -> (tensor<f32> {dist.output = "y"}) {
   %one = arith.constant dense<1.0> : tensor<f32>
-  // expected-error @below {{accumulates in a way of which the derivative is not known: it is of sums, products, maxima and minima}}
+  // expected-error @below {{accumulates in a way of which the derivative is not known: it is of sums, maxima and minima, and of products that are under no condition}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
       ins(%w : tensor<4xf32>) outs(%one : tensor<f32>) {
   ^bb0(%x: f32, %p: f32):

@@ -163,7 +163,7 @@ static void checkTensors(const TrainOptions &options, const Position &start,
     throw host::Error(
         "--resume " + options.resume + ": " + what +
         (!isOptimizers || start.optimizer == options.getOptimizer()
-             ? "; it is of another model"
+             ? "; it is of another model, or of other --train-parameters"
              : "; it was trained with --optimizer " + start.optimizer +
                    ", and this run has " + options.getOptimizer()));
   };
