@@ -285,7 +285,9 @@ LogicalResult Partitioner::visitOp(Operation *op) {
   }
   op->removeAttr(shardingsName);
   if (Value cropped = windows.takeCropped(op)) {
-    wholes[cropped] = wholes[op->getResult(0)];
+    // A copy: the table may move as it grows.
+    auto whole = wholes.lookup(op->getResult(0));
+    wholes[cropped] = whole;
     wholes.erase(op->getResult(0));
     op->replaceAllUsesWith(ValueRange(cropped));
     op->erase();
