@@ -4,7 +4,8 @@
 // goes that its neighbours' keys and values are made of. The frontier starts at
 // these and moves on towards the function's arguments, always past the last op
 // in it that computes row by row; the smallest one on that way is taken. Where
-// it comes to values of which a dist.sync has brought the rows, it ends there.
+// it comes to values of which a dist.sync has brought the rows, or to slices of
+// what all devices have, it ends there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/spmd/RowOps.h"
+#include "passes/spmd/WholeRows.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -33,20 +35,28 @@ public:
 
   /// Moves them if that sends less.
   void run();
-  /// Takes their rows from what syncs have brought, if all is made of that;
-  /// whether it is. Fails after an error.
-  FailureOr<bool> takeSynced();
+  /// Takes their rows from what devices have, since syncs have brought them or
+  /// nothing was sent at all, if all is made of that; whether it is. Fails
+  /// after an error.
+  FailureOr<bool> takePresent();
 
 private:
   int64_t getBytes(ArrayRef<Rows> frontier) const;
   /// The smallest frontier of those that start at `starts`.
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
   SyncedRows *findSynced(Rows rows) const;
+  /// Whether the device has them: `exchange` sends nothing.
+  bool isPresent(Rows rows) const {
+    HaloExchangeOp exchange = first;
+    return findSynced(rows) ||
+           isSliceOfWhole(rows.first, rows.second, exchange.getAxes());
+  }
   Rows *findLast(MutableArrayRef<Rows> frontier,
                  function_ref<bool(Rows)> mayPass) const;
   void replace(ArrayRef<Rows> frontier);
   Value widen(Rows rows);
   Value exchange(Rows rows);
+  Value takeWhole(Rows rows);
 
   ArrayRef<HaloExchangeOp> exchanges;
   HaloExchangeOp first;
@@ -124,6 +134,8 @@ Value HaloGroup::exchange(Rows rows) {
     return synced.find(rows.first)
         ->take(b, first.getLoc(), rows.second, first.getLow(), first.getHigh());
   }
+  if (isPresent(rows))
+    return takeWhole(rows);
   auto type = cast<RankedTensorType>(rows.first.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[rows.second] += first.getLow() + first.getHigh();
@@ -139,6 +151,49 @@ Value HaloGroup::exchange(Rows rows) {
   if (Attribute scope = first->getDiscardableAttr(kScopeAttr))
     op->setDiscardableAttr(kScopeAttr, scope);
   return op.getResult();
+}
+
+/// What the exchange would make of a slice of what all devices have.
+Value HaloGroup::takeWhole(Rows rows) {
+  auto [block, dim] = rows;
+  Location loc = first.getLoc();
+  OpBuilder b(first);
+  auto type = cast<RankedTensorType>(block.getType());
+  int64_t size = type.getDimSize(dim), low = first.getLow(),
+          high = first.getHigh();
+  Value whole = block.getDefiningOp<AllSliceOp>().getOperand();
+  int64_t padded = cast<RankedTensorType>(whole.getType()).getDimSize(dim);
+  int64_t rest = 0;
+  // What is past the end of uneven blocks is filled in, too.
+  if (std::optional<uint64_t> rowsInAll = first.getSize())
+    if (Value exact =
+            getWholeRows(b, block, dim, *rowsInAll, first.getAxes())) {
+      whole = exact;
+      rest = padded - static_cast<int64_t>(*rowsInAll);
+    }
+  BoundaryAttr boundary = first.getBoundaryAttr();
+  TypedAttr fill = boundary && boundary.getValue()
+                       ? cast<TypedAttr>(boundary.getValue())
+                       : b.getZeroAttr(type.getElementType());
+  SmallVector<OpFoldResult> starts(type.getRank(), b.getIndexAttr(0)),
+      lows = starts, highs = starts, ones(type.getRank(), b.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(b, loc, block);
+  lows[dim] = b.getIndexAttr(low);
+  highs[dim] = b.getIndexAttr(rest + high);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = low + padded + high;
+  Value filler = arith::ConstantOp::create(b, loc, fill);
+  Value pad = tensor::PadOp::create(b, loc, type.clone(shape), whole, lows,
+                                    highs, filler);
+  Value coordinate = AxisIndexOp::create(b, loc, b.getIndexType(),
+                                         first.getAxes(), first.getMeshAttr());
+  Value offset = arith::MulIOp::create(
+      b, loc, coordinate, arith::ConstantIndexOp::create(b, loc, size));
+  starts[dim] = offset;
+  sizes[dim] = b.getIndexAttr(low + size + high);
+  shape[dim] = low + size + high;
+  return tensor::ExtractSliceOp::create(b, loc, type.clone(shape), pad, starts,
+                                        sizes, ones);
 }
 
 Value HaloGroup::widen(Rows rows) {
@@ -188,7 +243,7 @@ SyncedRows *HaloGroup::findSynced(Rows rows) const {
   return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
 }
 
-FailureOr<bool> HaloGroup::takeSynced() {
+FailureOr<bool> HaloGroup::takePresent() {
   SmallVector<Rows> frontier;
   for (HaloExchangeOp exchange : exchanges)
     if (Rows rows{exchange.getOperand(), exchange.getDim()};
@@ -196,7 +251,7 @@ FailureOr<bool> HaloGroup::takeSynced() {
       frontier.push_back(rows);
   for (unsigned step = 0; step < kMostOps; ++step) {
     Rows *last =
-        findLast(frontier, [&](Rows rows) { return !findSynced(rows); });
+        findLast(frontier, [&](Rows rows) { return !isPresent(rows); });
     if (!last)
       break;
     Rows passed = *last;
@@ -209,11 +264,12 @@ FailureOr<bool> HaloGroup::takeSynced() {
         frontier.push_back(rows);
   }
   if (frontier.empty() ||
-      !llvm::all_of(frontier, [&](Rows rows) { return findSynced(rows); }))
+      !llvm::all_of(frontier, [&](Rows rows) { return isPresent(rows); }))
     return false;
   for (Rows rows : frontier)
-    if (failed(findSynced(rows)->read(first.getLow(), first.getHigh(),
-                                      first.getLoc())))
+    if (SyncedRows *found = findSynced(rows);
+        found &&
+        failed(found->read(first.getLow(), first.getHigh(), first.getLoc())))
       return failure();
   replace(frontier);
   return true;
@@ -286,9 +342,9 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
       byAttention[attention].push_back(exchange);
   });
   for (auto &[attention, all] : byAttention) {
-    // All at once where they are alike, else those that syncs brought.
+    // All at once where they are alike, else those whose rows are present.
     if (areAlike(all)) {
-      FailureOr<bool> isTaken = HaloGroup(all, synced).takeSynced();
+      FailureOr<bool> isTaken = HaloGroup(all, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (*isTaken)
@@ -296,7 +352,7 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
     }
     SmallVector<HaloExchangeOp, 2> others;
     for (HaloExchangeOp exchange : all) {
-      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takeSynced();
+      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (!*isTaken)

@@ -94,7 +94,7 @@ LogicalResult LocalWindows::bring(Operation *op, const LocalView &view,
       source = {pad.getSource(), open->second.type, open->second.sharding};
       fill = getFill(builder, pad);
     }
-    source.synced = synced.findReshaped(builder, source.local);
+    source.synced = synced.findReshaped(builder, source.local, wholes);
     SmallVector<WindowRead> reads;
     for (int64_t dim = 0; dim < source.whole.getRank(); ++dim) {
       const Window *window = tensor.getWindow(dim);
@@ -181,7 +181,8 @@ FailureOr<bool> LocalWindows::visitPad(tensor::PadOp pad, const LocalView &view,
     FailureOr<Value> padded = readWindows(
         builder, pad.getLoc(), layout, planner,
         {pad.getSource(), cast<RankedTensorType>(view.operandTypes[0]),
-         view.operands[0], synced.findReshaped(builder, pad.getSource())},
+         view.operands[0],
+         synced.findReshaped(builder, pad.getSource(), wholes)},
         reads, getFill(builder, pad),
         describeWindows(pad, "moves rows on for " + describeOp(pad)),
         pad->getAttr(kScopeAttr));

@@ -28,7 +28,8 @@ void mlir::dist::eraseBackwardSyncs(Operation *module) {
   });
 }
 
-LogicalResult PlacementAnalysis::build(Operation *root) {
+LogicalResult PlacementAnalysis::build(Operation *root,
+                                       MeshLayout::Merging merging) {
   auto module = cast<ModuleOp>(root);
   if (getLevel(module) == 3) {
     auto functions = module.getOps<FunctionOpInterface>();
@@ -45,7 +46,7 @@ LogicalResult PlacementAnalysis::build(Operation *root) {
              << "has no dist.mesh that its placements could be on";
     return success();
   }
-  layout.emplace(*mesh);
+  layout.emplace(*mesh, merging);
   if (failed(graph.build(module)))
     return failure();
   placements.emplace(graph, *layout);

@@ -20,7 +20,9 @@ void eraseBackwardSyncs(Operation *module);
 
 class PlacementAnalysis {
 public:
-  explicit PlacementAnalysis(Operation *module) : status(build(module)) {}
+  explicit PlacementAnalysis(Operation *module, MeshLayout::Merging merging =
+                                                    MeshLayout::Merging::Even)
+      : status(build(module, merging)) {}
   PlacementAnalysis(const PlacementAnalysis &) = delete;
 
   /// Analyses of the module survive until the placements are lowered.
@@ -39,7 +41,7 @@ public:
   void propagate(LostProposals *lost = nullptr);
 
 private:
-  LogicalResult build(Operation *module);
+  LogicalResult build(Operation *module, MeshLayout::Merging merging);
 
   std::optional<MeshLayout> layout;
   PlacementGraph graph;

@@ -296,6 +296,7 @@ private:
   /// Collapses of which some group might be shared out unevenly in `mesh`.
   SmallVector<tensor::CollapseShapeOp> findCandidates(MeshOp mesh);
   void rewrite(Separation &separation);
+  FailureOr<bool> separate(MeshOp mesh);
 };
 } // namespace
 
@@ -406,28 +407,23 @@ void SeparateDimsPass::rewrite(Separation &separation) {
   });
 }
 
-void SeparateDimsPass::runOnOperation() {
-  FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
-  if (failed(mesh))
-    return signalPassFailure();
-  if (!*mesh)
-    return;
-  if (failed(rewritePaddedRows(getOperation(), *mesh)) ||
-      failed(rewriteMergedRows(getOperation(), *mesh)))
-    return signalPassFailure();
-  SmallVector<tensor::CollapseShapeOp> candidates = findCandidates(*mesh);
+/// Whether anything was taken apart.
+FailureOr<bool> SeparateDimsPass::separate(MeshOp mesh) {
+  SmallVector<tensor::CollapseShapeOp> candidates = findCandidates(mesh);
   if (candidates.empty())
-    return;
+    return false;
 
-  // Where the placements are to be is known once they are propagated.
+  // Where the placements are to be is known once they are propagated: through
+  // all that will be apart, so that of a chain of merges each one is found.
   eraseBackwardSyncs(getOperation());
+  MeshLayout layout(mesh);
   SmallVector<SmallVector<bool>> lost;
   {
-    PlacementAnalysis analysis(getOperation());
+    PlacementAnalysis analysis(getOperation(), MeshLayout::Merging::Any);
     if (failed(analysis.getStatus()))
-      return signalPassFailure();
+      return failure();
     if (!analysis.getLayout())
-      return;
+      return false;
     analysis.propagate();
     for (tensor::CollapseShapeOp collapse : candidates) {
       // What is made where it is used, as fills, has no placement.
@@ -435,9 +431,8 @@ void SeparateDimsPass::runOnOperation() {
       if (source == PlacementGraph::kNone)
         lost.emplace_back();
       else
-        lost.push_back(findLost(collapse,
-                                analysis.getPlacements().getSharding(source),
-                                *analysis.getLayout()));
+        lost.push_back(findLost(
+            collapse, analysis.getPlacements().getSharding(source), layout));
     }
   }
   Separation separation;
@@ -449,4 +444,23 @@ void SeparateDimsPass::runOnOperation() {
     }
   if (any)
     rewrite(separation);
+  return any;
+}
+
+void SeparateDimsPass::runOnOperation() {
+  FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
+  if (failed(mesh))
+    return signalPassFailure();
+  if (!*mesh)
+    return;
+  auto rewriteRows = [&] {
+    return success(succeeded(rewritePaddedRows(getOperation(), *mesh)) &&
+                   succeeded(rewriteMergedRows(getOperation(), *mesh)));
+  };
+  if (failed(rewriteRows()))
+    return signalPassFailure();
+  FailureOr<bool> any = separate(*mesh);
+  // Rows behind what is apart now are placed only now.
+  if (failed(any) || (*any && failed(rewriteRows())))
+    return signalPassFailure();
 }

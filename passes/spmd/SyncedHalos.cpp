@@ -117,7 +117,8 @@ Value SyncedHalo::take(OpBuilder &builder, Location loc, int64_t dim,
 }
 
 /// Where a dimension is that a reshape from one type to the other neither
-/// splits nor merges, but with dimensions of size 1; -1 where it does.
+/// splits nor merges, but with dimensions of size 1; -1 where it does. `apart`:
+/// the whole tensor on the side with more dimensions.
 static int64_t findKept(ArrayRef<ReassociationIndices> groups,
                         RankedTensorType apart, bool isExpanded, int64_t dim) {
   for (auto [merged, group] : llvm::enumerate(groups)) {
@@ -136,7 +137,8 @@ static int64_t findKept(ArrayRef<ReassociationIndices> groups,
   return -1;
 }
 
-const SyncedHalo *SyncedHalos::findReshaped(OpBuilder &builder, Value value) {
+const SyncedHalo *SyncedHalos::findReshaped(OpBuilder &builder, Value value,
+                                            const WholeValues &wholes) {
   if (halos.empty())
     return nullptr;
   if (const SyncedHalo *known = find(value))
@@ -146,9 +148,11 @@ const SyncedHalo *SyncedHalos::findReshaped(OpBuilder &builder, Value value) {
   if (!expand && !collapse)
     return nullptr;
   Operation *op = value.getDefiningOp();
-  const SyncedHalo *before = findReshaped(builder, op->getOperand(0));
+  Value source = op->getOperand(0);
+  const SyncedHalo *before = findReshaped(builder, source, wholes);
   auto type = cast<RankedTensorType>(value.getType());
-  if (!before || !type.hasStaticShape())
+  auto apart = wholes.find(expand ? value : source);
+  if (!before || !type.hasStaticShape() || apart == wholes.end())
     return nullptr;
   SmallVector<ReassociationIndices> groups =
       expand ? expand.getReassociationIndices()
@@ -157,8 +161,7 @@ const SyncedHalo *SyncedHalos::findReshaped(OpBuilder &builder, Value value) {
   SmallVector<int64_t> shape(type.getShape());
   SyncedHalo halo;
   for (auto [dim, rows] : before->dims) {
-    int64_t kept = findKept(groups, expand ? type : collapse.getSrcType(),
-                            expand != nullptr, dim);
+    int64_t kept = findKept(groups, apart->second.type, expand != nullptr, dim);
     if (kept < 0)
       return nullptr;
     shape[kept] = wideType.getDimSize(dim);

@@ -12,6 +12,7 @@
 #define DIST_PASSES_SPMD_SYNCEDHALOS_H
 
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "passes/spmd/WholeValues.h"
 
 namespace mlir::dist {
 
@@ -60,8 +61,10 @@ public:
     return found == halos.end() ? nullptr : &found->second;
   }
   /// The same where other dimensions were reshaped since: then what syncs
-  /// brought is reshaped as well.
-  const SyncedHalo *findReshaped(OpBuilder &builder, Value value);
+  /// brought is reshaped as well. `wholes`: sizes of the whole tensors tell
+  /// which dimension is which, also where a block is one row.
+  const SyncedHalo *findReshaped(OpBuilder &builder, Value value,
+                                 const WholeValues &wholes);
   bool contains(Operation *exchange) const {
     return exchanges.contains(exchange);
   }

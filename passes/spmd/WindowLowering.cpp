@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/spmd/GatherRemarks.h"
 #include "passes/spmd/ReshardLowering.h"
+#include "passes/spmd/WholeRows.h"
 #include "passes/spmd/Windows.h"
 
 using namespace mlir;
@@ -40,6 +41,11 @@ private:
   Value add(Value x, int64_t y) {
     return y == 0 ? x
                   : arith::AddIOp::create(b, loc, x, constant(y)).getResult();
+  }
+  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) {
+    SmallVector<AxisRefAttr, 2> joined(axes);
+    layout.coalesce(joined);
+    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
   }
   /// Where the device's block begins in the whole dimension.
   Value getStart(DimShardingAttr dim, const Blocks &blocks) {
@@ -100,8 +106,6 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
                       ArrayRef<AxisRefAttr> axes) {
   if (plan.low == 0 && plan.high == 0)
     return;
-  SmallVector<AxisRefAttr, 2> joined(axes);
-  layout.coalesce(joined);
   SmallVector<int64_t> shape(type().getShape());
   shape[dim] += plan.low + plan.high;
   auto op = HaloExchangeOp::create(
@@ -110,9 +114,8 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
           ? b.getI64IntegerAttr(plan.rows.size)
           : IntegerAttr(),
       b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
-      getBoundary(getConstantFill(fill)),
-      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
-      layout.getName(), b.getStringAttr(why));
+      getBoundary(getConstantFill(fill)), axesAttr(axes), layout.getName(),
+      b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
@@ -217,8 +220,15 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   const Blocks &rows = plan.rows, &iterations = plan.iterations;
   plan.isExchanged |= findSynced(dim) && plan.isLine();
   int64_t low = plan.low;
-  if (failed(bring(plan, read, axes)))
+  Value whole = findSynced(dim)
+                    ? Value()
+                    : getWholeRows(b, value, dim, rows.size, axesAttr(axes));
+  if (whole) {
+    value = whole;
+    plan.isExchanged = false;
+  } else if (failed(bring(plan, read, axes))) {
     return failure();
+  }
   // Else the ends of the line have zeros, and padding may be anything.
   bool isMasked = plan.isExchanged && fill && !isFilled(plan, dim) &&
                   (!rows.isEven() || plan.low + plan.high != 0);

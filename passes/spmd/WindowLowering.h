@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "passes/spmd/ReshardPlan.h"
 #include "passes/spmd/SyncedHalos.h"
+#include "passes/spmd/WholeValues.h"
 
 namespace mlir::dist {
 
@@ -73,14 +74,6 @@ int64_t getReach(const MeshLayout &layout, DimShardingAttr dim,
 
 /// Who asked for what an op's windows take, and what that is: "brings ...".
 std::string describeWindows(Operation *op, const Twine &what);
-
-/// What a value was before it became local.
-struct Whole {
-  RankedTensorType type;
-  ShardingAttr sharding;
-};
-
-using WholeValues = llvm::DenseMap<Value, Whole>;
 
 /// The windows of ops that become local one after the other. What several of
 /// them read of a value alike, or from the same element on, is brought once.

@@ -49,6 +49,7 @@ class Model(typing.NamedTuple):
     batch: int = 1
     meshes: tuple = ((2,), (3,), (4,), (1, 2), (2, 2), (3, 2))
     gradients: tuple = ()  # meshes of those
+    home: tuple = ()  # layers whose results' rows go home as gradients do
     joins: bool = True  # whether layers on two ranks exchange once; norms over all rows are in between else
 
 
@@ -79,7 +80,11 @@ MODELS = {
                           Layer("layer2.0.conv2", 32, 8, 8, 3, 2, 1), Layer("layer2.1.conv2", 32, 4, 4)],
                          [4 * 2 * 12], 4, batch=2, meshes=((2,), (3,), (4,))),
     # A group norm sums twice, for two groups.
-    "unet": Model(list(double_convolutions()), [4 * 2] * 20, 12, gradients=((3,), (2, 2))),
+    # Where blocks drift apart, pooling reads what a neighbour has, and what enlarges images makes some of its rows: up1, a
+    # transposed convolution, and up0, which repeats columns after that.
+    "unet": Model([*double_convolutions(), Layer("pool", 8, 48, 32, 2, 2, 0), Layer("pool", 8, 24, 16, 2, 2, 0)],
+                  [4 * 2] * 20, 12, meshes=((2,), (3,), (4,), (5,), (7,), (1, 2), (2, 2), (3, 2)),
+                  gradients=((3,), (5,), (2, 2)), home=[Layer("up1", 8, 24, 16, 2, 2, 0), Layer("up0", 8, 48, 16, 2, 2, 0)]),
     "convnext": Model([Layer(f"stage{stage}.{block}.dwconv", 8 << stage, 24 >> stage, 16 >> stage, 7, 1, 3)
                        for stage in (0, 1) for block in (0, 1)], [4 * 16], 12),
 }
@@ -110,11 +115,11 @@ def exchange(size, layer, ranks):
     return sent, (iterations - 1) * layer.stride + layer.kernel
 
 
-def closed_form(model, mesh):
+def closed_form(model, mesh, layers):
     """{scope: bytes that a rank sends} of the halo exchanges, or of what goes home."""
     rows, columns = mesh.get("rows", 1), mesh.get("columns", 1)
     found = collections.Counter()
-    for layer in model.layers:
+    for layer in layers:
         sent, read = exchange(layer.rows, layer, rows) if rows > 1 else (0, layer.rows)
         across, _ = exchange(layer.columns, layer, columns) if columns > 1 else (0, 0)
         # Columns take the rows that came along: the corners.
@@ -144,18 +149,21 @@ class Test:
         self.check_results(options, ranks)
         report = json.loads(call("dist-report", self.module, *options, "--json"))
         (function,) = report["functions"]
-        halos, sums = collections.Counter(), 0
+        halos, home, sums = collections.Counter(), collections.Counter(), 0
         for collective in function["collectives"]:
             size = collective["count"] * collective["bytes_sent_per_rank"]
             if collective["op"] == "halo_exchange":
                 halos[collective["scope"]] += size
+            elif collective["op"] == "halo_reduce":
+                home[collective["scope"]] += size
             elif collective["op"] == "all_reduce":
                 sums += size
             else:
                 raise Failure(f"sends more than halos and sums: {collective}")
-        expected = closed_form(self.model, mesh)
-        if halos != expected:
-            raise Failure(f"halo exchanges send {dict(halos)}, expected {expected}")
+        for found, layers in (halos, self.model.layers), (home, self.model.home):
+            expected = closed_form(self.model, mesh, layers)
+            if found != expected:
+                raise Failure(f"exchanges send {dict(found)}, expected {expected}")
         wanted = sum(2 * (ranks - 1) * size // ranks for size in self.model.sums)
         if sums != wanted:
             raise Failure(f"sums send {sums} bytes, expected {wanted}")
@@ -212,7 +220,7 @@ class Test:
             for collective in function["collectives"]:
                 if collective["op"] == op:
                     sent[collective["scope"]] += collective["count"] * collective["bytes_sent_per_rank"]
-            expected = closed_form(self.model, mesh)
+            expected = closed_form(self.model, mesh, [*self.model.layers, *self.model.home])
             if sent != expected:
                 raise Failure(f"with gradients {op}s send {dict(sent)}, expected {expected}")
         others = {collective["op"] for collective in function["collectives"]} - {"halo_exchange", "halo_reduce", "all_reduce"}

@@ -37,10 +37,11 @@ int64_t mlir::dist::getBlockSize(int64_t size, int64_t blocks) {
   return ShapedType::isDynamic(size) ? size : llvm::divideCeil(size, blocks);
 }
 
-MeshLayout::MeshLayout(MeshOp mesh)
+MeshLayout::MeshLayout(MeshOp mesh, Merging merging)
     : context(mesh.getContext()),
       name(FlatSymbolRefAttr::get(mesh.getSymNameAttr())), axes(mesh.getAxes()),
-      unsharded(DimShardingAttr::get(context, ArrayRef<AxisRefAttr>())) {}
+      unsharded(DimShardingAttr::get(context, ArrayRef<AxisRefAttr>())),
+      merging(merging) {}
 
 //===----------------------------------------------------------------------===//
 // Axes
@@ -308,7 +309,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         // may be padded.
         bool isMajor = &piece == &from.front() && pieceLeft == piece.size;
         if (factorLeft % pieceLeft != 0 ||
-            (!isMajor && pieceLeft % size(axesLeft) != 0)) {
+            (!isMajor && merging == Merging::Even &&
+             pieceLeft % size(axesLeft) != 0)) {
           exact = false;
           break;
         }
@@ -382,7 +384,8 @@ DimShardingAttr MeshLayout::join(ArrayRef<DimShardingAttr> factors,
   for (auto [factor, factorSize] : llvm::zip_equal(factors, factorSizes)) {
     // Of nothing, sub-dimensions have no sizes. Only the major factor may be
     // padded: its padding is at the end of all.
-    if (factorSize == 0 || (!isMajor && !isEven(factor, factorSize)))
+    if (factorSize == 0 ||
+        (!isMajor && merging == Merging::Even && !isEven(factor, factorSize)))
       return {};
     isMajor &= factorSize == 1;
     for (Piece &piece : pieces(factor, factorSize))

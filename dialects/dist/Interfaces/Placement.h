@@ -27,7 +27,11 @@ struct Piece {
 /// attribute.
 class MeshLayout {
 public:
-  explicit MeshLayout(MeshOp mesh);
+  /// Which factors of a merged dimension may be sharded: the minor ones only
+  /// where devices divide them, as programs can have it, or any, which tells
+  /// where placements would go if no dimensions were merged.
+  enum class Merging { Even, Any };
+  explicit MeshLayout(MeshOp mesh, Merging merging = Merging::Even);
 
   MLIRContext *getContext() const { return context; }
   FlatSymbolRefAttr getName() const { return name; }
@@ -96,6 +100,7 @@ private:
   FlatSymbolRefAttr name;
   ArrayRef<MeshAxisAttr> axes;
   DimShardingAttr unsharded;
+  Merging merging;
   mutable llvm::DenseMap<AxisRefAttr, int64_t> sizes;
 };
 

@@ -135,3 +135,36 @@ func.func @groups(%x: tensor<8x16xf32> {dist.sharding = #dist.sharding<@m, [{}, 
   } -> tensor<4x16xf32>
   return %r : tensor<4x16xf32>
 }
+
+// -----
+
+// A block of one row, and a dimension of size 1 more: which of them are rows
+// is told by the whole tensors.
+
+// CHECK-LABEL: func.func @one_row(
+// CHECK: %[[WIDE:.*]] = dist.halo_exchange %arg0 dim 0 low 1 high 1 over "sp" {{.*}} : tensor<1x8xf32> -> tensor<3x8xf32>
+// CHECK: %[[APART:.*]] = tensor.expand_shape %[[WIDE]] {{\[\[}}0, 1], [2]] output_shape [1, 3, 8]
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: linalg.generic {{.*}} ins(%[[APART]], %arg1 : tensor<1x3x8xf32>, tensor<3xf32>)
+#in = affine_map<(b, o, c, k) -> (b, o + k, c)>
+#window = affine_map<(b, o, c, k) -> (k)>
+#out = affine_map<(b, o, c, k) -> (b, o, c)>
+dist.mesh @m ["sp" = 4]
+func.func @one_row(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@m, [{"sp"}, {}]>}, %w: tensor<3xf32>) -> tensor<1x4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = dist.sync %x fwd_pre halo dim 0 low 1 high 1 over "sp" : tensor<4x8xf32>
+  %e = tensor.expand_shape %s [[0, 1], [2]] output_shape [1, 4, 8] : tensor<4x8xf32> into tensor<1x4x8xf32>
+  %p = tensor.pad %e low[0, 1, 0] high[0, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<1x4x8xf32> to tensor<1x6x8xf32>
+  %f = arith.constant dense<0.0> : tensor<1x4x8xf32>
+  %r = linalg.generic {indexing_maps = [#in, #window, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%p, %w : tensor<1x6x8xf32>, tensor<3xf32>) outs(%f : tensor<1x4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
