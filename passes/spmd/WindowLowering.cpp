@@ -27,6 +27,10 @@ public:
   /// are read.
   void dropUnread(ArrayRef<WindowRead> reads);
 
+  /// Takes all rows along a dimension, of which the device has a slice alone,
+  /// where it had them all before that.
+  void takeWhole(int64_t dim);
+
   LogicalResult readSharded(const WindowRead &read);
   void readUnsharded(const WindowRead &read);
   Value finish();
@@ -81,6 +85,8 @@ private:
     int64_t size;
   };
   SmallVector<Mask, 2> masks;
+  /// Dimensions of which the device has all rows.
+  llvm::SmallDenseSet<int64_t> present;
 };
 } // namespace
 
@@ -142,6 +148,18 @@ void Reader::dropUnread(ArrayRef<WindowRead> reads) {
     if (!isRead)
       value = sliceRows(b, loc, value, dim, rows->low, rows->block);
   }
+}
+
+void Reader::takeWhole(int64_t dim) {
+  DimShardingAttr sharding = source.sharding.getDims()[dim];
+  if (source.synced || sharding == layout.none())
+    return;
+  Value whole = getWholeRows(b, value, dim, source.whole.getDimSize(dim),
+                             axesAttr(sharding.getAllAxes()));
+  if (!whole)
+    return;
+  value = whole;
+  present.insert(dim);
 }
 
 LogicalResult Reader::bring(const WindowPlan &plan, const WindowRead &read,
@@ -220,15 +238,10 @@ LogicalResult Reader::readSharded(const WindowRead &read) {
   const Blocks &rows = plan.rows, &iterations = plan.iterations;
   plan.isExchanged |= findSynced(dim) && plan.isLine();
   int64_t low = plan.low;
-  Value whole = findSynced(dim)
-                    ? Value()
-                    : getWholeRows(b, value, dim, rows.size, axesAttr(axes));
-  if (whole) {
-    value = whole;
+  if (present.contains(dim))
     plan.isExchanged = false;
-  } else if (failed(bring(plan, read, axes))) {
+  else if (failed(bring(plan, read, axes)))
     return failure();
-  }
   // Else the ends of the line have zeros, and padding may be anything.
   bool isMasked = plan.isExchanged && fill && !isFilled(plan, dim) &&
                   (!rows.isEven() || plan.low + plan.high != 0);
@@ -330,6 +343,8 @@ FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,
     return Blocks(layout, dim, /*size=*/1).devices > 1;
   };
   reader.dropUnread(reads);
+  for (const WindowRead &read : reads)
+    reader.takeWhole(read.window.dim);
   SmallVector<WindowRead> order(reads);
   llvm::stable_sort(order, [&](const WindowRead &a, const WindowRead &b) {
     return isShared(a) > isShared(b);
