@@ -153,7 +153,7 @@ struct PlanRingsPass : mlir::dist::impl::PlanRingsPassBase<PlanRingsPass> {
       return failure(); // it stays as it is
     };
     formAttentions(getOperation(), /*minScores=*/1, WithAdjoints::Yes,
-                   /*withFactors=*/false, look);
+                   /*withFactors=*/true, look);
     if (isUnusable)
       return signalPassFailure();
     Builder builder(&getContext());

@@ -1,6 +1,7 @@
 //===- RecognizeWindows.cpp - Attention to keys nearby --------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/Passes.h"
@@ -17,6 +18,15 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
+static bool drawsFromStreams(AttentionOp op) {
+  return op
+      ->walk([](RandomWordsOp words) {
+        return words.getAxes() ? WalkResult::interrupt()
+                               : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct RecognizeWindowsPass
     : mlir::dist::impl::RecognizeWindowsPassBase<RecognizeWindowsPass> {
@@ -30,9 +40,10 @@ struct RecognizeWindowsPass
     KeyWindows windows;
     formAttentions(
         getOperation(), /*minScores=*/1, WithAdjoints::Yes,
-        /*withFactors=*/false, [&](AttentionOp op, AttentionMatch &match) {
-          // A schedule says how these get their keys.
-          if (findModuleNote(op, rings))
+        /*withFactors=*/true, [&](AttentionOp op, AttentionMatch &match) {
+          // A schedule says how these get their keys, or which stream each
+          // device draws from that drops weights, which ops with parts know.
+          if (findModuleNote(op, rings) || drawsFromStreams(op))
             return failure();
           if (auto promised =
                   match.getLastOp()->getAttrOfType<DenseI64ArrayAttr>(

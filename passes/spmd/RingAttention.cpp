@@ -411,7 +411,7 @@ struct RingAttentionPass
     getOperation()->walk([&](AttentionAdjointOp op) { others.insert(op); });
     formAttentions(
         getOperation(), /*minScores=*/1, WithAdjoints::Yes,
-        /*withFactors=*/false,
+        /*withFactors=*/true,
         [&](AttentionOp op, AttentionMatch &) {
           const NamedAttribute *ring = findModuleNote(op, rings);
           if (ring)
@@ -519,9 +519,9 @@ struct RingAttentionPass
             << "dist.ring: module \"" << ring.module
             << "\" has no attention, softmax between two contractions, whose "
                "weights nothing else reads but its adjoint: name the module "
-               "that it is in; weights that dropout drops do not go round, nor "
-               "does what goes back through loops within loops (leave "
-               "dist.ring out: keys and values are gathered)";
+               "that it is in; what goes back through loops within loops does "
+               "not go round (leave dist.ring out: keys and values are "
+               "gathered)";
         failed = true;
       }
     if (failed)

@@ -85,6 +85,28 @@ def biases(a, number):
     yield f"%slope{number}", "#slope", tensor(a.kv_heads)
 
 
+def drops(n, scores, scope, a):
+    """Weights after the softmax, one in five of which is zero."""
+    if not a.dropped:
+        return ""
+    sizes = f"{a.batch}, {a.kv_heads}, {a.heads // a.kv_heads}, {a.sequence}, {a.sequence}"
+    return f"""
+  %d_{n} = linalg.generic {{indexing_maps = [#scores, #scores], iterator_types = {parallel(5)}}}
+      ins(%p_{n} : {scores}) outs(%es_{n} : {scores}) attrs = {{dist.scope = "{scope}"}} {{
+  ^bb0(%a: f32, %out: f32):
+    %b = linalg.index 0 : index
+    %h = linalg.index 1 : index
+    %g = linalg.index 2 : index
+    %i = linalg.index 3 : index
+    %j = linalg.index 4 : index
+    %word:4 = dist.random_words %seed, %step operator {n} at(%b, %h, %g, %i, %j) of [{sizes}]
+    %stays = arith.cmpi sge, %word#0, %fifth : i64
+    %larger = arith.mulf %a, %more : f32
+    %kept = arith.select %stays, %larger, %zero : f32
+    linalg.yield %kept : f32
+  }} -> {scores}"""
+
+
 def layer(number, source, a):
     size, groups = a.features // a.heads, a.heads // a.kv_heads
     scope, n = f"layers.{number}.attention", number
@@ -143,10 +165,11 @@ def layer(number, source, a):
   }} -> {scores}
   %p_{n} = linalg.softmax {{dist.scope = "{scope}"}} dimension(4)
       ins(%x_{n} : {scores}) outs(%es_{n} : {scores}) -> {scores}
+{drops(n, scores, scope, a)}
   %eo_{n} = tensor.empty() : {queries}
   %fo_{n} = linalg.fill ins(%zero : f32) outs(%eo_{n} : {queries}) -> {queries}
   %o_{n} = linalg.contract indexing_maps = [#p, #v, #o] {{dist.scope = "{scope}"}}
-      ins(%p_{n}, {"%k" if a.tied else "%v"}_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
+      ins(%{"d" if a.dropped else "p"}_{n}, {"%k" if a.tied else "%v"}_{n} : {scores}, {keys}) outs(%fo_{n} : {queries}) -> {queries}
   %c_{n} = tensor.collapse_shape %o_{n} [[0], [1], [2, 3, 4]] : {queries} into {whole}"""
     text += linear(f"o{n}", f"{scope}.o", f"%c_{n}", a.batch, a.sequence, a.features, a.features)
     return text + f"""
@@ -169,6 +192,7 @@ def main():
     parser.add_argument("--halo", action="store_true", help="a layer's input is exchanged where the layer begins")
     parser.add_argument("--selected", action="store_true", help="masked scores are replaced, not added to")
     parser.add_argument("--learned", nargs="*", default=[], choices=LEARNED, help="inputs that all layers share")
+    parser.add_argument("--dropped", action="store_true", help="a fifth of the weights, by what is drawn for their places")
     parser.add_argument("--bias", action="store_true", help="what is added to scores, keys and heads is learned")
     a = parser.parse_args()
     size = a.features // a.heads
@@ -190,6 +214,10 @@ def main():
   %masked = arith.constant {"-3.40282347E+38" if a.least else "0xFF800000"} : f32
   %scale = arith.constant {size ** -0.5 / a.features:.9f} : f32
   %damped = arith.constant {1 / a.features:.9f} : f32
+  %seed = arith.constant 7 : i64
+  %step = arith.constant 0 : i64
+  %fifth = arith.constant 858993459 : i64
+  %more = arith.constant 1.25 : f32
   %left = arith.constant {a.left} : index
   %right = arith.constant {a.right} : index""")
     source = "%x"
