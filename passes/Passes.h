@@ -31,17 +31,34 @@ struct SpmdPipelineOptions : PassPipelineOptions<SpmdPipelineOptions> {
                      "(--dist-unroll-axis): what reduces over it is done whole "
                      "(--dist-whole-sums)"),
       llvm::cl::init("")};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc("What it runs on, a name or a file, for the ways between "
+                     "placements (--dist-partition)"),
+      llvm::cl::init("")};
+  Option<std::string> link{
+      *this, "link",
+      llvm::cl::desc("In place of the machine's links one along each axis of "
+                     "the mesh, as in {latency=20us,bandwidth=1GB/s}"),
+      llvm::cl::init("")};
+};
+
+/// A machine, by name or file, and its links where these are others; empty
+/// where it is not known.
+struct MachineNames {
+  std::string machine, link;
 };
 
 /// The pipeline --dist-spmd: from a level-1 module to the program of one
 /// device.
 void buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes = false,
-                       StringRef turns = {});
+                       StringRef turns = {}, const MachineNames &on = {});
 /// Its first part: to a module of level 2, which is checked. Nothing is pending
 /// over the axis `turns`, if one is named.
 void buildPlacementPipeline(OpPassManager &pm, StringRef turns = {});
 /// The rest: what a module of level 2 says is what is done.
-void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false);
+void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false,
+                            const MachineNames &on = {});
 /// Its last part, for a module of level 3: collectives on the leading
 /// dimension, verified.
 void addFuseTransposes(OpPassManager &pm);

@@ -482,7 +482,16 @@ def PartitionPass : Pass<"dist-partition", "ModuleOp"> {
     collectives. Arguments and results keep `dist.sharding` and get
     `dist.global_type`, the type of the whole tensor. Dimensions that the mesh
     does not divide are padded; padding is masked where it would be reduced.
+
+    Which sequence is cheapest hangs on the machine's links: of none that is
+    named each collective takes 20 us, and its bytes 1 GB/s.
   }];
+  let options = [
+    Option<"machineName", "machine", "std::string", "",
+           "What it runs on: a name or a file, as of dist-report">,
+    Option<"link", "link", "std::string", "",
+           "As of --dist-schedule-overlap">,
+  ];
   let dependentDialects = [
     "::mlir::dist::DistDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::linalg::LinalgDialect",

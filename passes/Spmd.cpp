@@ -33,8 +33,12 @@ void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns) {
   pm.addPass(createVerifyPlacedPass());
 }
 
-void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
-  pm.addPass(createPartitionPass());
+void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes,
+                                  const MachineNames &on) {
+  PartitionPassOptions options;
+  options.machineName = on.machine;
+  options.link = on.link;
+  pm.addPass(createPartitionPass(options));
   // Coordinates and slices that several ops asked for.
   pm.addPass(createCSEPass());
   pm.addPass(createRingAttentionPass());
@@ -47,9 +51,9 @@ void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes) {
 }
 
 void dist::buildSpmdPipeline(OpPassManager &pm, bool fuseTransposes,
-                             StringRef turns) {
+                             StringRef turns, const MachineNames &on) {
   buildPlacementPipeline(pm, turns);
-  buildPartitionPipeline(pm, fuseTransposes);
+  buildPartitionPipeline(pm, fuseTransposes, on);
 }
 
 void dist::registerSpmdPipeline() {
@@ -58,6 +62,7 @@ void dist::registerSpmdPipeline() {
       "From placements to the program of one device: propagate, insert "
       "reshards, partition",
       [](OpPassManager &pm, const SpmdPipelineOptions &options) {
-        buildSpmdPipeline(pm, options.fuseTransposes, options.turns);
+        buildSpmdPipeline(pm, options.fuseTransposes, options.turns,
+                          {options.machine, options.link});
       });
 }

@@ -32,7 +32,7 @@ static cl::opt<std::string> target("target",
                                    cl::init("cpu"), cl::cat(category));
 static cl::opt<std::string>
     link("link",
-         cl::desc("For --overlap: the link that dist-run --link will pretend"),
+         cl::desc("With --machine: the link that dist-run --link will pretend"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
                          cl::cat(category));
@@ -48,14 +48,17 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
+  bool isIdle = common.machine.empty()
+                    ? !link.empty()
+                    : common.schedule.empty() && common.plan.empty();
   if (common.overlap == "off" && common.halos != "auto" &&
-      common.joinHalos != "auto" &&
-      (!common.machine.empty() || !link.empty())) {
-    llvm::errs() << "dist-compile: error: --machine, --link: what for? "
-                    "--overlap=auto has collectives run beside computation "
-                    "where it pays there, --halos=auto chooses how rows of "
-                    "neighbours come, and --join-halos=auto for how many "
-                    "layers at once\n";
+      common.joinHalos != "auto" && isIdle) {
+    llvm::errs() << "dist-compile: error: --machine, --link: what for? With a "
+                    "schedule collectives are the cheapest ones on the "
+                    "machine with that link, --overlap=auto has them run "
+                    "beside computation where it pays there, --halos=auto "
+                    "chooses how rows of neighbours come, and "
+                    "--join-halos=auto for how many layers at once\n";
     return failure();
   }
   BundleOptions options;

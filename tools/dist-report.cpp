@@ -176,10 +176,12 @@ static LogicalResult checkSimulation() {
   if (wantsMachine && machineName.empty())
     message = "--simulate, --timeline and --print-machine need --machine, "
               "which says on what";
-  else if (!wantsMachine && !joinsByTime && !machineName.empty())
-    message = "--machine: what for? --simulate estimates the time of a step on "
-              "it, --timeline draws it, and --join-halos=auto joins exchanges "
-              "where that pays on it";
+  else if (!wantsMachine && !joinsByTime && schedule.empty() &&
+           !machineName.empty())
+    message = "--machine: what for? With a schedule collectives are the "
+              "cheapest ones on it, --simulate estimates the time of a step, "
+              "--timeline draws it, and --join-halos=auto joins exchanges "
+              "where that pays";
   else if (plan && wantsMachine)
     message = "--plan: it is written in place of the report; leave out "
               "--simulate, --timeline and --machine";

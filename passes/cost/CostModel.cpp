@@ -10,10 +10,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-CostModel::CostModel(const Machine &machine, MeshOp mesh) : machine(machine) {
-  if (!mesh)
-    return;
-  llvm::append_range(axes, mesh.getAxes());
+CostModel::CostModel(const Machine &machine, ArrayRef<MeshAxisAttr> axes)
+    : machine(machine), axes(axes) {
   for (MeshAxisAttr axis : axes)
     devices *= axis.getSize();
 }
@@ -90,6 +88,10 @@ CostModel::getSpans(ArrayRef<AxisRefAttr> refs) const {
   for (Stride stride : strides)
     members *= stride.size;
   result.push_back(members);
+  if (machine.links.size() == 1 && machine.links.front().devices >= devices) {
+    result.push_back(1);
+    return result;
+  }
   // A device's group is named by its first member.
   std::vector<int64_t> groups(devices);
   for (int64_t device = 0; device < devices; ++device) {
@@ -119,12 +121,28 @@ CostModel::getSpans(ArrayRef<AxisRefAttr> refs) const {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+static CostModel::Traffic getTraffic(Operation *op) {
+  using Traffic = CostModel::Traffic;
+  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp, HaloReduceOp>(op))
+    return Traffic::Message;
+  if (isa<AllToAllOp, GatherRowsOp, ReduceRowsOp>(op))
+    return Traffic::Exchange;
+  if (isa<AllReduceOp>(op))
+    return Traffic::AllReduce;
+  return isa<BroadcastOp>(op) ? Traffic::Broadcast : Traffic::Ring;
+}
+
 double CostModel::getSeconds(CollectiveOpInterface collective) const {
-  Operation *op = collective;
-  SmallVector<AxisRefAttr> refs = getAxisRefs(getCommAxes(op));
+  SmallVector<AxisRefAttr> refs = getAxisRefs(getCommAxes(collective));
+  auto p = static_cast<int64_t>(getSpans(refs).front());
+  return getSeconds(getTraffic(collective), refs,
+                    collective.getBytesSentPerRank(p));
+}
+
+double CostModel::getSeconds(Traffic traffic, ArrayRef<AxisRefAttr> refs,
+                             double sent) const {
   const std::vector<double> &blocks = getSpans(refs);
   double p = blocks.front();
-  double sent = collective.getBytesSentPerRank(static_cast<int64_t>(p));
   ArrayRef<MachineLink> links = machine.links;
   if (p < 2 || links.empty())
     return 0;
@@ -134,15 +152,16 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
     if (blocks[level] > blocks[level + 1])
       outermost = level;
 
-  if (isa<CollectivePermuteOp, SendRecvOp, HaloExchangeOp, HaloReduceOp>(op))
+  if (traffic == Traffic::Message)
     return machine.callSeconds + links[outermost].stepSeconds +
            sent / links[outermost].bytesPerSecond;
 
-  bool isAllReduce = isa<AllReduceOp>(op);
-  bool isExchange = isa<AllToAllOp, GatherRowsOp, ReduceRowsOp>(op);
+  bool isAllReduce = traffic == Traffic::AllReduce;
+  bool isExchange = traffic == Traffic::Exchange;
+  bool isBroadcast = traffic == Traffic::Broadcast;
   double rounds = isAllReduce ? 2 : 1;
   // Of the whole tensor, or of what a rank has for others and itself.
-  double whole = isa<BroadcastOp>(op) ? sent : sent / rounds * p / (p - 1);
+  double whole = isBroadcast ? sent : sent / rounds * p / (p - 1);
   double ring = 0, tree = 0, transfer = 0;
   for (size_t level = 0; level < links.size(); ++level) {
     const MachineLink &link = links[level];
@@ -158,7 +177,7 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
     double bytes;
     if (isExchange)
       bytes = whole * (fanOut - 1) * members / p;
-    else if (isa<BroadcastOp>(op))
+    else if (isBroadcast)
       bytes = whole;
     else
       bytes = rounds * whole * (fanOut - 1) / fanOut / members;
@@ -168,4 +187,16 @@ double CostModel::getSeconds(CollectiveOpInterface collective) const {
                  : isExchange ? links[outermost].stepSeconds
                               : ring;
   return machine.callSeconds + steps + transfer;
+}
+
+LogicalResult mlir::dist::checkDevices(const Machine &machine, MeshOp mesh) {
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : mesh.getAxes())
+    devices *= axis.getSize();
+  if (devices <= machine.getDevices())
+    return success();
+  return mesh.emitError() << "mesh @" << mesh.getSymName() << " has " << devices
+                          << " devices; machine " << machine.name << " has "
+                          << machine.getDevices()
+                          << ": name a larger machine, or take a smaller mesh";
 }

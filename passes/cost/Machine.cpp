@@ -7,6 +7,7 @@
 
 #include "passes/cost/Machine.h"
 #include "dialects/dist/IR/SourceText.h"
+#include "dist/EmulatedLink.h"
 #include "dist/OutputFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/schedule/LocatedJson.h"
@@ -213,6 +214,12 @@ void Machine::setLink(double latency, double bandwidth) {
   links = {{"link", std::numeric_limits<int64_t>::max(), most, 0}};
 }
 
+Machine Machine::getUnknown() {
+  Machine machine;
+  machine.setLink(20e-6, 1e9);
+  return machine;
+}
+
 FailureOr<Machine> Machine::parse(StringRef text, StringRef file,
                                   MLIRContext *context) {
   std::optional<LocatedJson> json = LocatedJson::parse(text, file, context);
@@ -241,4 +248,22 @@ FailureOr<Machine> Machine::load(StringRef name, MLIRContext *context) {
                            << llvm::toString(buffer.takeError());
   ::dist::noteInput(name.str());
   return parse((*buffer)->getBuffer(), name, context);
+}
+
+FailureOr<Machine> mlir::dist::loadMachine(Location loc, StringRef pass,
+                                           StringRef name, StringRef link) {
+  if (name.empty())
+    return emitError(loc) << pass
+                          << " needs to know what on: machine=NAME or "
+                             "machine=FILE.json, as of dist-report";
+  FailureOr<Machine> machine = Machine::load(name, loc.getContext());
+  if (failed(machine) || link.empty())
+    return machine;
+  try {
+    ::dist::EmulatedLink given = ::dist::parseLink(link.str());
+    machine->setLink(given.latencySeconds, given.bytesPerSecond);
+  } catch (const std::exception &error) {
+    return emitError(loc) << pass << ": " << error.what();
+  }
+  return machine;
 }

@@ -69,6 +69,10 @@ struct Machine {
   /// the most.
   void setLink(double latency, double bandwidth);
 
+  /// What nothing is known of: each collective takes 20 us, and what a device
+  /// sends at 1 GB/s, whichever devices it is between. It has no other figures.
+  static Machine getUnknown();
+
   /// Reads a machine file (docs/machines.md). Emits errors with line and column
   /// of `file`.
   static FailureOr<Machine> parse(StringRef text, StringRef file,
@@ -76,6 +80,12 @@ struct Machine {
   /// `name` is that of a preset, or of a file (*.json).
   static FailureOr<Machine> load(StringRef name, MLIRContext *context);
 };
+
+/// The machine of this name or file, with `link`
+/// ("latency=20us,bandwidth=1GB/s") in place of its links if it is not empty.
+/// `pass` is what asks, for errors.
+FailureOr<Machine> loadMachine(Location loc, StringRef pass, StringRef name,
+                               StringRef link);
 
 /// A machine that is known by name: its file, as text.
 struct MachinePreset {

@@ -4,7 +4,6 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
-#include "dist/EmulatedLink.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
 #include "passes/schedule/ModuleNotes.h"
@@ -42,24 +41,6 @@ OverlapTask::Wish mlir::dist::getWish(Operation *op, MeshOp mesh) {
 
 DictionaryAttr mlir::dist::getChunkWish(Operation *op, MeshOp mesh) {
   return dyn_cast_or_null<DictionaryAttr>(findWish(op, mesh));
-}
-
-FailureOr<Machine> mlir::dist::loadMachine(Location loc, StringRef pass,
-                                           StringRef name, StringRef link) {
-  if (name.empty())
-    return emitError(loc) << pass
-                          << " needs to know what on: machine=NAME or "
-                             "machine=FILE.json, as of dist-report";
-  FailureOr<Machine> machine = Machine::load(name, loc.getContext());
-  if (failed(machine) || link.empty())
-    return machine;
-  try {
-    ::dist::EmulatedLink given = ::dist::parseLink(link.str());
-    machine->setLink(given.latencySeconds, given.bytesPerSecond);
-  } catch (const std::exception &error) {
-    return emitError(loc) << pass << ": " << error.what();
-  }
-  return machine;
 }
 
 namespace {

@@ -73,11 +73,6 @@ OverlapTask::Wish getWish(Operation *op, MeshOp mesh);
 /// The same where it wants chunks: {by, chunks}; null elsewhere.
 DictionaryAttr getChunkWish(Operation *op, MeshOp mesh);
 
-/// The machine of this name or file, with `link` in place of its links if it is
-/// not empty. `pass` is what asks, for errors.
-FailureOr<Machine> loadMachine(Location loc, StringRef pass, StringRef name,
-                               StringRef link);
-
 /// Communicators are numbered alike in all blocks of a program.
 using CommNumbers = DenseMap<Attribute, unsigned>;
 

@@ -49,16 +49,8 @@ mlir::dist::simulate(ModuleOp module, const Machine &machine, bool wantEvents) {
   FailureOr<MeshOp> mesh = findProgramMesh(module);
   if (failed(entry) || failed(mesh))
     return failure();
-  int64_t devices = 1;
-  if (*mesh)
-    for (MeshAxisAttr axis : mesh->getAxes())
-      devices *= axis.getSize();
-  if (devices > machine.getDevices())
-    return mesh->emitError()
-           << "mesh @" << mesh->getSymName() << " has " << devices
-           << " devices; machine " << machine.name << " has "
-           << machine.getDevices()
-           << ": name a larger machine, or take a smaller mesh";
+  if (*mesh && failed(checkDevices(machine, *mesh)))
+    return failure();
 
   StepTimes times(module, machine, *mesh);
   std::vector<StepTimes::Event> events;

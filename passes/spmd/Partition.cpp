@@ -31,8 +31,9 @@ using namespace mlir::dist;
 namespace {
 class Partitioner {
 public:
-  explicit Partitioner(const MeshLayout &layout)
-      : layout(layout), planner(layout), builder(layout.getContext()),
+  Partitioner(const MeshLayout &layout, Machine machine)
+      : layout(layout), planner(layout, std::move(machine)),
+        builder(layout.getContext()),
         shardingsName(StringAttr::get(layout.getContext(), kShardingsAttr)),
         windows(layout, planner, builder, wholes, synced), streams(layout) {}
 
@@ -377,14 +378,26 @@ namespace mlir::dist {
 
 namespace {
 struct PartitionPass : mlir::dist::impl::PartitionPassBase<PartitionPass> {
+  using PartitionPassBase::PartitionPassBase;
+
   void runOnOperation() override {
     FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
     if (failed(mesh))
       return signalPassFailure();
     if (!*mesh)
       return;
+    FailureOr<Machine> machine = Machine::getUnknown();
+    if (!machineName.empty())
+      machine = loadMachine(getOperation().getLoc(), "--dist-partition",
+                            machineName, link);
+    else if (!link.empty())
+      machine = getOperation().emitError(
+          "--dist-partition: a link without a machine: machine=NAME or "
+          "machine=FILE.json, as of dist-report");
+    if (failed(machine) || failed(checkDevices(*machine, *mesh)))
+      return signalPassFailure();
     MeshLayout layout(*mesh);
-    Partitioner partitioner(layout);
+    Partitioner partitioner(layout, std::move(*machine));
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;

@@ -10,6 +10,7 @@
 
 #include "passes/spmd/ReshardPlan.h"
 #include "llvm/ADT/StringMap.h"
+#include <cmath>
 #include <queue>
 
 using namespace mlir;
@@ -29,9 +30,9 @@ struct State {
 
 class Search {
 public:
-  Search(const MeshLayout &layout, const ReshardProblem &problem,
-         int64_t elementBytes)
-      : layout(layout), elementBytes(elementBytes) {
+  Search(const MeshLayout &layout, const CostModel &model,
+         const ReshardProblem &problem, int64_t elementBytes)
+      : layout(layout), model(model), elementBytes(elementBytes) {
     auto note = [&](ArrayRef<AxisRefAttr> axes) {
       for (AxisRefAttr axis : axes)
         if (!llvm::is_contained(atoms, axis))
@@ -140,6 +141,7 @@ private:
   }
 
   int findGoal();
+  int64_t getNanoseconds(const ReshardStep &step) const;
   void add(int from, State state, ReshardStep step);
   void addMovesOfPending(int index);
   void addMovesOfLists(int index);
@@ -150,6 +152,7 @@ private:
                     function_ref<void(ArrayRef<AxisRefAttr>)> visit) const;
 
   const MeshLayout &layout;
+  const CostModel &model;
   int64_t elementBytes;
   size_t rank;
   SmallVector<Place, 6> places;
@@ -180,9 +183,39 @@ std::string Search::key(const State &state) const {
   return text;
 }
 
+int64_t Search::getNanoseconds(const ReshardStep &step) const {
+  using Kind = ReshardStep::Kind;
+  using Traffic = CostModel::Traffic;
+  auto get = [&](Traffic traffic, ArrayRef<AxisRefAttr> axes) -> int64_t {
+    return std::llround(1e9 * model.getSeconds(traffic, axes, step.bytes));
+  };
+  switch (step.kind) {
+  case Kind::AllSlice:
+  case Kind::MakePartial:
+    return 0;
+  case Kind::AllGather:
+  case Kind::ReduceScatter:
+    return get(Traffic::Ring, step.axes);
+  case Kind::AllReduce:
+    return get(Traffic::AllReduce, step.axes);
+  case Kind::AllToAll:
+    return get(Traffic::Exchange, step.axes);
+  case Kind::CollectivePermute: {
+    // Whatever axes it is over, devices send one message.
+    SmallVector<AxisRefAttr> axes(ArrayRef(step.axes));
+    for (AxisRefAttr axis : step.toAxes)
+      if (!llvm::is_contained(axes, axis))
+        axes.push_back(axis);
+    return get(Traffic::Message, axes);
+  }
+  }
+  llvm_unreachable("all kinds of steps are handled");
+}
+
 void Search::add(int from, State state, ReshardStep step) {
   sortAxes(state.partial);
-  int64_t cost = step.getCost();
+  step.cost = getNanoseconds(step);
+  int64_t cost = step.cost;
   unsigned steps = 1;
   if (from >= 0) {
     cost += nodes[from].cost;
@@ -458,7 +491,7 @@ bool ReshardPlanner::addLegs(RankedTensorType type, ShardingAttr from,
     return waypoint != from && waypoint != to &&
            addLegs(type, from, waypoint, route) &&
            addLegs(type, waypoint, to, route);
-  Search search(layout, problem, getElementBytes(type.getElementType()));
+  Search search(layout, model, problem, getElementBytes(type.getElementType()));
   ReshardPlan plan = search.run();
   route.isCheapest &= search.isExhaustive();
   if (plan.empty() && from != to && !problem.isSolved())
@@ -486,6 +519,6 @@ int64_t ReshardPlanner::getCost(RankedTensorType type, ShardingAttr from,
   int64_t cost = 0;
   for (const ReshardLeg &leg : route->legs)
     for (const ReshardStep &step : leg.steps)
-      cost += step.getCost();
+      cost += step.cost;
   return cost;
 }

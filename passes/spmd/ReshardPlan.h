@@ -1,8 +1,8 @@
 //===- ReshardPlan.h - The cheapest collectives -----------------*- C++ -*-===//
 //
 // A reshard is a shortest path: states are placements, edges are collectives
-// with the bytes they send and a latency. Plans are found once for each pair of
-// placements and type.
+// with the time that a machine's links take for them. Plans are found once for
+// each pair of placements and type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #define DIST_PASSES_SPMD_RESHARDPLAN_H
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "passes/cost/CostModel.h"
 #include <memory>
 
 namespace mlir::dist {
@@ -35,14 +36,8 @@ struct ReshardStep {
   SmallVector<SmallVector<Piece, 2>, 4> after;
   /// Bytes that a device sends.
   int64_t bytes = 0;
-
-  /// What a collective takes besides its bytes, in bytes: a latency of 20 us at
-  /// 1 GB/s. Small tensors go by few collectives, large ones by few bytes.
-  static constexpr int64_t kLatency = 20'000;
-  int64_t getCost() const {
-    bool sends = kind != Kind::AllSlice && kind != Kind::MakePartial;
-    return bytes + (sends ? kLatency : 0);
-  }
+  /// The time that takes, in ns.
+  int64_t cost = 0;
 };
 
 using ReshardPlan = SmallVector<ReshardStep, 3>;
@@ -80,14 +75,22 @@ struct ReshardRoute {
 
 class ReshardPlanner {
 public:
-  explicit ReshardPlanner(const MeshLayout &layout) : layout(layout) {}
+  ReshardPlanner(const ReshardPlanner &) = delete;
+  /// Of a machine of which nothing is known each collective takes 20 us, and
+  /// its bytes 1 GB/s: small tensors go by few collectives, large ones by few
+  /// bytes.
+  explicit ReshardPlanner(const MeshLayout &layout,
+                          Machine machine = Machine::getUnknown())
+      : layout(layout), machine(std::move(machine)),
+        model(this->machine, layout.getAxes()) {}
 
   /// The cheapest way from one placement to another of a tensor of type `type`;
   /// null where there is none. Found once for each three.
   const ReshardRoute *get(RankedTensorType type, ShardingAttr from,
                           ShardingAttr to);
 
-  /// What the way costs; 0 where nothing need be sent, -1 where there is none.
+  /// What the way costs, in ns; 0 where nothing need be sent, -1 where there is
+  /// none.
   int64_t getCost(RankedTensorType type, ShardingAttr from, ShardingAttr to);
 
 private:
@@ -95,6 +98,8 @@ private:
                ReshardRoute &route) const;
 
   const MeshLayout &layout;
+  Machine machine;
+  CostModel model;
   using Key = std::tuple<Type, Attribute, Attribute>;
   llvm::DenseMap<Key, std::unique_ptr<ReshardRoute>> routes;
 };

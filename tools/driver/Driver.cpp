@@ -301,6 +301,10 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
   }
   PassManager passes(module.getContext());
   std::string turnsAxis = getTurnsAxis(options.overlap);
+  MachineNames on{options.overlap.machine, options.overlap.link};
+  // A link alone is what dist-run pretends.
+  if (on.machine.empty())
+    on.link.clear();
   if (isPlaced) {
     passes.addPass(createVerifyPlacedPass());
     if (!turnsAxis.empty()) {
@@ -310,11 +314,11 @@ static LogicalResult place(ModuleOp module, const ScheduleOptions &options,
       passes.addPass(createVerifyPlacedPass());
     }
     if (!options.stopPlaced)
-      buildPartitionPipeline(passes, options.fuseTransposes);
+      buildPartitionPipeline(passes, options.fuseTransposes, on);
   } else if (options.stopPlaced)
     buildPlacementPipeline(passes, turnsAxis);
   else
-    buildSpmdPipeline(passes, options.fuseTransposes, turnsAxis);
+    buildSpmdPipeline(passes, options.fuseTransposes, turnsAxis, on);
   return stages.run("placement", passes, module);
 }
 

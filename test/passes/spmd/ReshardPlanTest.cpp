@@ -36,6 +36,9 @@ struct Place {
   }
 };
 
+/// Of a collective, in ns, where nothing is known of the machine.
+constexpr int64_t kLatency = 20'000;
+
 class Exhaustive {
 public:
   Exhaustive(std::vector<int64_t> sizes, ArrayRef<int64_t> shape)
@@ -212,7 +215,7 @@ std::map<Place, int64_t> Exhaustive::search(const Place &from,
     auto [cost, place] = *queue.begin();
     queue.erase(queue.begin());
     step(place, [&, cost = cost](const Place &next, int64_t sent) {
-      int64_t sum = cost + (sent ? sent + ReshardStep::kLatency : 0);
+      int64_t sum = cost + (sent ? sent + kLatency : 0);
       auto [known, isNew] = best.try_emplace(next, sum);
       if (!isNew) {
         if (known->second <= sum)
