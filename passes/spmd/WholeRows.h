@@ -1,4 +1,4 @@
-//===- WholeRows.h - Rows that every device has ------------------*- C++ -*-===//
+//===- WholeRows.h - Rows that every device has -----------------*- C++ -*-===//
 //
 // A device's block that was sliced of a value which all devices have: rows
 // beside it need not be brought.
