@@ -197,7 +197,8 @@ LogicalResult mlir::dist::placeParameterOf(ShardOp directive,
 
 /// Of a convolution in groups, whose output features are groups of features,
 /// the groups: they are what is shared out where devices divide them, with
-/// their own input channels.
+/// their own input channels, or where they do not divide the features of a
+/// group either.
 std::optional<unsigned>
 FeatureSharding::findGroups(const FeatureContraction &contraction,
                             unsigned feature) const {
@@ -210,15 +211,33 @@ FeatureSharding::findGroups(const FeatureContraction &contraction,
       rule.operands[contraction.parameter->getOperandNumber()];
   const TensorRule &activation =
       rule.operands[contraction.activation->getOperandNumber()];
+  SmallVector<int64_t> sizes(expand.getResultType().getShape());
+  // Of groups of one feature, as in depthwise convolutions, the reshape does
+  // not tell which dimension the 1 is a part of.
+  bool isAlone = rule.factors[feature].size == 1;
   for (ArrayRef<int64_t> dims : expand.getReassociationIndices()) {
-    if (dims.size() != 2 ||
-        !llvm::is_contained(parameter.dims[dims[1]], feature) ||
-        parameter.dims[dims[0]].size() != 1)
+    SmallVector<int64_t> apart(dims);
+    if (isAlone) {
+      llvm::erase_if(apart, [&](int64_t dim) { return sizes[dim] == 1; });
+      if (apart.size() != 1)
+        continue;
+      int64_t next = apart.front() + 1;
+      while (next < expand.getResultType().getRank() &&
+             !llvm::is_contained(parameter.dims[next], feature) &&
+             sizes[next] == 1)
+        ++next;
+      apart.push_back(next);
+    }
+    if (apart.size() != 2 || apart.back() >= expand.getResultType().getRank() ||
+        !llvm::is_contained(parameter.dims[apart.back()], feature) ||
+        parameter.dims[apart.front()].size() != 1)
       continue;
-    unsigned group = parameter.dims[dims[0]].front();
+    unsigned group = parameter.dims[apart.front()].front();
+    int64_t devices = layout.size(axes);
     if (rule.factors[group].kind == FactorKind::Parallel &&
         holdsFactor(activation, group) && holdsFactor(rule.results[0], group) &&
-        rule.factors[group].size % layout.size(axes) == 0)
+        (rule.factors[group].size % devices == 0 ||
+         rule.factors[feature].size % devices != 0))
       return group;
   }
   return std::nullopt;

@@ -45,12 +45,14 @@ private:
   /// The smallest frontier of those that start at `starts`.
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
   SyncedRows *findSynced(Rows rows) const;
-  /// Whether the device has them: `exchange` sends nothing.
-  bool isPresent(Rows rows) const {
+  bool isWhole(Rows rows) const {
     HaloExchangeOp exchange = first;
-    return findSynced(rows) ||
-           isSliceOfWhole(rows.first, rows.second, exchange.getAxes());
+    return isSliceOfWhole(rows.first, rows.second, exchange.getAxes());
   }
+  /// Where all is made of what is `present`: empty where it is not. With
+  /// `keepsProducts` no more than one product is computed of more rows.
+  SmallVector<Rows> findPresent(function_ref<bool(Rows)> present,
+                                bool keepsProducts) const;
   Rows *findLast(MutableArrayRef<Rows> frontier,
                  function_ref<bool(Rows)> mayPass) const;
   void replace(ArrayRef<Rows> frontier);
@@ -66,10 +68,11 @@ private:
 };
 } // namespace
 
+/// Sums of products: what takes long. The sums of a norm do not.
 static bool isProduct(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && linalgOp->getNumRegions() == 1 &&
-         linalgOp.getNumReductionLoops() > 0;
+         linalgOp.getNumReductionLoops() > 0 && linalgOp.getNumDpsInputs() > 1;
 }
 
 int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
@@ -134,7 +137,7 @@ Value HaloGroup::exchange(Rows rows) {
     return synced.find(rows.first)
         ->take(b, first.getLoc(), rows.second, first.getLow(), first.getHigh());
   }
-  if (isPresent(rows))
+  if (isWhole(rows))
     return takeWhole(rows);
   auto type = cast<RankedTensorType>(rows.first.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -243,28 +246,51 @@ SyncedRows *HaloGroup::findSynced(Rows rows) const {
   return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
 }
 
-FailureOr<bool> HaloGroup::takePresent() {
+SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
+                                         bool keepsProducts) const {
   SmallVector<Rows> frontier;
   for (HaloExchangeOp exchange : exchanges)
     if (Rows rows{exchange.getOperand(), exchange.getDim()};
         !llvm::is_contained(frontier, rows))
       frontier.push_back(rows);
+  llvm::SmallDenseSet<Value> behindProduct;
   for (unsigned step = 0; step < kMostOps; ++step) {
-    Rows *last =
-        findLast(frontier, [&](Rows rows) { return !isPresent(rows); });
+    Rows *last = findLast(frontier, [&](Rows rows) {
+      return !present(rows) &&
+             !(keepsProducts && isProduct(rows.first.getDefiningOp()) &&
+               behindProduct.contains(rows.first));
+    });
     if (!last)
       break;
     Rows passed = *last;
     frontier.erase(last);
     Operation *op = passed.first.getDefiningOp();
+    bool isBehind = behindProduct.contains(passed.first) || isProduct(op);
     RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands)
-      if (Rows rows{op->getOperand(operand), dim};
-          !llvm::is_contained(frontier, rows))
+    for (auto [operand, dim] : operands) {
+      Rows rows{op->getOperand(operand), dim};
+      if (isBehind)
+        behindProduct.insert(rows.first);
+      if (!llvm::is_contained(frontier, rows))
         frontier.push_back(rows);
+    }
   }
-  if (frontier.empty() ||
-      !llvm::all_of(frontier, [&](Rows rows) { return isPresent(rows); }))
+  if (!llvm::all_of(frontier, present))
+    frontier.clear();
+  return frontier;
+}
+
+FailureOr<bool> HaloGroup::takePresent() {
+  // What a sync has brought is taken however much is computed of it: the user
+  // has said so.
+  SmallVector<Rows> frontier =
+      findPresent([&](Rows rows) { return findSynced(rows) != nullptr; },
+                  /*keepsProducts=*/false);
+  if (frontier.empty())
+    frontier = findPresent(
+        [&](Rows rows) { return findSynced(rows) || isWhole(rows); },
+        /*keepsProducts=*/true);
+  if (frontier.empty())
     return false;
   for (Rows rows : frontier)
     if (SyncedRows *found = findSynced(rows);

@@ -359,8 +359,10 @@ static void rewrite(const MergedRows &rows) {
           note(tensor::ExpandShapeOp::create(b, loc, apart, result, others));
   }
   for (Operation *created : made)
+    // But for where an earlier run has placed it, which has other dimensions.
     for (NamedAttribute attr : op->getDiscardableAttrs())
-      created->setDiscardableAttr(attr.getName(), attr.getValue());
+      if (attr.getName() != kShardingsAttr)
+        created->setDiscardableAttr(attr.getName(), attr.getValue());
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
 }

@@ -103,6 +103,7 @@ static void rewrite(PaddedRows &rows) {
   auto note = [&](auto op) {
     rows.made.push_back(op);
     op->setDiscardableAttrs(rows.concat->getDiscardableAttrDictionary());
+    op->removeDiscardableAttr(kShardingsAttr);
     return op->getResult(0);
   };
   RankedTensorType type = rows.getType();

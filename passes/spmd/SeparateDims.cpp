@@ -369,8 +369,10 @@ static tensor::CollapseShapeOp isolate(tensor::CollapseShapeOp collapse,
                                                 collapse.getSrc(), first);
   auto own = tensor::CollapseShapeOp::create(
       b, collapse.getLoc(), collapse.getResultType(), others, last);
-  for (Operation *op : {others.getOperation(), own.getOperation()})
+  for (Operation *op : {others.getOperation(), own.getOperation()}) {
     op->setDiscardableAttrs(collapse->getDiscardableAttrDictionary());
+    op->removeDiscardableAttr(kShardingsAttr);
+  }
   collapse.replaceAllUsesWith(own.getResult());
   collapse.erase();
   return own;

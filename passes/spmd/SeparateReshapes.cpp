@@ -47,6 +47,52 @@ private:
 };
 } // namespace
 
+namespace {
+/// The coarsest sizes of which both of two lists of sizes are products, in
+/// their order, and how many each element of the lists is made of.
+struct CommonSizes {
+  SmallVector<int64_t> sizes;
+  SmallVector<size_t> ofFirst, ofSecond;
+};
+} // namespace
+
+/// Nothing where borders of the lists, whose products are the same, do not
+/// nest.
+static std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
+                                                  ArrayRef<int64_t> second) {
+  CommonSizes common;
+  common.ofFirst.resize(first.size());
+  common.ofSecond.resize(second.size());
+  size_t i = 0, j = 0;
+  int64_t left = first[0], right = second[0];
+  auto take = [&](int64_t size) {
+    common.sizes.push_back(size);
+    ++common.ofFirst[std::min(i, first.size() - 1)];
+    ++common.ofSecond[std::min(j, second.size() - 1)];
+  };
+  auto nextFirst = [&] { left = ++i < first.size() ? first[i] : 0; };
+  auto nextSecond = [&] { right = ++j < second.size() ? second[j] : 0; };
+  while (i < first.size() || j < second.size()) {
+    if (left == right) {
+      take(left);
+      nextFirst();
+      nextSecond();
+    } else if (right == 1 || (right > 1 && left > right && left % right == 0)) {
+      take(right);
+      // What is left of the element of the first list; all of it beside a 1.
+      left /= right;
+      nextSecond();
+    } else if (left == 1 || (left > 1 && right > left && right % left == 0)) {
+      take(left);
+      right /= left;
+      nextFirst();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return common;
+}
+
 LogicalResult
 SeparateExpansion::matchAndRewrite(tensor::ExpandShapeOp expand,
                                    PatternRewriter &rewriter) const {
@@ -72,16 +118,14 @@ SeparateExpansion::matchAndRewrite(tensor::ExpandShapeOp expand,
       llvm::append_range(shape, sizes);
       continue;
     }
-    if (sizes.size() != 1 && sizes != parts)
+    std::optional<CommonSizes> common = findCommonSizes(parts, sizes);
+    if (!common)
       return failure();
-    for (size_t i = 0; i < parts.size(); ++i)
-      apart.add(1);
-    if (sizes.size() == 1)
-      merged.add(parts.size());
-    else
-      for (size_t i = 0; i < sizes.size(); ++i)
-        merged.add(1);
-    llvm::append_range(shape, parts);
+    for (size_t count : common->ofFirst)
+      apart.add(count);
+    for (size_t count : common->ofSecond)
+      merged.add(count);
+    llvm::append_range(shape, common->sizes);
   }
   Value value = collapse.getSrc();
   if (!apart.isIdentity())
@@ -110,18 +154,19 @@ SeparateCollapse::matchAndRewrite(tensor::CollapseShapeOp collapse,
   for (auto [group, size] :
        llvm::zip_equal(collapse.getReassociationIndices(),
                        collapse.getResultType().getShape()))
-    if (group.size() == 1) {
-      // What was merged is merged last.
-      ArrayRef<int64_t> parts = groups[group.front()];
-      for (int64_t dim : parts) {
-        others.add(1);
-        shape.push_back(from[dim]);
-      }
-      merged.add(parts.size());
+    if (group.size() == 1 || llvm::any_of(group, [&](int64_t dim) {
+          return groups[dim].size() > 1;
+        })) {
+      // What was merged is merged last, with what it is merged with now.
+      size_t count = 0;
+      for (int64_t dim : group)
+        for (int64_t part : groups[dim]) {
+          others.add(1);
+          shape.push_back(from[part]);
+          ++count;
+        }
+      merged.add(count);
     } else {
-      if (llvm::any_of(group,
-                       [&](int64_t dim) { return groups[dim].size() > 1; }))
-        return failure();
       others.add(group.size());
       merged.add(1);
       shape.push_back(size);
