@@ -5,7 +5,9 @@
 // the ops of a block that make what it sends or read what it brings, up to the
 // nearest products: while one part travels, another one is computed (Wang et
 // al., "Overlap communication with dependent computation via decomposition",
-// 2023). No sum is taken apart: the dimension is one of rows everywhere.
+// 2023). No sum is taken apart: the dimension is one of rows everywhere, or of
+// blocks of columns that one product makes, queries, keys and values say, which
+// a reshape takes apart for the collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +71,9 @@ struct ChunkPlan {
   int64_t dim;
   SmallVector<ChunkedOp> producers, consumers;
   unsigned products = 0;
+  /// What takes the dimension, of blocks, off one that a product has; null
+  /// where none does.
+  tensor::ExpandShapeOp apart = {};
 };
 
 class Chunking {
@@ -85,6 +90,8 @@ private:
   }
   Value getPart(Value whole, int64_t dim, int64_t number);
   void writeOp(const ChunkedOp &chunked);
+  void writeApart();
+  void passSlices();
   void join(Value whole);
 
   ChunkPlan plan;
@@ -196,6 +203,16 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     }
 }
 
+/// The dimension that a reshape takes blocks of which are its dimension `dim`,
+/// and what is in each the next one; nothing where it does not.
+static std::optional<int64_t>
+findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
+  for (auto [narrow, group] : llvm::enumerate(groups))
+    if (group.size() == 2 && group.front() == dim)
+      return narrow;
+  return std::nullopt;
+}
+
 /// What is cut with a collective along `dim`.
 static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   ChunkPlan plan{collective, dim, {}, {}};
@@ -203,6 +220,14 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   // Back over values that nothing else reads, up to a product.
   SmallVector<std::pair<Value, int64_t>> pending = {
       {collective->getOperand(0), dim}};
+  if (auto expand =
+          collective->getOperand(0).getDefiningOp<tensor::ExpandShapeOp>();
+      expand && expand->getBlock() == block && expand->hasOneUse() &&
+      expand.getResultType().getDimSize(dim) % chunks == 0)
+    if (auto narrow = findBlocksOf(expand.getReassociationIndices(), dim)) {
+      plan.apart = expand;
+      pending.front() = {expand.getSrc(), *narrow};
+    }
   while (!pending.empty() && plan.producers.size() < kMostBetween) {
     auto [value, at] = pending.pop_back_val();
     if (isInChunks(value, at, chunks))
@@ -339,6 +364,76 @@ void Chunking::writeOp(const ChunkedOp &chunked) {
   made[op->getResult(0)] = {result, std::move(parts)};
 }
 
+/// The chunks of what is taken apart.
+void Chunking::writeApart() {
+  tensor::ExpandShapeOp expand = plan.apart;
+  b.setInsertionPoint(expand);
+  int64_t narrow = *findBlocksOf(expand.getReassociationIndices(), plan.dim);
+  SmallVector<int64_t> shape(expand.getResultType().getShape());
+  shape[plan.dim] /= chunks;
+  SmallVector<Value> parts;
+  for (int64_t number = 0; number < chunks; ++number) {
+    auto part = tensor::ExpandShapeOp::create(
+        b, expand.getLoc(), expand.getResultType().clone(shape),
+        getPart(expand.getSrc(), narrow, number),
+        expand.getReassociationIndices());
+    part->setDiscardableAttrs(expand->getDiscardableAttrDictionary());
+    parts.push_back(part);
+  }
+  made[expand.getResult()] = {plan.dim, std::move(parts)};
+}
+
+/// Who takes slices of blocks that were merged again takes them of the chunk
+/// that they are in.
+void Chunking::passSlices() {
+  Value whole = plan.collective->getResult(0);
+  ArrayRef<Value> parts = made[whole].second;
+  for (Operation *user : llvm::make_early_inc_range(whole.getUsers())) {
+    auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
+    if (!collapse)
+      continue;
+    auto narrow = findBlocksOf(collapse.getReassociationIndices(), plan.dim);
+    if (!narrow)
+      continue;
+    SmallVector<int64_t> shape(collapse.getResultType().getShape());
+    int64_t size = shape[*narrow] / chunks;
+    shape[*narrow] = size;
+    SmallVector<Value> merged(chunks);
+    for (Operation *reader :
+         llvm::make_early_inc_range(collapse.getResult().getUsers())) {
+      auto slice = dyn_cast<tensor::ExtractSliceOp>(reader);
+      if (!slice)
+        continue;
+      int64_t offset = slice.getStaticOffsets()[*narrow],
+              count = slice.getStaticSizes()[*narrow];
+      if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(count) ||
+          slice.getStaticStrides()[*narrow] != 1 || count == 0 ||
+          offset / size != (offset + count - 1) / size)
+        continue;
+      int64_t number = offset / size;
+      if (!merged[number]) {
+        b.setInsertionPoint(collapse);
+        auto op = tensor::CollapseShapeOp::create(
+            b, collapse.getLoc(), collapse.getResultType().clone(shape),
+            parts[number], collapse.getReassociationIndices());
+        op->setDiscardableAttrs(collapse->getDiscardableAttrDictionary());
+        merged[number] = op;
+      }
+      SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
+      offsets[*narrow] = b.getIndexAttr(offset % size);
+      b.setInsertionPoint(slice);
+      auto taken = tensor::ExtractSliceOp::create(
+          b, slice.getLoc(), slice.getType(), merged[number], offsets,
+          slice.getMixedSizes(), slice.getMixedStrides());
+      taken->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
+      slice.replaceAllUsesWith(taken.getResult());
+      slice.erase();
+    }
+    if (collapse->use_empty())
+      collapse.erase();
+  }
+}
+
 /// Whoever reads all of it gets it in one piece.
 void Chunking::join(Value whole) {
   if (whole.use_empty())
@@ -355,6 +450,8 @@ void Chunking::join(Value whole) {
 void Chunking::write() {
   for (const ChunkedOp &producer : plan.producers)
     writeOp(producer);
+  if (plan.apart)
+    writeApart();
   Operation *collective = plan.collective;
   b.setInsertionPoint(collective);
   SmallVector<Value> parts;
@@ -369,6 +466,7 @@ void Chunking::write() {
   made[collective->getResult(0)] = {plan.dim, std::move(parts)};
   for (const ChunkedOp &consumer : plan.consumers)
     writeOp(consumer);
+  passSlices();
   // The last first: each is read by later ones only.
   SmallVector<Operation *> done;
   for (auto &entry : made)
