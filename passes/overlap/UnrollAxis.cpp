@@ -100,11 +100,12 @@ Value Unrolling::slice(Location loc, Value whole, int64_t dim, int64_t chunk) {
   auto type = cast<RankedTensorType>(whole.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(builder.getIndexAttr(size));
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, whole);
   int64_t rows = type.getDimSize(dim) / axis.getSize();
   sizes[dim] = builder.getIndexAttr(rows);
+  // A slice of nothing is not legal.
+  if (llvm::is_contained(type.getShape(), 0))
+    return tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
   offsets[dim] = builder.getIndexAttr(chunk * rows);
   return tensor::ExtractSliceOp::create(builder, loc, whole, offsets, sizes,
                                         strides);
@@ -133,6 +134,14 @@ LogicalResult Unrolling::changeSignature() {
     auto local = cast<RankedTensorType>(type);
     RankedTensorType whole =
         layout.localType(cast<RankedTensorType>(global.getValue()), *left);
+    if (whole.isDynamicDim(dim)) {
+      result = function.emitOpError()
+               << what << " has a number of rows in dimension " << dim
+               << " that is not known, so that it is not known whether axis '"
+               << axis.getName() << "' = " << axis.getSize()
+               << " divides it: give sizes (--bind, --dist-bind-sizes)";
+      return dim;
+    }
     if (whole.getDimSize(dim) != axis.getSize() * local.getDimSize(dim)) {
       result = function.emitOpError()
                << what << " has " << whole.getDimSize(dim)
@@ -240,6 +249,10 @@ LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
   Value part = op->getResult(0);
   int64_t rows =
       cast<RankedTensorType>(wholes.front().getType()).getDimSize(dim);
+  if (ShapedType::isDynamic(rows))
+    return op->emitOpError() << "is a part of rows in dimension " << dim
+                             << " whose number is not known: give sizes "
+                                "(--bind, --dist-bind-sizes)";
   if (rows !=
       axis.getSize() * cast<RankedTensorType>(part.getType()).getDimSize(dim))
     return op->emitOpError() << "is a part of " << rows << " rows in dimension "
@@ -444,6 +457,17 @@ struct UnrollAxis : mlir::dist::impl::DistUnrollAxisBase<UnrollAxis> {
         turns = given;
       else
         left.push_back(given);
+    }
+    for (auto function : module.getOps<FunctionOpInterface>()) {
+      bool isPlaced = false;
+      if (function != *entry)
+        function->getAttrDictionary().walk(
+            [&](AxisRefAttr ref) { isPlaced |= ref.getName() == axis; });
+      if (isPlaced)
+        return function.emitOpError()
+               << "takes or returns what axis '" << axis
+               << "' shards; only a function that calls no such function can "
+                  "be done in turns: inline it first (--inline)";
     }
     if (failed(Unrolling(*entry, *mesh, turns).run()))
       return failure();

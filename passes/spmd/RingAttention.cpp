@@ -512,18 +512,25 @@ struct RingAttentionPass
       else
         eraseWithMakers(op, ring);
     }
+    // By directive: one may name many modules.
+    llvm::MapVector<Attribute, SmallVector<StringRef>> unused;
     for (const NamedAttribute &attr : rings)
       if (!used.contains(&attr)) {
         Ring ring = describe(attr);
-        emitError(ring.by)
-            << "dist.ring: module \"" << ring.module
-            << "\" has no attention, softmax between two contractions, whose "
+        unused[LocationAttr(ring.by)].push_back(ring.module);
+      }
+    for (auto &[by, modules] : unused) {
+      InFlightDiagnostic error = emitError(cast<LocationAttr>(by));
+      error << "dist.ring: module \"" << modules.front() << "\" ";
+      if (modules.size() > 1)
+        error << "(and " << modules.size() - 1 << " more) ";
+      error << "has no attention, softmax between two contractions, whose "
                "weights nothing else reads but its adjoint: name the module "
                "that it is in; what goes back through loops within loops does "
                "not go round (leave dist.ring out: keys and values are "
                "gathered)";
-        failed = true;
-      }
+      failed = true;
+    }
     if (failed)
       return signalPassFailure();
     (*mesh)->removeAttr(kRingsAttr);

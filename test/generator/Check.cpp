@@ -1,6 +1,7 @@
 //===- Check.cpp - One module through the pipeline and compared -----------===//
 
 #include "test/generator/Check.h"
+#include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -17,6 +18,7 @@
 #include "test/generator/ForgetSizes.h"
 #include "test/generator/Interpreter.h"
 #include <poll.h>
+#include <random>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +133,45 @@ static unsigned countHalos(ModuleOp module) {
   return count;
 }
 
+static constexpr llvm::StringLiteral kTurns = "turns";
+
+/// Gives the mesh an axis more, which shards some dimensions that it divides,
+/// after their other axes.
+static void addTurns(ModuleOp module, FunctionOpInterface entry,
+                     uint64_t seed) {
+  auto meshes = module.getOps<MeshOp>();
+  if (meshes.empty())
+    return;
+  MeshOp mesh = *meshes.begin();
+  MLIRContext *context = module.getContext();
+  std::mt19937_64 random(seed);
+  int64_t turns = 2 + random() % 2;
+  SmallVector<MeshAxisAttr> axes(mesh.getAxes());
+  axes.push_back(MeshAxisAttr::get(context, kTurns, turns));
+  mesh.setAxesAttr(MeshAxesAttr::get(context, axes));
+  MeshLayout layout(mesh);
+  for (unsigned number = 0; number < entry.getNumArguments(); ++number) {
+    auto type = dyn_cast<RankedTensorType>(entry.getArgument(number).getType());
+    auto given = entry.getArgAttrOfType<ShardingAttr>(number, kShardingAttr);
+    if (!type || !type.hasStaticShape() || type.getRank() == 0 ||
+        random() % 3 == 0)
+      continue;
+    unsigned dim = random() % type.getRank();
+    SmallVector<DimShardingAttr> dims(type.getRank(), layout.none());
+    if (given)
+      dims.assign(given.getDims().begin(), given.getDims().end());
+    SmallVector<AxisRefAttr> own = dims[dim].getAllAxes();
+    if (dims[dim].getSubDims().size() > 1 ||
+        type.getDimSize(dim) % (layout.size(own) * turns) != 0)
+      continue;
+    own.push_back(AxisRefAttr::get(context, kTurns, 1, 0));
+    dims[dim] = DimShardingAttr::get(context, own);
+    entry.setArgAttr(number, kShardingAttr,
+                     ShardingAttr::get(context, layout.getName(), dims,
+                                       ReductionKind::Sum, {}));
+  }
+}
+
 Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
   Verdict verdict;
   auto enter = [&](StringRef pass) {
@@ -174,7 +215,10 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
       return finish(Outcome::Invalid, diagnostics.message);
   }
   LogicalResult done = success();
-  if (options.throughText) {
+  StringRef turns = options.takesTurns ? StringRef(kTurns) : StringRef();
+  if (options.takesTurns)
+    addTurns(*module, entry, options.seed);
+  if (options.throughText && turns.empty()) {
     done = runThroughText(module, options.fusesTransposes, prepare);
   } else {
     PassManager pm(context.get(), ModuleOp::getOperationName());
@@ -183,7 +227,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
       pm.addPass(createPropagatePass());
       pm.addPass(createInsertReshardsPass());
     }
-    buildSpmdPipeline(pm, options.fusesTransposes);
+    buildSpmdPipeline(pm, options.fusesTransposes, turns);
     done = pm.run(*module);
   }
   if (failed(done)) {
@@ -192,6 +236,24 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
         diagnostics.isLocated && module && succeeded(verify(*module));
     return finish(isRejected ? Outcome::Rejected : Outcome::Broken,
                   diagnostics.message);
+  }
+  if (!turns.empty()) {
+    // Where it gives up the module is half of either.
+    DistUnrollAxisOptions unrolling;
+    unrolling.axis = turns.str();
+    PassManager unroll(context.get(), ModuleOp::getOperationName());
+    prepare(unroll);
+    unroll.enableVerifier(false);
+    unroll.addPass(createDistUnrollAxis(unrolling));
+    if (failed(unroll.run(*module)))
+      return finish(diagnostics.isLocated ? Outcome::Rejected : Outcome::Broken,
+                    diagnostics.message);
+    PassManager pm(context.get(), ModuleOp::getOperationName());
+    prepare(pm);
+    pm.addPass(createCSEPass());
+    pm.addPass(createVerifySpmdPass());
+    if (failed(verify(*module)) || failed(pm.run(*module)))
+      return finish(Outcome::Broken, diagnostics.message);
   }
   std::string before = sizes.empty() ? "" : "\n" + print(*module);
   if (!sizes.empty()) {
@@ -228,7 +290,7 @@ Verdict mlir::dist::test::check(StringRef text, const CheckOptions &options) {
       return finish(Outcome::Wrong,
                     "result " + Twine(i) + ": " + *difference + after);
   std::string said = joined ? std::to_string(joined) + " exchanges fewer" : "";
-  if (!options.fusesTransposes || options.forgetsSizes)
+  if (!options.fusesTransposes || options.forgetsSizes || !turns.empty())
     return finish(Outcome::Agrees, said);
 
   // Another order of dimensions in memory changes no bit.

@@ -65,6 +65,8 @@ struct CheckOptions {
   bool fusesTransposes = false;
   /// Layers that follow each other exchange rows once, wherever they can.
   bool joinsHalos = false;
+  /// One axis of the mesh is done by one device in turns.
+  bool takesTurns = false;
   /// Floats must agree bit by bit: all that the program computes is exact.
   bool isExact = false;
   /// Told before each pass runs.

@@ -67,6 +67,10 @@ static cl::opt<bool>
                       "wherever they can"),
              cl::cat(category));
 static cl::opt<bool>
+    turnsFlag("turns",
+              cl::desc("One axis of the mesh is done by one device in turns"),
+              cl::cat(category));
+static cl::opt<bool>
     loweredFlag("lowered",
                 cl::desc("Compile and run what is placed, instead of "
                          "interpreting it"),
@@ -98,6 +102,7 @@ static int checkFile() {
       options.forgetsSizes = forgetFlag;
       options.fusesTransposes = fuseFlag;
       options.joinsHalos = joinFlag;
+      options.takesTurns = turnsFlag;
       if (scheduledFlag)
         options.run = checkScheduled;
       else if (loweredFlag || buffersFlag)
@@ -151,6 +156,7 @@ static FuzzCase make(uint64_t seed) {
   out.options.forgetsSizes |= forgetFlag;
   out.options.fusesTransposes |= fuseFlag;
   out.options.joinsHalos = joinFlag;
+  out.options.takesTurns = turnsFlag;
   if (scheduledFlag)
     out.options.run = checkScheduled;
   else if (loweredFlag || buffersFlag)
