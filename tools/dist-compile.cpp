@@ -53,12 +53,16 @@ static LogicalResult run() {
                     : common.schedule.empty() && common.plan.empty();
   if (common.overlap == "off" && common.halos != "auto" &&
       common.joinHalos != "auto" && isIdle) {
-    llvm::errs() << "dist-compile: error: --machine, --link: what for? With a "
-                    "schedule collectives are the cheapest ones on the "
-                    "machine with that link, --overlap=auto has them run "
-                    "beside computation where it pays there, --halos=auto "
-                    "chooses how rows of neighbours come, and "
-                    "--join-halos=auto for how many layers at once\n";
+    if (common.machine.empty())
+      llvm::errs() << "dist-compile: error: --link: it takes the place of a "
+                      "machine's links: say with --machine which\n";
+    else
+      llvm::errs() << "dist-compile: error: --machine: what for? With a "
+                      "schedule collectives are the cheapest ones on it, "
+                      "--overlap=auto has them run beside computation where "
+                      "it pays there, --halos=auto chooses how rows of "
+                      "neighbours come, and --join-halos=auto for how many "
+                      "layers at once\n";
     return failure();
   }
   BundleOptions options;

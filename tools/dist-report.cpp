@@ -54,11 +54,12 @@ static cl::opt<bool>
                  cl::desc("Estimate the time of a step on the devices of "
                           "--machine"),
                  cl::cat(category));
-static cl::opt<std::string>
-    machineName("machine",
-                cl::desc("For --simulate and --timeline: cpu, 8xA100, 8xH100, "
-                         "64x8xH100, or a machine file (*.json)"),
-                cl::value_desc("NAME|FILE.json"), cl::cat(category));
+static cl::opt<std::string> machineName(
+    "machine",
+    cl::desc("For --simulate and --timeline, and, with a schedule, for "
+             "which collectives are cheapest: cpu, 8xA100, 8xH100, "
+             "64x8xH100, or a machine file (*.json)"),
+    cl::value_desc("NAME|FILE.json"), cl::cat(category));
 static cl::opt<std::string>
     timeline("timeline",
              cl::desc("Where to write the simulated step: as a trace, which "

@@ -50,6 +50,18 @@ struct PaddedRows {
 /// Appends the rows of `source` that `slice` is. False where it is none.
 static bool collectRows(Value piece, Value source, int64_t dim,
                         SmallVectorImpl<int64_t> &rows) {
+  // Slices may have moved before what merged other dimensions of both.
+  auto merged = piece.getDefiningOp<tensor::CollapseShapeOp>(),
+       whole = source.getDefiningOp<tensor::CollapseShapeOp>();
+  if (merged && whole &&
+      merged.getReassociationIndices() == whole.getReassociationIndices()) {
+    ReassociationIndices group = whole.getReassociationIndices()[dim];
+    if (group.size() == 1) {
+      piece = merged.getSrc();
+      source = whole.getSrc();
+      dim = group.front();
+    }
+  }
   auto slice = piece.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice.getSource() != source ||
       slice.getType().getRank() != slice.getSourceType().getRank())
@@ -234,10 +246,16 @@ LogicalResult mlir::dist::rewritePaddedRows(ModuleOp module, MeshOp mesh) {
   for (auto [rows, keep] : llvm::zip_equal(found, isKept)) {
     if (keep) {
       SmallVector<Operation *> pieces;
-      for (Value input : rows.concat.getInputs())
+      for (Value input : rows.concat.getInputs()) {
+        if (auto merged = input.getDefiningOp<tensor::CollapseShapeOp>();
+            merged && !llvm::is_contained(pieces, merged)) {
+          pieces.push_back(merged);
+          input = merged.getSrc();
+        }
         if (auto slice = input.getDefiningOp<tensor::ExtractSliceOp>();
             slice && !llvm::is_contained(pieces, slice))
           pieces.push_back(slice);
+      }
       rows.concat.erase();
       for (Operation *piece : pieces)
         if (isOpTriviallyDead(piece))

@@ -67,9 +67,11 @@ static void report(const std::string &name, const host::Difference &found,
   llvm::errs() << "dist-run: error: result '" << name << "' "
                << host::describe(found, against);
   if (found.undecided)
-    llvm::errs() << (precision == Precision::F64
-                         ? "; --rtol and --atol compare by tolerances"
-                         : "; --verify=f64 tells mistakes from rounding");
+    llvm::errs()
+        << (precision == Precision::F64
+                ? "; --verify, in both types, tells zeros from mistakes; "
+                  "--rtol and --atol compare by tolerances"
+                : "; --verify=f64 tells mistakes from rounding");
   llvm::errs() << "\n";
 }
 
