@@ -62,8 +62,11 @@ struct Operand {
 } // namespace
 
 /// Labels whose dimension is flattened, in the same way in each operand that
-/// has it, become one label for each dimension that was flattened.
+/// has it, become one label for each dimension that was flattened. Not where
+/// both operands have such labels to themselves: what is made of all pairs of
+/// pixels, the scores of an attention between them, is a matrix of pixels.
 static void splitFlattened(Emitter &emitter, MutableArrayRef<Operand> operands,
+                           ArrayRef<int64_t> result,
                            llvm::MapVector<int64_t, Labels> &split,
                            int64_t &nextLabel) {
   llvm::MapVector<int64_t, Shape> sizes;
@@ -84,6 +87,21 @@ static void splitFlattened(Emitter &emitter, MutableArrayRef<Operand> operands,
         differ.insert(label);
     }
   }
+  auto isOwn = [&](int64_t label, const Operand &operand) {
+    const Operand &other = &operand == &operands[0] ? operands[1] : operands[0];
+    return sizes[label].size() > 1 &&
+           !llvm::is_contained(other.labels, label) &&
+           llvm::is_contained(result, label);
+  };
+  if (llvm::all_of(operands, [&](const Operand &operand) {
+        return llvm::any_of(operand.labels, [&](int64_t label) {
+          return isOwn(label, operand);
+        });
+      }))
+    for (const Operand &operand : operands)
+      for (int64_t label : operand.labels)
+        if (isOwn(label, operand))
+          differ.insert(label);
   for (auto &[label, parts] : sizes) {
     if (parts.size() < 2 || differ.contains(label))
       continue;
@@ -157,7 +175,7 @@ Value Emitter::contract(Value lhs, ArrayRef<int64_t> lhsLabels, Value rhs,
     for (Operand &operand : operands)
       operand.value = peelTransposes(*this, operand.value, operand.labels);
     llvm::MapVector<int64_t, Labels> split;
-    splitFlattened(*this, operands, split, nextLabel);
+    splitFlattened(*this, operands, result, split, nextLabel);
     if (split.empty())
       break;
     Labels expanded;
