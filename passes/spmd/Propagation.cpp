@@ -65,14 +65,16 @@ private:
   /// Nodes wait in two lists a level, the second for what they defer.
   static constexpr unsigned kLists = 2 * PlacementGraph::kLevels;
   static unsigned getList(const Node &node) { return 2 * node.level; }
-  /// What cheap nodes defer comes after the contractions and the rest.
+  /// What nodes defer comes after the contractions and the rest.
   static unsigned getDeferredList(const Node &node) {
-    return 2 * (node.level + 2) + 1;
+    bool isBackward = node.level >= PlacementGraph::kBackward;
+    return 2 * ((isBackward ? PlacementGraph::kBackward : 0) + 2) + 1;
   }
   static bool isCheap(const Node &node) {
     return node.level == 0 || node.level == PlacementGraph::kBackward;
   }
   bool isMinor(const Node &node, size_t operand) const;
+  bool isPulled(const Node &node, size_t operand, unsigned factor) const;
   void defer(unsigned node);
   /// `isWhole`: what minor operands say counts, too.
   void visit(unsigned node, bool isWhole, SmallVectorImpl<Proposal> &proposals);
@@ -119,6 +121,24 @@ bool Propagation::isMinor(const Node &node, size_t operand) const {
         return true;
     }
   return false;
+}
+
+/// Whether a contraction's operand is told of a factor that is summed over by
+/// another one alone, which is no parameter: values say less of where weights
+/// of attention are than queries do, which they reach through a softmax.
+bool Propagation::isPulled(const Node &node, size_t operand,
+                           unsigned factor) const {
+  return !isCheap(node) && operand < node.rule->operands.size() &&
+         node.rule->factors[factor].kind == FactorKind::Reduction &&
+         llvm::none_of(
+             llvm::enumerate(graph.getLinks(node)),
+             [&](auto entry) {
+               auto [other, value] = entry;
+               return other < node.rule->operands.size() && other != operand &&
+                      value != kNone &&
+                      (placements.isSplitParameter(value) ||
+                       placements.isPinned(value));
+             });
 }
 
 void Propagation::defer(unsigned node) {
@@ -293,6 +313,10 @@ void Propagation::visit(unsigned index, bool isWhole,
       if (state.isClosed || wanted == state.sharding ||
           !layout.isPrefix(state.sharding, wanted))
         continue;
+      if (!isWhole && isPulled(node, i, best)) {
+        defer(index);
+        continue;
+      }
       proposals.push_back({value, static_cast<unsigned>(dim), wanted,
                            factors[best].cause, index, factors[best].isPinned,
                            factors[best].score});
