@@ -35,9 +35,8 @@ public:
 
   /// Moves them if that sends less.
   void run();
-  /// Takes their rows from what devices have, since syncs have brought them or
-  /// nothing was sent at all, if all is made of that; whether it is. Fails
-  /// after an error.
+  /// Takes their rows from what syncs have brought, or from what all devices
+  /// have anyway, if all is made of that; whether it is. Fails after an error.
   FailureOr<bool> takePresent();
 
 private:
@@ -45,10 +44,11 @@ private:
   /// The smallest frontier of those that start at `starts`.
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
   SyncedRows *findSynced(Rows rows) const;
-  bool isWhole(Rows rows) const {
-    HaloExchangeOp exchange = first;
-    return isSliceOfWhole(rows.first, rows.second, exchange.getAxes());
-  }
+  bool isWhole(Rows rows) const { return static_cast<bool>(findWhole(rows)); }
+  /// What all devices have, of which the device's rows were sliced; without
+  /// padding where the exchange says how many rows there are. Null if there is
+  /// nothing such.
+  Value findWhole(Rows rows) const;
   /// Where all is made of what is `present`: empty where it is not. With
   /// `keepsProducts` no more than one product is computed of more rows.
   SmallVector<Rows> findPresent(function_ref<bool(Rows)> present,
@@ -156,6 +156,17 @@ Value HaloGroup::exchange(Rows rows) {
   return op.getResult();
 }
 
+Value HaloGroup::findWhole(Rows rows) const {
+  HaloExchangeOp exchange = first;
+  auto [block, dim] = rows;
+  if (!isSliceOfWhole(block, dim, exchange.getAxes()))
+    return {};
+  OpBuilder b(exchange);
+  if (std::optional<uint64_t> size = exchange.getSize())
+    return getWholeRows(b, block, dim, *size, exchange.getAxes());
+  return block.getDefiningOp<AllSliceOp>().getOperand();
+}
+
 /// What the exchange would make of a slice of what all devices have.
 Value HaloGroup::takeWhole(Rows rows) {
   auto [block, dim] = rows;
@@ -164,16 +175,13 @@ Value HaloGroup::takeWhole(Rows rows) {
   auto type = cast<RankedTensorType>(block.getType());
   int64_t size = type.getDimSize(dim), low = first.getLow(),
           high = first.getHigh();
-  Value whole = block.getDefiningOp<AllSliceOp>().getOperand();
-  int64_t padded = cast<RankedTensorType>(whole.getType()).getDimSize(dim);
-  int64_t rest = 0;
+  Value whole = findWhole(rows);
+  auto getSize = [dim = dim](Value value) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+  };
   // What is past the end of uneven blocks is filled in, too.
-  if (std::optional<uint64_t> rowsInAll = first.getSize())
-    if (Value exact =
-            getWholeRows(b, block, dim, *rowsInAll, first.getAxes())) {
-      whole = exact;
-      rest = padded - static_cast<int64_t>(*rowsInAll);
-    }
+  int64_t padded = getSize(block.getDefiningOp<AllSliceOp>().getOperand());
+  int64_t rest = padded - getSize(whole);
   BoundaryAttr boundary = first.getBoundaryAttr();
   TypedAttr fill = boundary && boundary.getValue()
                        ? cast<TypedAttr>(boundary.getValue())

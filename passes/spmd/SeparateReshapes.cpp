@@ -45,9 +45,7 @@ private:
   int64_t place = 0;
   bool isTrivial = true;
 };
-} // namespace
 
-namespace {
 /// The coarsest sizes of which both of two lists of sizes are products, in
 /// their order, and how many each element of the lists is made of.
 struct CommonSizes {
