@@ -266,6 +266,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
         linkFree[link] = end;
       if (order.started[number]) {
         now += problem.startSeconds;
+        cost.starting += problem.startSeconds;
         doneAt[number] = end;
       } else {
         cost.exposed += end - now;

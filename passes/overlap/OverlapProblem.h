@@ -64,8 +64,13 @@ struct OverlapCost {
   double seconds = 0;
   /// The most that is alive at once, beside what lives outside of the block.
   double bytes = 0;
-  /// Seconds in which the core waits for links.
-  double exposed = 0;
+  /// Seconds in which the core waits for links, and in which it starts
+  /// transfers.
+  double exposed = 0, starting = 0;
+
+  /// The time if starts cost half as much again as was measured beside large
+  /// products: what is to gain by them must not hang on that (docs/overlap.md).
+  double getCautious() const { return seconds + starting / 2; }
 };
 
 /// What the mesh says of the op's module (dist.overlap).

@@ -143,7 +143,8 @@ static std::optional<OverlapCost> findLeast(const OverlapProblem &problem,
   std::optional<OverlapCost> least;
   for (const ListPolicy &policy : getListPolicies()) {
     OverlapCost cost = simulate(problem, listSchedule(problem, policy));
-    if (cost.bytes <= bytes && (!least || cost.seconds < least->seconds))
+    if (cost.bytes <= bytes &&
+        (!least || cost.getCautious() < least->getCautious()))
       least = cost;
   }
   return least;
@@ -155,8 +156,8 @@ void LoopRotation::choose(double margin, double memory) {
   double allowed = memory * given.bytes;
   std::optional<OverlapCost> best = findLeast(problem, allowed);
   // All turns, of the loop as it is.
-  least = best && best->seconds < given.seconds ? *best : given;
-  double leastSeconds = turns * least.seconds * (1 - margin);
+  least = best && best->getCautious() < given.seconds ? *best : given;
+  double leastSeconds = turns * least.getCautious() * (1 - margin);
   SmallVector<size_t> counts;
   for (size_t count = 1; count < candidates.size(); count *= 2)
     counts.push_back(count);
@@ -180,7 +181,8 @@ void LoopRotation::choose(double margin, double memory) {
       lacksMemory = true;
       continue;
     }
-    double turn = cost->seconds + times.getModel().getComputeSeconds(copy) +
+    double turn = cost->getCautious() +
+                  times.getModel().getComputeSeconds(copy) +
                   count * times.getModel().getOpSeconds();
     if (double all = first + turns * turn; all < leastSeconds) {
       leastSeconds = all;

@@ -105,7 +105,7 @@ struct ScheduleOverlap
         best = std::move(order);
       }
     }
-    bool wins = best && least.seconds < (1 - margin) * given.seconds;
+    bool wins = best && least.getCautious() < (1 - margin) * given.seconds;
     bool isAsked = best && mostGranted > 0;
     if (report) {
       InFlightDiagnostic remark = emitRemark(block.getParentOp()->getLoc());

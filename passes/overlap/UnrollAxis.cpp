@@ -2,7 +2,8 @@
 //
 // What the devices along the axis do, one device does in turns. What does not
 // depend on the place along the axis is done once. A turn is done as a whole,
-// up to where something is made of what all turns have.
+// up to where something is made of what all turns have. Loops that send
+// anything do all turns in each of theirs; others each turn does as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -44,7 +46,11 @@ private:
   LogicalResult handOut(Operation *op, ArrayRef<Value> wholes, int64_t dim);
   LogicalResult exchange(Operation *op);
   Value join(Location loc, Value value, int64_t dim);
+  void findOpenLoops();
+  LogicalResult findVarying();
   LogicalResult visit(Operation *op);
+  LogicalResult visitLoop(scf::ForOp loop);
+  LogicalResult visitBody(Block &block);
   LogicalResult flush();
   bool isExchange(Operation *op);
   Value slice(Location loc, Value whole, int64_t dim, int64_t chunk);
@@ -57,6 +63,8 @@ private:
   SmallVector<IRMapping> maps;
   /// Values of the program given that are not the same in all turns.
   DenseSet<Value> varying;
+  /// Loops of which each turn does all turns of this pass.
+  DenseSet<Operation *> openLoops;
   /// Ops of the program given that are to be done: those that each turn does or
   /// that turns need, and, after them, what is made of all turns' results.
   SmallVector<Operation *> turn, joined;
@@ -180,15 +188,81 @@ LogicalResult Unrolling::changeSignature() {
   return result;
 }
 
+/// Whether what devices along an axis of the mesh have may meet in the op, or
+/// differ by it.
+static bool speaksOfAxes(Operation *op) {
+  return isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(op);
+}
+
 /// Whether the op speaks of the axis.
 bool Unrolling::isExchange(Operation *op) {
   bool found = false;
   op->walk([&](Operation *inner) {
-    if (isa<CollectiveOpInterface, AxisIndexOp, LocalConstantOp>(inner))
+    if (speaksOfAxes(inner))
       inner->getAttrDictionary().walk(
           [&](AxisRefAttr ref) { found |= ref.getName() == axis.getName(); });
   });
   return found;
+}
+
+/// Those that hold, within loops alone, what speaks of axes.
+void Unrolling::findOpenLoops() {
+  function.walk([&](Operation *op) {
+    if (!speaksOfAxes(op))
+      return;
+    // From the outermost.
+    SmallVector<Operation *> around;
+    for (Operation *up = op->getParentOp(); up != function;
+         up = up->getParentOp())
+      around.push_back(up);
+    for (Operation *up : llvm::reverse(around)) {
+      if (!isa<scf::ForOp>(up))
+        break;
+      openLoops.insert(up);
+    }
+  });
+}
+
+/// What the parts of arguments, given in `varying`, and parts that exchanges
+/// hand out are made into, up to where they are put together.
+LogicalResult Unrolling::findVarying() {
+  SmallVector<Value> pending(varying.begin(), varying.end());
+  auto mark = [&](Value value) {
+    if (varying.insert(value).second)
+      pending.push_back(value);
+  };
+  auto isOpen = [&](Operation *around) {
+    return around == function || openLoops.contains(around);
+  };
+  function.walk([&](Operation *op) {
+    if (isa<AllSliceOp, AxisIndexOp, LocalConstantOp>(op) && isExchange(op) &&
+        isOpen(op->getParentOp()))
+      mark(op->getResult(0));
+  });
+  while (!pending.empty())
+    for (OpOperand &use : pending.pop_back_val().getUses()) {
+      Operation *op = use.getOwner();
+      while (!isOpen(op->getParentOp()))
+        op = op->getParentOp();
+      if (auto loop = dyn_cast<scf::ForOp>(op); loop && isOpen(loop)) {
+        if (use.getOperandNumber() < loop.getNumControlOperands())
+          return loop.emitOpError()
+                 << "turns as often as the place along axis '" << axis.getName()
+                 << "' says, and sends something, so that one device cannot "
+                    "do that axis in turns";
+        mark(loop.getTiedLoopRegionIterArg(&use));
+        mark(loop.getTiedLoopResult(&use));
+      } else if (op->hasTrait<OpTrait::IsTerminator>()) {
+        if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp())) {
+          mark(loop.getRegionIterArg(use.getOperandNumber()));
+          mark(loop.getResult(use.getOperandNumber()));
+        }
+      } else if (!isa<AllGatherOp>(op) || !isExchange(op)) {
+        for (Value result : op->getResults())
+          mark(result);
+      }
+    }
+  return success();
 }
 
 /// What the turns have of the value, in one piece along `dim`.
@@ -201,8 +275,7 @@ Value Unrolling::join(Location loc, Value value, int64_t dim) {
   for (auto [chunk, part] : llvm::enumerate(parts)) {
     auto type = cast<RankedTensorType>(part.getType());
     auto made = part.getDefiningOp<tensor::ExtractSliceOp>();
-    bool isPart = made && made->getBlock() == builder.getBlock() &&
-                  made.hasUnitStride() &&
+    bool isPart = made && made.hasUnitStride() &&
                   made.getSourceType().getRank() == type.getRank() &&
                   (!whole || whole == made.getSource());
     for (auto [number, offset] : llvm::enumerate(
@@ -258,7 +331,6 @@ LogicalResult Unrolling::handOut(Operation *op, ArrayRef<Value> wholes,
     return op->emitOpError() << "is a part of " << rows << " rows in dimension "
                              << dim << ", which axis '" << axis.getName()
                              << "' = " << axis.getSize() << " does not divide";
-  varying.insert(part);
   for (auto [chunk, map] : llvm::enumerate(maps))
     map.map(part, slice(op->getLoc(), wholes[wholes.size() > 1 ? chunk : 0],
                         dim, chunk));
@@ -279,7 +351,6 @@ LogicalResult Unrolling::exchange(Operation *op) {
             builder, loc, place,
             arith::ConstantIndexOp::create(builder, loc, axis.getSize()));
       }
-      varying.insert(index.getResult());
       for (auto [chunk, map] : llvm::enumerate(maps)) {
         Value turn = arith::ConstantIndexOp::create(builder, loc, chunk);
         map.map(index.getResult(),
@@ -377,7 +448,73 @@ static bool isComputed(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
 }
 
+/// In each turn of the loop the turns of this pass follow each other; what is
+/// carried of each of them is carried for each.
+LogicalResult Unrolling::visitLoop(scf::ForOp loop) {
+  if (failed(flush()))
+    return failure();
+  auto getCopies = [&](Value value) {
+    return MutableArrayRef(maps).take_front(
+        varying.contains(value) ? maps.size() : 1);
+  };
+  SmallVector<Value> inits;
+  for (auto [argument, init] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getInits()))
+    for (IRMapping &map : getCopies(argument))
+      inits.push_back(map.lookupOrDefault(init));
+  auto bound = [&](Value value) { return maps[0].lookupOrDefault(value); };
+  auto made = scf::ForOp::create(
+      builder, loop.getLoc(), bound(loop.getLowerBound()),
+      bound(loop.getUpperBound()), bound(loop.getStep()), inits,
+      /*bodyBuilder=*/nullptr, loop.getUnsignedCmp());
+  made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  // What is known of a value of all turns, or of the parts of one.
+  auto give = [&](Value value, auto &next) {
+    Value one;
+    for (IRMapping &map : maps) {
+      if (!one || varying.contains(value))
+        one = *next++;
+      map.map(value, one);
+    }
+  };
+  for (IRMapping &map : maps)
+    map.map(loop.getInductionVar(), made.getInductionVar());
+  auto argument = made.getRegionIterArgs().begin();
+  for (Value given : loop.getRegionIterArgs())
+    give(given, argument);
+  // Nothing in a loop shares a kernel with what is before it.
+  DenseSet<Value> before;
+  std::swap(before, ofAll);
+  if (!made.getBody()->empty())
+    made.getBody()->back().erase();
+  builder.setInsertionPointToEnd(made.getBody());
+  if (failed(visitBody(*loop.getBody())))
+    return failure();
+  SmallVector<Value> yielded;
+  for (auto [argument, value] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
+    for (IRMapping &map : getCopies(argument))
+      yielded.push_back(map.lookupOrDefault(value));
+  scf::YieldOp::create(builder, loop.getBody()->getTerminator()->getLoc(),
+                       yielded);
+  builder.setInsertionPointAfter(made);
+  std::swap(before, ofAll);
+  auto result = made.getResults().begin();
+  for (Value given : loop.getResults())
+    give(given, result);
+  return success();
+}
+
+LogicalResult Unrolling::visitBody(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(visit(&op)))
+      return failure();
+  return flush();
+}
+
 LogicalResult Unrolling::visit(Operation *op) {
+  if (openLoops.contains(op))
+    return visitLoop(cast<scf::ForOp>(op));
   bool varies = false, readsAll = false, readsJoined = false;
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands()) {
@@ -395,11 +532,9 @@ LogicalResult Unrolling::visit(Operation *op) {
   }
   if (isExchange(op))
     return failed(flush()) ? failure() : exchange(op);
-  if (varies) {
-    varying.insert(op->result_begin(), op->result_end());
-    if (!joined.empty() && (readsJoined || isComputed(op)) && failed(flush()))
-      return failure();
-  }
+  if (varies && !joined.empty() && (readsJoined || isComputed(op)) &&
+      failed(flush()))
+    return failure();
   turn.push_back(op);
   return success();
 }
@@ -416,6 +551,9 @@ LogicalResult Unrolling::run() {
     return failure();
   Operation *terminator = block.getTerminator();
   builder.setInsertionPoint(terminator);
+  findOpenLoops();
+  if (failed(findVarying()))
+    return failure();
   for (Operation *op : given)
     if (failed(visit(op)))
       return failure();

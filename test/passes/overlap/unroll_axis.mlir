@@ -164,3 +164,67 @@ func.func @permuted(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"c
   %p = dist.collective_permute %x from "dp" to "chunk" : tensor<2x6xf32>
   return %p : tensor<2x6xf32>
 }
+
+// -----
+
+// A loop that sends something does all turns in each of its own. What is carried of a turn is carried for each, also where
+// it begins as the same for all; what is made of all of them is carried once. A loop that sends nothing is done by each.
+dist.mesh @m ["chunk" = 2, "tp" = 2]
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4x6xf32>
+// CHECK-DAG: %[[X0:.*]] = tensor.extract_slice %[[X]][0, 0] [2, 6]
+// CHECK-DAG: %[[X1:.*]] = tensor.extract_slice %[[X]][2, 0] [2, 6]
+// CHECK: %[[L:.*]]:5 = scf.for {{.*}} iter_args(%[[A0:.*]] = %[[X0]], %[[A1:.*]] = %[[X1]], %[[B0:.*]] = %[[F:.*]], %[[B1:.*]] = %[[F]], %[[S:.*]] = %{{.*}}) ->
+// CHECK: %[[R0:.*]] = dist.all_reduce %[[A0]]
+// CHECK: dist.fence
+// CHECK: %[[R1:.*]] = dist.all_reduce %[[A1]]
+// CHECK: dist.fence
+// CHECK: %[[J:.*]] = tensor.concat dim(0) %[[R0]], %[[R1]]
+// CHECK: %[[T:.*]] = linalg.reduce {{.*}}ins(%[[J]] : tensor<4x6xf32>) outs(%[[S]]
+// CHECK: dist.fence
+// CHECK: %[[C0:.*]] = linalg.add ins(%[[R0]], %[[B0]]
+// CHECK: %[[C1:.*]] = linalg.add ins(%[[R1]], %[[B1]]
+// CHECK: scf.yield %[[R0]], %[[R1]], %[[C0]], %[[C1]], %[[T]]
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[L]]#2)
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[L]]#3)
+// CHECK: return %{{.*}}, %[[L]]#4
+func.func @loop(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>},
+        tensor<6xf32> {dist.sharding = #dist.sharding<@m, [{}]>, dist.global_type = tensor<6xf32>}) {
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<2x6xf32>
+  %s = tensor.empty() : tensor<6xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+  %fs = linalg.fill ins(%z : f32) outs(%s : tensor<6xf32>) -> tensor<6xf32>
+  %l:3 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x, %b = %f, %sum = %fs) -> (tensor<2x6xf32>, tensor<2x6xf32>, tensor<6xf32>) {
+    %r = dist.all_reduce %a sum over "tp" : tensor<2x6xf32>
+    %whole = dist.all_gather %r dim 0 over "chunk" : tensor<2x6xf32> -> tensor<4x6xf32>
+    %t = linalg.reduce { arith.addf } ins(%whole : tensor<4x6xf32>) outs(%sum : tensor<6xf32>) dimensions = [0]
+    %c = linalg.add ins(%r, %b : tensor<2x6xf32>, tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+    scf.yield %r, %c, %t : tensor<2x6xf32>, tensor<2x6xf32>, tensor<6xf32>
+  }
+  %k = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %l#1) -> (tensor<2x6xf32>) {
+    %n = linalg.negf ins(%a : tensor<2x6xf32>) outs(%e : tensor<2x6xf32>) -> tensor<2x6xf32>
+    scf.yield %n : tensor<2x6xf32>
+  }
+  return %k, %l#2 : tensor<2x6xf32>, tensor<6xf32>
+}
+
+// -----
+
+dist.mesh @m ["chunk" = 2, "tp" = 2]
+func.func @often(%x: tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>})
+    -> (tensor<2x6xf32> {dist.sharding = #dist.sharding<@m, [{"chunk"}, {}]>, dist.global_type = tensor<4x6xf32>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = dist.axis_index "chunk"
+  // expected-error@below {{turns as often as the place along axis 'chunk' says}}
+  %l = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<2x6xf32>) {
+    %r = dist.all_reduce %a sum over "tp" : tensor<2x6xf32>
+    scf.yield %r : tensor<2x6xf32>
+  }
+  return %l : tensor<2x6xf32>
+}
