@@ -67,6 +67,8 @@ def arguments():
     parser.add_argument("--turns", help="numbers of turns by batch, the fastest of which counts; attention: two, of attention alone "
                         "(default 1,2,attention; 1,2 with --gradients)")
     parser.add_argument("--memory", default="1.5", help="as of --overlap-memory")
+    parser.add_argument("--recompute", default="cheap", help="as of dist-compile: gathers has backward gather parameters again, as fully "
+                        "sharded ones are elsewhere")
     parser.add_argument("--model", type=pathlib.Path, help="imported before")
     parser.add_argument("--input", type=pathlib.Path, help="its input x")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the imported model and its input")
@@ -119,7 +121,7 @@ class Program:
             self.model, self.schedule = folder / f"{self.name}.gradients.mlir", []
             run([a.tools / "dist-opt", a.model, f"--dist-apply-schedule=file={text}", "--dist-differentiate=cotangent=dy",
                  "-o", self.model])
-        self.options = self.schedule + (["--turns", "chunk"] if turns != "1" else [])
+        self.options = self.schedule + ["--recompute", a.recompute] + (["--turns", "chunk"] if turns != "1" else [])
         if overlapped:
             self.options += ["--overlap=auto", "--machine", a.machine, "--overlap-memory", a.memory]
         self.bundle = folder / f"{self.name}.dist"
@@ -148,7 +150,7 @@ class Program:
     def placed(self):
         where = self.bundle.with_suffix(".placed.mlir")
         apply = [f"--dist-apply-schedule=file={self.schedule[1]}"] if self.schedule else []
-        run([self.a.tools / "dist-opt", self.model, *apply, "--dist-spmd", "-o", where])
+        run([self.a.tools / "dist-opt", self.model, *apply, "--dist-spmd", f"--dist-recompute=what={self.a.recompute}", "-o", where])
         return where
 
     def waits(self):

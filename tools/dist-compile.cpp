@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Program.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "tools/driver/CommandLine.h"
@@ -48,21 +49,10 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
-  bool isIdle = common.machine.empty()
-                    ? !link.empty()
-                    : common.schedule.empty() && common.plan.empty();
-  if (common.overlap == "off" && common.halos != "auto" &&
-      common.joinHalos != "auto" && isIdle) {
-    if (common.machine.empty())
-      llvm::errs() << "dist-compile: error: --link: it takes the place of a "
-                      "machine's links: say with --machine which\n";
-    else
-      llvm::errs() << "dist-compile: error: --machine: what for? With a "
-                      "schedule collectives are the cheapest ones on it, "
-                      "--overlap=auto has them run beside computation where "
-                      "it pays there, --halos=auto chooses how rows of "
-                      "neighbours come, and --join-halos=auto for how many "
-                      "layers at once\n";
+  if (common.machine.empty() && !link.empty() && common.overlap != "auto" &&
+      common.halos != "auto" && common.joinHalos != "auto") {
+    llvm::errs() << "dist-compile: error: --link: it takes the place of a "
+                    "machine's links: say with --machine which\n";
     return failure();
   }
   BundleOptions options;
@@ -77,6 +67,14 @@ static LogicalResult run() {
   OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);
   if (!module)
     return failure();
+  if (!common.machine.empty() && common.overlap != "auto" &&
+      common.schedule.empty() && common.plan.empty() &&
+      getLevel(*module) == 0 && module->getOps<ScheduleOp>().empty())
+    return module->emitError(
+        "--machine: what for? There is no schedule or plan, so that nothing is "
+        "sent. With one collectives are the cheapest ones on the machine, and "
+        "run beside computation where that pays there (--overlap, --halos, "
+        "--join-halos)");
   // The bundle names its weights relative to itself, a folder.
   std::string weightsFile = weightsPath(*module, input, common.weights);
   ::dist::noteInput(weightsFile);

@@ -91,6 +91,12 @@ static cl::opt<std::string>
                        "once, as of dist-run: auto, where --machine foresees "
                        "that it pays; never; or always (default: never)"),
               cl::value_desc("auto|never|always"), cl::cat(category));
+static cl::opt<std::string>
+    overlap("overlap",
+            cl::desc("Whether collectives run beside computation, as of "
+                     "dist-run: auto, where --machine foresees that it pays; "
+                     "or off, all where they stand (default: off)"),
+            cl::value_desc("off|auto"), cl::cat(category));
 static cl::opt<bool> verbose("v",
                              cl::desc("Say how long each stage took, and with "
                                       "--join-halos what was foreseen"),
@@ -109,8 +115,9 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
   if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
-      !joinHalos.empty()) {
+      !joinHalos.empty() || !overlap.empty()) {
     ScheduleOptions options{schedule, "", mesh, *sizes};
+    options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
     options.overlap.joinHalos = joinHalos;
@@ -160,10 +167,9 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
 /// Whether anything is said of a program.
 static bool hasOthers() {
   const cl::Option *all[] = {
-      &input,          &schedule,     std::addressof(mesh),
-      &json,           &::all,        &plan,
-      &link,           &simulateStep, &timeline,
-      &fuseTransposes, &joinHalos,    std::addressof(bind)};
+      &input,     &schedule, std::addressof(mesh), &json,     &::all,
+      &plan,      &link,     &simulateStep,        &timeline, &fuseTransposes,
+      &joinHalos, &overlap,  std::addressof(bind)};
   return llvm::any_of(all, [](const cl::Option *option) {
     return option->getNumOccurrences() > 0;
   });
@@ -172,17 +178,18 @@ static bool hasOthers() {
 /// Refuses options that would be without effect.
 static LogicalResult checkSimulation() {
   bool wantsMachine = simulateStep || !timeline.empty() || printMachine;
-  bool joinsByTime = joinHalos == "auto";
+  bool ordersByTime = joinHalos == "auto" || overlap == "auto";
   StringRef message;
   if (wantsMachine && machineName.empty())
     message = "--simulate, --timeline and --print-machine need --machine, "
               "which says on what";
-  else if (!wantsMachine && !joinsByTime && schedule.empty() &&
+  else if (!wantsMachine && !ordersByTime && schedule.empty() &&
            !machineName.empty())
     message = "--machine: what for? With a schedule collectives are the "
               "cheapest ones on it, --simulate estimates the time of a step, "
-              "--timeline draws it, and --join-halos=auto joins exchanges "
-              "where that pays";
+              "--timeline draws it, --overlap=auto has collectives run beside "
+              "computation and --join-halos=auto joins exchanges where that "
+              "pays";
   else if (plan && wantsMachine)
     message = "--plan: it is written in place of the report; leave out "
               "--simulate, --timeline and --machine";

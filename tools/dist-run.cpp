@@ -307,7 +307,7 @@ static host::Program prepareProgram(RunCompiler &compiler, RandomValues &values,
     if (!common.schedule.empty() || !common.plan.empty() ||
         !common.mesh.empty() || !common.scheduleName.empty() ||
         common.allowUnmatched || common.fuseTransposes ||
-        common.overlap != "off" || !common.halos.empty() ||
+        !common.overlap.empty() || !common.halos.empty() ||
         !common.joinHalos.empty() || !common.turns.empty() ||
         !common.machine.empty())
       throw host::Error(input +

@@ -209,8 +209,11 @@ void Machine::setLink(double latency, double bandwidth) {
   double most = std::numeric_limits<double>::infinity();
   for (const MachineLink &link : links)
     most = std::min(most, link.bytesPerSecond);
-  if (bandwidth > 0)
-    most = std::min(most, bandwidth);
+  if (bandwidth > 0 && bandwidth < most) {
+    if (!links.empty())
+      slowdown *= bandwidth / most;
+    most = bandwidth;
+  }
   links = {{"link", std::numeric_limits<int64_t>::max(), most, 0}};
 }
 

@@ -52,7 +52,8 @@ struct Machine {
   /// What starting a collective beside computation, and waiting for it, takes
   /// from computation.
   double startSeconds = 0;
-  /// By how much computation is slower beside a transfer; 0.1 for 10%.
+  /// By how much computation is slower beside a transfer of `links`; 0.1 for
+  /// 10%.
   double slowdown = 0;
   /// From the innermost outwards: each block is made of whole blocks of the
   /// level before.
@@ -66,7 +67,8 @@ struct Machine {
   /// In place of its links, one that joins all devices and takes `latency` +
   /// bytes / `bandwidth` (0 for no limit) for what a rank sends in a
   /// collective; what calls cost and links carry without it stays the least and
-  /// the most.
+  /// the most. A byte takes as much from computation as it did, so that
+  /// computation is slower for longer, and less so, where links are slower.
   void setLink(double latency, double bandwidth);
 
   /// What nothing is known of: each collective takes 20 us, and what a device

@@ -9,10 +9,16 @@
 // blocks of columns that one product makes, queries, keys and values say, which
 // a reshape takes apart for the collective.
 //
+// One that it wants as a ring becomes calls to the neighbour, with the blocks
+// of the dimension that it gathers or scatters: what reads what it brings is
+// done of each block as it comes, or what makes what it sends of each as it
+// goes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -64,11 +70,15 @@ struct ChunkedOp {
   unsigned loop;
 };
 
-/// A collective, the dimension along which it is cut, and the ops that are cut
-/// with it, in their order.
+/// A collective, the dimension along which it is cut, into how many parts, and
+/// the ops that are cut with it, in their order.
 struct ChunkPlan {
   Operation *collective;
   int64_t dim;
+  int64_t chunks;
+  /// Of a ring: parts are of equal size, and number 0 is elsewhere on each
+  /// device.
+  bool isRing = false;
   SmallVector<ChunkedOp> producers, consumers;
   unsigned products = 0;
   /// What takes the dimension, of blocks, off one that a product has; null
@@ -78,16 +88,22 @@ struct ChunkPlan {
 
 class Chunking {
 public:
-  Chunking(ChunkPlan plan, int64_t chunks)
-      : plan(std::move(plan)), chunks(chunks),
+  Chunking(ChunkPlan plan)
+      : plan(std::move(plan)), chunks(this->plan.chunks),
         b(this->plan.collective->getContext()) {}
   void write();
 
 private:
-  /// Where chunk `number` of `size` elements begins.
-  int64_t begin(int64_t size, int64_t number) const {
-    return size * number / chunks;
+  int64_t getSize(int64_t whole, int64_t number) const {
+    return whole * (number + 1) / chunks - whole * number / chunks;
   }
+  OpFoldResult getBegin(int64_t whole, int64_t number);
+  void findPlaces(bool isForward);
+  void writeChunks();
+  void writeGatherRing(AllGatherOp gather);
+  void writeScatterRing(ReduceScatterOp scatter);
+  Value passOn(Operation *collective, Value block, int64_t shift);
+  void finish();
   Value getPart(Value whole, int64_t dim, int64_t number);
   void writeOp(const ChunkedOp &chunked);
   void writeApart();
@@ -97,6 +113,11 @@ private:
   ChunkPlan plan;
   int64_t chunks;
   OpBuilder b;
+  /// Of a ring: for each part, by its number, which block of all it is; and
+  /// where these begin, by the size of all. They are made before `first`.
+  Operation *first = nullptr;
+  SmallVector<Value> places;
+  DenseMap<int64_t, SmallVector<Value>> begins;
   /// What has been made in chunks, along which dimension.
   llvm::MapVector<Value, std::pair<int64_t, SmallVector<Value>>> made;
 };
@@ -213,24 +234,26 @@ findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   return std::nullopt;
 }
 
-/// What is cut with a collective along `dim`.
-static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
-  ChunkPlan plan{collective, dim, {}, {}};
-  Block *block = collective->getBlock();
+/// Adds what is cut with the collective of what makes its operand.
+static void addProducers(ChunkPlan &plan) {
+  Operation *collective = plan.collective;
+  int64_t dim = plan.dim;
   // Back over values that nothing else reads, up to a product.
   SmallVector<std::pair<Value, int64_t>> pending = {
       {collective->getOperand(0), dim}};
+  Block *block = collective->getBlock();
   if (auto expand =
           collective->getOperand(0).getDefiningOp<tensor::ExpandShapeOp>();
-      expand && expand->getBlock() == block && expand->hasOneUse() &&
-      expand.getResultType().getDimSize(dim) % chunks == 0)
+      expand && !plan.isRing && expand->getBlock() == block &&
+      expand->hasOneUse() &&
+      expand.getResultType().getDimSize(dim) % plan.chunks == 0)
     if (auto narrow = findBlocksOf(expand.getReassociationIndices(), dim)) {
       plan.apart = expand;
       pending.front() = {expand.getSrc(), *narrow};
     }
   while (!pending.empty() && plan.producers.size() < kMostBetween) {
     auto [value, at] = pending.pop_back_val();
-    if (isInChunks(value, at, chunks))
+    if (!plan.isRing && isInChunks(value, at, plan.chunks))
       ++plan.products;
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     if (!op || op->getBlock() != block || !value.hasOneUse() ||
@@ -242,13 +265,24 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
     plan.producers.push_back({op, *loop});
     if (isProduct(op)) {
       ++plan.products;
-      addBetween(plan, {op, *loop}, chunks);
+      if (!plan.isRing)
+        addBetween(plan, {op, *loop}, plan.chunks);
       continue;
     }
     for (OpOperand &operand : op->getOpOperands())
       if (auto along = *findLoopDim(op.getMatchingIndexingMap(&operand), *loop))
         pending.push_back({operand.get(), *along});
   }
+  llvm::sort(plan.producers, [](const ChunkedOp &x, const ChunkedOp &y) {
+    return x.op->isBeforeInBlock(y.op);
+  });
+}
+
+/// Adds what is cut with the collective of what reads its result.
+static void addConsumers(ChunkPlan &plan) {
+  Operation *collective = plan.collective;
+  int64_t dim = plan.dim;
+  Block *block = collective->getBlock();
   // Forward in the block's order, up to products. What needs more than was
   // there before the first of them belongs to what comes later.
   llvm::MapVector<Value, int64_t> cut;
@@ -305,24 +339,93 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
     if (!product)
       product = op;
   }
-  auto isBefore = [](const ChunkedOp &x, const ChunkedOp &y) {
-    return x.op->isBeforeInBlock(y.op);
-  };
-  llvm::sort(plan.producers, isBefore);
+}
+
+/// What is cut with a collective along `dim`.
+static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
+  ChunkPlan plan{collective, dim, chunks};
+  addProducers(plan);
+  addConsumers(plan);
   return plan;
+}
+
+/// What is done with a collective that goes around a ring, or why there is
+/// none.
+static FailureOr<ChunkPlan> makeRing(Operation *collective, MeshOp mesh) {
+  auto isWhole = [](RankedTensorType whole, RankedTensorType part, int64_t dim,
+                    int64_t devices) {
+    return whole.hasStaticShape() && part.hasStaticShape() && devices > 1 &&
+           whole.getDimSize(dim) == devices * part.getDimSize(dim);
+  };
+  auto getDevices = [&](ArrayAttr axes) {
+    return MeshLayout(mesh).size(getAxisRefs(axes));
+  };
+  if (auto gather = dyn_cast<AllGatherOp>(collective)) {
+    ChunkPlan plan{collective, static_cast<int64_t>(gather.getDim()),
+                   getDevices(gather.getAxes()), /*isRing=*/true};
+    if (!isWhole(gather.getResult().getType(), gather.getOperand().getType(),
+                 plan.dim, plan.chunks))
+      return failure();
+    addConsumers(plan);
+    return plan;
+  }
+  auto scatter = dyn_cast<ReduceScatterOp>(collective);
+  if (!scatter || scatter.getReduction() != ReductionKind::Sum)
+    return failure();
+  ChunkPlan plan{collective, static_cast<int64_t>(scatter.getDim()),
+                 getDevices(scatter.getAxes()), /*isRing=*/true};
+  if (!isWhole(scatter.getOperand().getType(), scatter.getResult().getType(),
+               plan.dim, plan.chunks))
+    return failure();
+  addProducers(plan);
+  return plan;
+}
+
+/// Part `number` of a ring is block `places[number]`: from this device on
+/// forward, or from the one before it backward.
+void Chunking::findPlaces(bool isForward) {
+  first = plan.producers.empty() ? plan.collective
+                                 : plan.producers.front().op.getOperation();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(first);
+  Location loc = plan.collective->getLoc();
+  auto axes = plan.collective->getAttrOfType<ArrayAttr>("axes");
+  auto mesh = plan.collective->getAttrOfType<FlatSymbolRefAttr>("mesh");
+  Value here = AxisIndexOp::create(b, loc, axes, mesh);
+  Value devices = arith::ConstantIndexOp::create(b, loc, chunks);
+  for (int64_t number = 0; number < chunks; ++number) {
+    Value apart = arith::ConstantIndexOp::create(
+        b, loc, isForward ? number : chunks - 1 - number);
+    places.push_back(arith::RemUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, here, apart), devices));
+  }
+}
+
+/// Where part `number` of `whole` elements begins.
+OpFoldResult Chunking::getBegin(int64_t whole, int64_t number) {
+  if (!plan.isRing)
+    return b.getIndexAttr(whole * number / chunks);
+  SmallVector<Value> &known = begins[whole];
+  if (known.empty()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(first);
+    Location loc = plan.collective->getLoc();
+    Value size = arith::ConstantIndexOp::create(b, loc, whole / chunks);
+    for (Value place : places)
+      known.push_back(arith::MulIOp::create(b, loc, place, size));
+  }
+  return known[number];
 }
 
 Value Chunking::getPart(Value whole, int64_t dim, int64_t number) {
   if (auto found = made.find(whole);
       found != made.end() && found->second.first == dim)
     return found->second.second[number];
-  if (isInChunks(whole, dim, chunks))
+  if (!plan.isRing && isInChunks(whole, dim, chunks))
     return whole.getDefiningOp<tensor::ConcatOp>().getInputs()[number];
   RankedTensorType type = typeOf(whole);
-  int64_t from = begin(type.getDimSize(dim), number),
-          to = begin(type.getDimSize(dim), number + 1);
   SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = to - from;
+  shape[dim] = getSize(type.getDimSize(dim), number);
   Location loc = whole.getLoc();
   if (whole.getDefiningOp<tensor::EmptyOp>())
     return tensor::EmptyOp::create(b, loc, shape, type.getElementType());
@@ -337,7 +440,7 @@ Value Chunking::getPart(Value whole, int64_t dim, int64_t number) {
                                      constant.resizeSplat(type.clone(shape)));
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
       strides(type.getRank(), b.getIndexAttr(1));
-  offsets[dim] = b.getIndexAttr(from);
+  offsets[dim] = getBegin(type.getDimSize(dim), number);
   return tensor::ExtractSliceOp::create(
       b, loc, type.clone(shape), whole, offsets,
       getAsIndexOpFoldResult(b.getContext(), shape), strides);
@@ -441,13 +544,30 @@ void Chunking::join(Value whole) {
   Operation *maker = whole.getDefiningOp();
   b.setInsertionPointAfter(maker);
   auto &[dim, parts] = made[whole];
-  auto joined = tensor::ConcatOp::create(b, whole.getLoc(), dim, parts);
+  Operation *joined = nullptr;
+  if (!plan.isRing) {
+    joined = tensor::ConcatOp::create(b, whole.getLoc(), dim, parts);
+  } else {
+    RankedTensorType type = typeOf(whole);
+    Value into = tensor::EmptyOp::create(b, whole.getLoc(), type.getShape(),
+                                         type.getElementType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+        strides(type.getRank(), b.getIndexAttr(1));
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      offsets[dim] = getBegin(type.getDimSize(dim), number);
+      joined = tensor::InsertSliceOp::create(
+          b, whole.getLoc(), part, into, offsets,
+          getAsIndexOpFoldResult(b.getContext(), typeOf(part).getShape()),
+          strides);
+      into = joined->getResult(0);
+    }
+  }
   if (Attribute scope = maker->getAttr(kScopeAttr))
     joined->setAttr(kScopeAttr, scope);
-  whole.replaceAllUsesWith(joined);
+  whole.replaceAllUsesWith(joined->getResult(0));
 }
 
-void Chunking::write() {
+void Chunking::writeChunks() {
   for (const ChunkedOp &producer : plan.producers)
     writeOp(producer);
   if (plan.apart)
@@ -467,6 +587,58 @@ void Chunking::write() {
   for (const ChunkedOp &consumer : plan.consumers)
     writeOp(consumer);
   passSlices();
+}
+
+/// The neighbour's block, of what `collective` does.
+Value Chunking::passOn(Operation *collective, Value block, int64_t shift) {
+  auto cause = collective->getAttrOfType<StringAttr>("cause");
+  auto next = SendRecvOp::create(
+      b, collective->getLoc(), block.getType(), block,
+      b.getI64IntegerAttr(shift), b.getUnitAttr(),
+      collective->getAttrOfType<ArrayAttr>("axes"),
+      collective->getAttrOfType<FlatSymbolRefAttr>("mesh"), cause);
+  next->setDiscardableAttrs(collective->getDiscardableAttrDictionary());
+  return next;
+}
+
+/// A device has its own block first, then that of the next one, and so on.
+void Chunking::writeGatherRing(AllGatherOp gather) {
+  findPlaces(/*isForward=*/true);
+  b.setInsertionPoint(gather);
+  SmallVector<Value> parts = {gather.getOperand()};
+  while (static_cast<int64_t>(parts.size()) < chunks)
+    parts.push_back(passOn(gather, parts.back(), -1));
+  made[gather.getResult()] = {plan.dim, std::move(parts)};
+  for (const ChunkedOp &consumer : plan.consumers)
+    writeOp(consumer);
+}
+
+/// The sum of a block begins at the device behind the one that it is for, and
+/// goes on to that.
+void Chunking::writeScatterRing(ReduceScatterOp scatter) {
+  findPlaces(/*isForward=*/false);
+  for (const ChunkedOp &producer : plan.producers)
+    writeOp(producer);
+  b.setInsertionPoint(scatter);
+  Location loc = scatter.getLoc();
+  Value sum = getPart(scatter.getOperand(), plan.dim, 0);
+  RankedTensorType type = typeOf(sum);
+  for (int64_t number = 1; number < chunks; ++number) {
+    Value others = passOn(scatter, sum, 1),
+          own = getPart(scatter.getOperand(), plan.dim, number);
+    Value empty =
+        tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+    auto add = linalg::AddOp::create(b, loc, ValueRange{others, own}, empty);
+    if (Attribute scope = scatter->getAttr(kScopeAttr))
+      add->setAttr(kScopeAttr, scope);
+    sum = add->getResult(0);
+  }
+  scatter.getResult().replaceAllUsesWith(sum);
+  scatter.erase();
+}
+
+/// Puts together what is read whole, and erases what is done in parts.
+void Chunking::finish() {
   // The last first: each is read by later ones only.
   SmallVector<Operation *> done;
   for (auto &entry : made)
@@ -475,6 +647,16 @@ void Chunking::write() {
     join(op->getResult(0));
     op->erase();
   }
+}
+
+void Chunking::write() {
+  if (!plan.isRing)
+    writeChunks();
+  else if (auto gather = dyn_cast<AllGatherOp>(plan.collective))
+    writeGatherRing(gather);
+  else
+    writeScatterRing(cast<ReduceScatterOp>(plan.collective));
+  finish();
 }
 
 namespace {
@@ -500,8 +682,17 @@ struct ChunkCollectives
         found.push_back({op, wish});
     });
     for (auto [op, wish] : found) {
-      int64_t chunks = wish.getAs<IntegerAttr>("chunks").getInt();
       std::optional<ChunkPlan> best;
+      auto chunksAttr = wish.getAs<IntegerAttr>("chunks");
+      if (!chunksAttr) {
+        FailureOr<ChunkPlan> ring = makeRing(op, *mesh);
+        if (succeeded(ring) && ring->products > 0) {
+          asked[wish].second = true;
+          Chunking(std::move(*ring)).write();
+        }
+        continue;
+      }
+      int64_t chunks = chunksAttr.getInt();
       auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
       for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
         if (!leavesApart(op, dim) || type.isDynamicDim(dim) ||
@@ -515,7 +706,7 @@ struct ChunkCollectives
       if (!best)
         continue;
       asked[wish].second = true;
-      Chunking(std::move(*best), chunks).write();
+      Chunking(std::move(*best)).write();
     }
     // What was put together for a collective that is in chunks as well.
     getOperation().walk([](tensor::ConcatOp joined) {
@@ -527,9 +718,13 @@ struct ChunkCollectives
       if (!module.second) {
         auto by = cast<DictionaryAttr>(wish).getAs<LocationAttr>("by");
         emitError(by) << "dist.overlap: module \"" << module.first
-                      << "\" has no collective that can be done in so many "
-                         "chunks with a product beside it, of rows that it "
-                         "leaves apart";
+                      << (cast<DictionaryAttr>(wish).get("ring")
+                              ? "\" has no all_gather whose blocks a product "
+                                "can read one by one, and no reduce_scatter of "
+                                "a sum whose blocks one can make so"
+                              : "\" has no collective that can be done in so "
+                                "many chunks with a product beside it, of rows "
+                                "that it leaves apart");
         failed = true;
       }
     if (failed)

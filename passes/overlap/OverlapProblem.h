@@ -75,7 +75,8 @@ struct OverlapCost {
 
 /// What the mesh says of the op's module (dist.overlap).
 OverlapTask::Wish getWish(Operation *op, MeshOp mesh);
-/// The same where it wants chunks: {by, chunks}; null elsewhere.
+/// The same where it wants chunks, {by, chunks}, or a ring, {by, ring}; null
+/// elsewhere.
 DictionaryAttr getChunkWish(Operation *op, MeshOp mesh);
 
 /// Communicators are numbered alike in all blocks of a program.

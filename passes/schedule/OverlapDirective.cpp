@@ -34,11 +34,15 @@ struct OverlapDirective
       value = builder.getDictionaryAttr(
           {builder.getNamedAttr("by", LocationAttr(op->getLoc())),
            builder.getNamedAttr("chunks", chunks)});
+    if (directive.getRing())
+      value = builder.getDictionaryAttr(
+          {builder.getNamedAttr("by", LocationAttr(op->getLoc())),
+           builder.getNamedAttr("ring", builder.getUnitAttr())});
     auto describe = [](Attribute wish) -> std::string {
       if (auto always = dyn_cast<BoolAttr>(wish))
         return always.getValue() ? "always" : "never";
       auto chunks = cast<DictionaryAttr>(wish).getAs<IntegerAttr>("chunks");
-      return "chunks " + std::to_string(chunks.getInt());
+      return chunks ? "chunks " + std::to_string(chunks.getInt()) : "ring";
     };
     for (unsigned scope : targets) {
       StringRef path = application.getScopes().getPath(scope);

@@ -8,7 +8,6 @@
 #include "ThreadRank.h"
 
 #include <algorithm>
-#include <sys/prctl.h>
 #include <utility>
 
 using namespace dist;
@@ -75,11 +74,7 @@ void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
     for (const AxisRef &ref : refs)
       linkFreeAt[ref.axis] = end;
   }
-  // As the kernel has it, a sleep may take 50 us more than asked for.
-  thread_local bool isExact = prctl(PR_SET_TIMERSLACK, 1) == 0;
-  (void)isExact;
-  std::this_thread::sleep_until(
-      std::chrono::steady_clock::time_point(std::chrono::nanoseconds(end)));
+  run.waiting.waitUntil(end);
 }
 
 bool ThreadRank::together(Channel &channel, const CollectiveCall &call,

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <climits>
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dist;
@@ -96,6 +98,24 @@ bool Waiting::wait(Word &word, uint32_t seen,
       sleepers.begin(), sleepers.end(),
       [&](const Sleeper &sleeper) { return sleeper.what == &what; }));
   return !failed();
+}
+
+static void sleepUntil(int64_t nanos) {
+  // As the kernel has it, a sleep may take 50 us more than asked for.
+  thread_local bool isExact = prctl(PR_SET_TIMERSLACK, 1) == 0;
+  (void)isExact;
+  std::this_thread::sleep_until(
+      std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanos)));
+}
+
+void Waiting::waitUntil(int64_t nanos) const {
+  if (spins.load(std::memory_order_relaxed)) {
+    if (nowNanos() < nanos - spinNanos)
+      sleepUntil(nanos - spinNanos);
+    while (spins.load(std::memory_order_relaxed) && nowNanos() < nanos)
+      relax();
+  }
+  sleepUntil(nanos);
 }
 
 void Waiting::idle(Word &word, uint32_t seen) {

@@ -52,6 +52,10 @@ public:
   bool wait(Word &word, uint32_t seen,
             const std::function<std::string()> &what);
 
+  /// Returns at this time of the steady clock, in nanoseconds; a sleeping thread
+  /// wakes some tens of microseconds later, one that may spin does not.
+  void waitUntil(int64_t nanos) const;
+
   /// Like wait, for a thread with nothing to do: it keeps no run alive, and
   /// failure does not wake it.
   static void idle(Word &word, uint32_t seen);

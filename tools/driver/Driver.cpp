@@ -369,13 +369,25 @@ static LogicalResult warnOfWishes(ModuleOp module) {
   return success();
 }
 
+static bool hasStreams(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return op->hasAttr(kStreamAttr) ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Turns, and collectives beside computation: level 3 to 4.
 static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
                              Stages &stages) {
-  bool isWanted = options.mode == "auto";
-  if (!isWanted && options.mode != "off")
+  bool isWanted = options.getMode() == "auto", isAsked = !options.mode.empty();
+  if (!isWanted && options.getMode() != "off")
     return module.emitError("--overlap=")
            << options.mode << ": expected off or auto";
+  // Nothing is sent, or what is sent has its order.
+  if (isWanted && !isAsked && (getLevel(module) != 3 || hasStreams(module)))
+    isWanted = false;
   if (!isWanted && failed(warnOfWishes(module)))
     return failure();
   if (isWanted && options.machine.empty())
@@ -389,7 +401,7 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     return module.emitError("--halos=auto needs --machine, which says on what "
                             "it is to pay");
   std::string joins = !options.joinHalos.empty() ? options.joinHalos
-                      : isWanted                 ? "auto"
+                      : isWanted && isAsked      ? "auto"
                                                  : "never";
   if (!llvm::is_contained({"auto", "never", "always"}, joins))
     return module.emitError("--join-halos=")
@@ -472,8 +484,9 @@ static FailureOr<double> foresee(ModuleOp module,
 /// faster, by as much as orders must be.
 static LogicalResult
 chooseTurns(ModuleOp module, const ScheduleOptions &options, Stages &stages) {
-  if (options.overlap.mode != "auto")
-    return module.emitError("--turns=auto goes with --overlap=auto");
+  if (options.overlap.getMode() != "auto")
+    return module.emitError("--turns=auto goes with --overlap=auto, and needs "
+                            "--machine, which says on what it is to pay");
   ScheduleOptions one = options, two = options;
   one.overlap.turns = "";
   two.overlap.turns = "2";

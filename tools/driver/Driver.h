@@ -26,13 +26,14 @@ namespace mlir::dist {
 
 /// Whether and for what collectives are to run beside computation.
 struct OverlapOptions {
-  /// "auto", or "off" for not at all.
-  std::string mode = "off";
+  /// "auto", or "off" for not at all; "" for auto where `machine` says on what.
+  std::string mode;
   /// "auto", "exchange", "gather" or "shifts" (--dist-lower-halos); "" for auto
   /// where `mode` is, else exchange.
   std::string halos;
   /// "auto", "never" or "always": whether layers that follow each other exchange
-  /// rows once (--dist-join-halos); "" for auto where `mode` is, else never.
+  /// rows once (--dist-join-halos); "" for auto where `mode` says so, else never:
+  /// they compute other rows at once, which may change bits.
   std::string joinHalos;
   /// A name or a file, as of dist-report; and a link in place of its own, or
   /// "".
@@ -45,6 +46,12 @@ struct OverlapOptions {
   std::string turns;
   /// Whether to say what was foreseen.
   bool report = false;
+
+  StringRef getMode() const {
+    if (!mode.empty())
+      return mode;
+    return machine.empty() ? "off" : "auto";
+  }
 };
 
 /// A schedule, and the sizes of mesh axes that override its own.

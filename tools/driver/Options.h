@@ -71,14 +71,14 @@ struct CompileOptions {
         overlap("overlap",
                 llvm::cl::desc("Whether collectives run beside computation: "
                                "off, or auto, where --machine foresees that "
-                               "it pays (default: off)"),
-                llvm::cl::init("off"), llvm::cl::value_desc("off|auto"),
-                llvm::cl::cat(category)),
+                               "it pays (default: auto with --machine, else "
+                               "off)"),
+                llvm::cl::value_desc("off|auto"), llvm::cl::cat(category)),
         halos("halos",
               llvm::cl::desc("How rows of neighbours come: exchange, one call; "
                              "shifts along the devices; gather, of all rows; "
                              "or auto, what --machine foresees is fastest "
-                             "(default: auto with --overlap=auto, else "
+                             "(default: auto where --overlap is, else "
                              "exchange)"),
               llvm::cl::value_desc("auto|exchange|gather|shifts"),
               llvm::cl::cat(category)),
@@ -86,8 +86,9 @@ struct CompileOptions {
                   llvm::cl::desc("Whether layers that follow each other "
                                  "exchange rows once and compute those at the "
                                  "border twice: auto, where --machine foresees "
-                                 "that it pays; never; or always (default: "
-                                 "auto with --overlap=auto, else never)"),
+                                 "that it pays; never; or always; joined, "
+                                 "bits may differ (default: auto where "
+                                 "--overlap=auto is said, else never)"),
                   llvm::cl::value_desc("auto|never|always"),
                   llvm::cl::cat(category)),
         machine("machine",

@@ -19,19 +19,25 @@ def Dist_OverlapOp : Dist_Op<"overlap", [HasParent<"ScheduleOp">]> {
     model foresees no gain. With `chunks` they are done in so many parts, each with
     that part of the products that make what is sent, or read what comes, so that one
     part travels while another is computed: parts of a dimension that the collective
-    leaves as it is, the batch, say. For all others `--dist-schedule-overlap` decides.
+    leaves as it is, the batch, say. With `ring` an all_gather passes devices' blocks
+    around (Wang et al., 2023), and what reads them computes each as it is there, its
+    own first; of a reduce_scatter the sums of blocks go around, and each device adds
+    its part, its own block last: the order of a sum is that of the ring, which from
+    three devices on may change bits. For all others `--dist-schedule-overlap`
+    decides.
 
     ```mlir
     dist.overlap "h.0" never
     dist.overlap "h.*.attn.{wq,wk,wv}" always
     dist.overlap "h.*.mlp.c_proj" chunks 2
+    dist.overlap "h.*.mlp.c_fc" ring
     ```
 
     Constraints: `chunks` is at least 2, `expect` at least 1 and not `optional`.
   }];
   let arguments = (ins StrAttr:$target, UnitAttr:$always,
-                       OptionalAttr<I64Attr>:$chunks, UnitAttr:$optional,
-                       OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<I64Attr>:$chunks, UnitAttr:$ring,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

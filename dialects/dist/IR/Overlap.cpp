@@ -21,9 +21,11 @@ ParseResult OverlapOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseInteger(chunks))
       return failure();
     result.addAttribute("chunks", builder.getI64IntegerAttr(chunks));
+  } else if (succeeded(parser.parseOptionalKeyword("ring"))) {
+    result.addAttribute("ring", builder.getUnitAttr());
   } else if (failed(parser.parseOptionalKeyword("never")))
     return parser.emitError(parser.getCurrentLocation(),
-                            "expected 'always', 'never' or 'chunks'");
+                            "expected 'always', 'never', 'chunks' or 'ring'");
   result.addAttribute("target", builder.getStringAttr(target));
   if (parseCount(parser, result))
     return failure();
@@ -36,16 +38,20 @@ void OverlapOp::print(OpAsmPrinter &printer) {
   if (getChunks())
     printer << " chunks " << *getChunks();
   else
-    printer << (getAlways() ? " always" : " never");
+    printer << (getRing() ? " ring" : getAlways() ? " always" : " never");
   printCount(printer, *this);
   printer.printOptionalAttrDict(
       (*this)->getAttrs(),
-      {"target", "always", "chunks", "optional", "expect"});
+      {"target", "always", "chunks", "ring", "optional", "expect"});
 }
 
 LogicalResult OverlapOp::verify() {
   if (getChunks() && (*getChunks() < 2 || getAlways()))
     return emitOpError() << "chunks " << *getChunks()
                          << (getAlways() ? " is always" : ": at least 2 are");
+  if (getRing() && (getChunks() || getAlways()))
+    return emitOpError() << "says ring and "
+                         << (getAlways() ? "always" : "chunks")
+                         << "; one of both can be done";
   return verifyCount(*this);
 }

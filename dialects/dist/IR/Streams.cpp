@@ -63,14 +63,16 @@ LogicalResult mlir::dist::verifyOverlapAttr(Operation *op, Attribute attr) {
       !llvm::all_of(modules, [](NamedAttribute entry) {
         auto wish = dyn_cast<DictionaryAttr>(entry.getValue());
         auto chunks = wish ? wish.getAs<IntegerAttr>("chunks") : IntegerAttr();
+        bool isRing = wish && !chunks && wish.getAs<UnitAttr>("ring");
         return isa<BoolAttr>(entry.getValue()) ||
-               (chunks && chunks.getType().isInteger(64) &&
-                chunks.getInt() > 1 && wish.getAs<LocationAttr>("by"));
+               ((isRing || (chunks && chunks.getType().isInteger(64) &&
+                            chunks.getInt() > 1)) &&
+                wish.getAs<LocationAttr>("by"));
       }))
     return op->emitOpError()
            << "'" << kOverlapAttr << "' is a dictionary of bools, or {by = "
-           << "loc(...), chunks = ...} with at least 2, by modules' paths, on "
-              "a "
-           << "mesh, but is " << attr;
+           << "loc(...), chunks = ...} with at least 2, or {by = loc(...), "
+              "ring}, by modules' paths, on a mesh, but is "
+           << attr;
   return success();
 }

@@ -21,7 +21,7 @@
 // ALWAYS: dist.all_gather {{.*}}dist.scope = "b", dist.stream = 1 : i32
 // BOTH: both.mlir:5:3: error: module "b" has never from a directive before; leave one out
 // NONE: none.mlir:4:3: error:{{.*}}"c"
-// WORD: word.mlir:4:{{[0-9]+}}: error:{{.*}} expected 'always', 'never' or 'chunks'
+// WORD: word.mlir:4:{{[0-9]+}}: error:{{.*}} expected 'always', 'never', 'chunks' or 'ring'
 
 //--- model.mlir
 func.func @main(%x: tensor<512x512xf32> {dist.input = "x"}, %w: tensor<512x512xf32> {dist.parameter = "a.weight"},

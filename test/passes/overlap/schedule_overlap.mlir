@@ -4,8 +4,8 @@
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu margin=0.1 memory=2' | FileCheck %s --check-prefix=MEMORY
 // RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2' --dist-verify-schedule --dist-verify-spmd -o /dev/null
 // What was foreseen is what the report says of the program that came of it.
-// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu memory=2 margin=0.0001 report=true' -o %t.mlir 2> %t.log
-// RUN: dist-report %t.mlir --simulate --machine cpu >> %t.log
+// RUN: dist-opt %s --dist-schedule-overlap='machine=cpu link={latency=20us,bandwidth=1GB/s} memory=2 report=true' -o %t.mlir 2> %t.log
+// RUN: dist-report %t.mlir --simulate --machine cpu --link latency=20us,bandwidth=1GB/s >> %t.log
 // RUN: FileCheck %s --check-prefix=SAME < %t.log
 // RUN: not dist-opt %s --dist-schedule-overlap=machine=absent 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: not dist-opt %s --dist-schedule-overlap 2>&1 | FileCheck %s --check-prefix=LINK
@@ -14,8 +14,8 @@ dist.mesh @m ["tp" = 2]
 
 // LINK: error: --dist-schedule-overlap needs to know what on: machine=NAME or machine=FILE.json
 // ABSENT: error: no machine of this name is known; there are cpu, 8xA100
-// SAME: overlapped: {{.*}} as given, 1.[[MS:[0-9][0-9]]]{{[0-9]*}} ms (
-// SAME: simulated on cpu: 1.[[MS]] ms a step
+// SAME: overlapped: {{.*}} as given, 2.[[MS:[0-9][0-9]]]{{[0-9]*}} ms (
+// SAME: simulated on cpu: 2.[[MS]] ms a step
 // ZERO: error: --dist-schedule-overlap: margin must be at least 0, and memory above it
 
 // The second parameter is gathered beside the first product. Nothing is left to compute beside the last reduction.
