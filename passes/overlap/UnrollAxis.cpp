@@ -397,6 +397,11 @@ LogicalResult Unrolling::exchange(Operation *op) {
         cast<RankedTensorType>(constant.getValue().getType()), *left));
     return handOut(op, made.getResult(), dim);
   }
+  if (op->getNumRegions() > 0 && !isa<CollectiveOpInterface>(op))
+    return op->emitOpError()
+           << "holds what is sent along axis '" << axis.getName()
+           << "', or goes by the place along it, so that one device cannot do "
+              "that axis in turns; of loops and branches it can scf.for";
   return op->emitOpError()
          << "cannot be done by one device in turns along axis '"
          << axis.getName() << "': all_gather, all_slice and axis_index can "

@@ -32,7 +32,8 @@ public:
 
 private:
   LogicalResult visitOp(Operation *op);
-  void noteArguments(RegionBranchOpInterface branch);
+  void noteArguments(const RegionBranchSuccessorMapping &targets,
+                     Operation *from);
   void visitReshard(ReshardOp reshard);
   void reduceWhole(Operation *op);
   Value getWhole(Value value, Operation *user);
@@ -185,11 +186,10 @@ void SumCompleter::visitReshard(ReshardOp reshard) {
   setShardings(reshard, to);
 }
 
-/// Of what flows in from outside, which comes first.
-void SumCompleter::noteArguments(RegionBranchOpInterface branch) {
-  RegionBranchSuccessorMapping targets;
-  branch.getSuccessorOperandInputMapping(targets);
-  for (OpOperand &operand : branch->getOpOperands())
+/// Of what `from` sends to regions; what flows in from outside comes first.
+void SumCompleter::noteArguments(const RegionBranchSuccessorMapping &targets,
+                                 Operation *from) {
+  for (OpOperand &operand : from->getOpOperands())
     if (auto found = targets.find(&operand); found != targets.end())
       for (Value input : found->second)
         if (isa<BlockArgument>(input) && isa<RankedTensorType>(input.getType()))
@@ -206,13 +206,21 @@ LogicalResult SumCompleter::visitOp(Operation *op) {
     return success();
   }
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
-  if (branch)
-    noteArguments(branch);
+  RegionBranchSuccessorMapping targets;
+  if (branch) {
+    branch.getSuccessorOperandInputMapping(targets);
+    noteArguments(targets, branch);
+  }
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      for (Operation &inner : llvm::make_early_inc_range(block))
+      for (Operation &inner : llvm::make_early_inc_range(block)) {
+        bool isLast = inner.hasTrait<OpTrait::IsTerminator>();
         if (failed(visitOp(&inner)))
           return failure();
+        // Of a condition's region what the other one takes.
+        if (branch && isLast)
+          noteArguments(targets, &inner);
+      }
   auto array = op->getAttrOfType<ArrayAttr>(shardingsName);
   if (!array)
     return success();
