@@ -231,10 +231,9 @@ static LogicalResult run() {
   if (failed(checkSimulation()))
     return failure();
   LinkTime time;
-  ::dist::EmulatedLink given;
   if (!link.empty()) {
     try {
-      given = ::dist::parseLink(link);
+      ::dist::EmulatedLink given = ::dist::parseLink(link);
       time = [given](int64_t bytes) {
         return given.latencySeconds +
                (given.bytesPerSecond > 0 ? bytes / given.bytesPerSecond : 0);
@@ -253,12 +252,11 @@ static LogicalResult run() {
     return writeMachine(&context);
   Machine machine;
   if (!machineName.empty()) {
-    FailureOr<Machine> loaded = Machine::load(machineName, &context);
+    FailureOr<Machine> loaded =
+        loadMachine(UnknownLoc::get(&context), "--machine", machineName, link);
     if (failed(loaded))
       return failure();
     machine = std::move(*loaded);
-    if (!link.empty())
-      machine.setLink(given.latencySeconds, given.bytesPerSecond);
   }
   Stages stages("dist-report", verbose);
   OwningOpRef<ModuleOp> module = loadModule(input, &context, stages);

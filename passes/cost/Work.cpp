@@ -29,6 +29,12 @@ static int64_t countFlops(AttentionLikeOpInterface op) {
           (isAdjoint ? 2 : 1) * sizes[op.getValueDim()]);
 }
 
+bool mlir::dist::isSumOfProducts(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp->getNumRegions() == 1 &&
+         linalgOp.getNumReductionLoops() > 0 && linalgOp.getNumDpsInputs() > 1;
+}
+
 int64_t mlir::dist::countFlops(Operation *op) {
   if (auto attention = dyn_cast<AttentionLikeOpInterface>(op))
     return ::countFlops(attention);

@@ -14,6 +14,10 @@ namespace mlir::dist {
 /// Multiplications and additions, if `op` is a contraction; else 0.
 int64_t countFlops(Operation *op);
 
+/// Whether the op is a loop nest that sums products, which is what takes long;
+/// the sums of a norm are none.
+bool isSumOfProducts(Operation *op);
+
 struct Work {
   /// As countFlops says.
   double flops = 0;

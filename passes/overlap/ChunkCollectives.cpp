@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/cost/Work.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
 #include "passes/schedule/ModuleNotes.h"
@@ -157,11 +158,6 @@ static FailureOr<unsigned> findLoop(linalg::LinalgOp op, unsigned operand,
   return loop;
 }
 
-/// Sums of products: what takes long.
-static bool isProduct(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() == 2;
-}
-
 /// Whether it was put together of such chunks, for the collective before.
 static bool isInChunks(Value value, int64_t dim, int64_t chunks) {
   auto joined = value.getDefiningOp<tensor::ConcatOp>();
@@ -263,7 +259,7 @@ static void addProducers(ChunkPlan &plan) {
     if (failed(loop))
       continue;
     plan.producers.push_back({op, *loop});
-    if (isProduct(op)) {
+    if (isSumOfProducts(op)) {
       ++plan.products;
       if (!plan.isRing)
         addBetween(plan, {op, *loop}, plan.chunks);
@@ -331,7 +327,7 @@ static void addConsumers(ChunkPlan &plan) {
     if (!isSame || !along)
       continue;
     plan.consumers.push_back({op, *loop});
-    if (!isProduct(op)) {
+    if (!isSumOfProducts(op)) {
       addCut(op->getResult(0), *along);
       continue;
     }

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Work.h"
 #include "passes/spmd/RowOps.h"
 #include "passes/spmd/WholeRows.h"
 #include "llvm/ADT/MapVector.h"
@@ -68,13 +69,6 @@ private:
 };
 } // namespace
 
-/// Sums of products: what takes long. The sums of a norm do not.
-static bool isProduct(Operation *op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  return linalgOp && linalgOp->getNumRegions() == 1 &&
-         linalgOp.getNumReductionLoops() > 0 && linalgOp.getNumDpsInputs() > 1;
-}
-
 int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
   int64_t sum = 0;
   for (Rows rows : frontier)
@@ -106,7 +100,7 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   llvm::SmallDenseSet<Value> behindProduct;
   for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
-      return !isProduct(rows.first.getDefiningOp()) ||
+      return !isSumOfProducts(rows.first.getDefiningOp()) ||
              !behindProduct.contains(rows.first);
     });
     if (!last)
@@ -114,7 +108,7 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
     Rows passed = *last;
     frontier.erase(last);
     Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isProduct(op);
+    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
     RowOperands operands = *getRowOperands(op, passed.second);
     for (auto [operand, dim] : operands) {
       Rows rows{op->getOperand(operand), dim};
@@ -265,7 +259,7 @@ SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
   for (unsigned step = 0; step < kMostOps; ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
       return !present(rows) &&
-             !(keepsProducts && isProduct(rows.first.getDefiningOp()) &&
+             !(keepsProducts && isSumOfProducts(rows.first.getDefiningOp()) &&
                behindProduct.contains(rows.first));
     });
     if (!last)
@@ -273,7 +267,7 @@ SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
     Rows passed = *last;
     frontier.erase(last);
     Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isProduct(op);
+    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
     RowOperands operands = *getRowOperands(op, passed.second);
     for (auto [operand, dim] : operands) {
       Rows rows{op->getOperand(operand), dim};

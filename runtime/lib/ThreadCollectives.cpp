@@ -27,16 +27,20 @@ std::string ThreadRank::waitsIn(const CollectiveCall &call) const {
                      : text;
 }
 
-bool ThreadRank::meet(Channel &channel,
-                      const std::function<std::string()> &what) {
+/// Returns what `channel.turn` is until all have arrived.
+static uint32_t arrive(Channel &channel) {
   uint32_t seen = channel.turn.load();
   if (channel.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 ==
       channel.slots.size()) {
     channel.arrived.store(0, std::memory_order_relaxed);
     channel.turn.advance();
-    return !failed();
   }
-  return run.waiting.wait(channel.turn, seen, what);
+  return seen;
+}
+
+bool ThreadRank::meet(Channel &channel,
+                      const std::function<std::string()> &what) {
+  return run.waiting.wait(channel.turn, arrive(channel), what);
 }
 
 /// Every member checks all calls before it touches anybody's memory.
@@ -57,7 +61,7 @@ bool ThreadRank::agree(const Channel &channel, const CollectiveCall &call) {
   return true;
 }
 
-void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
+int64_t ThreadRank::takeLink(const CollectiveCall &call, int64_t bytes,
                              const Channel &channel) {
   double seconds = run.link.latencySeconds;
   if (run.link.bytesPerSecond > 0)
@@ -65,16 +69,14 @@ void ThreadRank::emulateLink(const CollectiveCall &call, int64_t bytes,
   int64_t end = 0;
   for (const Channel::Slot &slot : channel.slots)
     end = std::max(end, slot.calledAt);
-  {
-    std::lock_guard<std::mutex> lock(linkMutex);
-    const std::vector<AxisRef> &refs = topology.comms[call.comm].refs;
-    for (const AxisRef &ref : refs)
-      end = std::max(end, linkFreeAt[ref.axis]);
-    end += static_cast<int64_t>(seconds * 1e9);
-    for (const AxisRef &ref : refs)
-      linkFreeAt[ref.axis] = end;
-  }
-  run.waiting.waitUntil(end);
+  std::lock_guard<std::mutex> lock(linkMutex);
+  const std::vector<AxisRef> &refs = topology.comms[call.comm].refs;
+  for (const AxisRef &ref : refs)
+    end = std::max(end, linkFreeAt[ref.axis]);
+  end += static_cast<int64_t>(seconds * 1e9);
+  for (const AxisRef &ref : refs)
+    linkFreeAt[ref.axis] = end;
+  return end;
 }
 
 bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
@@ -111,9 +113,13 @@ bool ThreadRank::together(Channel &channel, const CollectiveCall &call,
   if (comm.size == 1)
     return true;
   channel.visitors.leave();
+  // Others have done their part while the link is busy.
+  int64_t end = run.link.enabled() ? takeLink(call, sent, channel) : 0;
+  uint32_t seen = arrive(channel);
   if (run.link.enabled())
-    emulateLink(call, sent, channel);
-  return meet(channel, what) || channel.visitors.outlast();
+    run.waiting.waitUntil(end);
+  return run.waiting.wait(channel.turn, seen, what) ||
+         channel.visitors.outlast();
 }
 
 /// On the thread of the call's stream.

@@ -144,10 +144,10 @@ private:
   bool perform(const CollectiveCall &call, int64_t calledAt);
   bool together(Channel &channel, const CollectiveCall &call, int64_t calledAt);
   bool agree(const Channel &channel, const CollectiveCall &call);
-  /// Sleeps until the emulated link has carried the call, which it began to do
-  /// when the last member had called it, or when it had carried what came
-  /// before; when a stream's thread got to it does not count.
-  void emulateLink(const CollectiveCall &call, int64_t bytes,
+  /// Takes the emulated link for the call, and returns when it has carried it,
+  /// which it began to do when the last member had called it, or when it had
+  /// carried what came before; when a stream's thread got to it does not count.
+  int64_t takeLink(const CollectiveCall &call, int64_t bytes,
                    const Channel &channel);
   /// In a trace: the module of the library's call that begins.
   std::string takeMark();
