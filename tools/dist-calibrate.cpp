@@ -63,15 +63,17 @@ static int64_t getRanks() {
 
 /// What else the computer did: figures of a busy one are worth less, which is
 /// said.
-static std::string describeLoad() {
+static std::string describeLoad(int64_t ranks) {
   double load;
   if (getloadavg(&load, 1) != 1)
     return "";
-  if (load > countCores())
+  // What is measured has what others leave.
+  if (load + std::min<int64_t>(ranks, countCores()) > countCores() + 0.9)
     llvm::errs() << "dist-calibrate: warning: the load average is "
                  << llvm::format("%.1f", load) << " on " << countCores()
-                 << " cores: other programs run, so that figures will be too "
-                    "slow; measure again when they do not\n";
+                 << " cores: other programs run beside what is measured, so "
+                    "that figures will be off; measure again when they do "
+                    "not\n";
   std::string text;
   llvm::raw_string_ostream(text)
       << "; load average before: " << llvm::format("%.1f", load);
@@ -181,6 +183,10 @@ static LogicalResult run() {
   host::EmulatedLink emulated;
   if (!linkOption.empty())
     emulated = host::parseLink(linkOption);
+  if (output != "-" && !StringRef(output).ends_with(".json"))
+    throw host::Error("-o " + output +
+                      ": --machine takes files whose names "
+                      "end in .json");
   // Before all the work, so that a file that cannot be written costs none.
   auto stream = OutputStream::open(output);
   if (!stream) {
@@ -188,7 +194,7 @@ static LogicalResult run() {
                  << llvm::toString(stream.takeError()) << "\n";
     return failure();
   }
-  std::string load = describeLoad();
+  std::string load = describeLoad(ranks);
   Machine machine;
   machine.name = llvm::sys::getHostCPUName().str() + ", " +
                  std::to_string(ranks) + " ranks";

@@ -97,6 +97,16 @@ static cl::opt<std::string>
                      "dist-run: auto, where --machine foresees that it pays; "
                      "or off, all where they stand (default: off)"),
             cl::value_desc("off|auto"), cl::cat(category));
+static cl::opt<double>
+    overlapMemory("overlap-memory",
+                  cl::desc("With --overlap=auto: as of dist-run (default: "
+                           "1.1)"),
+                  cl::init(1.1), cl::cat(category));
+static cl::opt<std::string>
+    turns("turns",
+          cl::desc("Each device does its part of the batch in turns, as of "
+                   "dist-run"),
+          cl::value_desc("N|auto|AXIS"), cl::cat(category));
 static cl::opt<bool> verbose("v",
                              cl::desc("Say how long each stage took, and with "
                                       "--join-halos what was foreseen"),
@@ -115,12 +125,14 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
   if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
-      !joinHalos.empty() || !overlap.empty()) {
+      !joinHalos.empty() || !overlap.empty() || !turns.empty()) {
     ScheduleOptions options{schedule, "", mesh, *sizes};
     options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
     options.overlap.joinHalos = joinHalos;
+    options.overlap.memory = overlapMemory;
+    options.overlap.turns = turns;
     options.overlap.machine = machineName;
     options.overlap.link = link;
     options.overlap.report = verbose;
@@ -166,10 +178,20 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
 
 /// Whether anything is said of a program.
 static bool hasOthers() {
-  const cl::Option *all[] = {
-      &input,     &schedule, std::addressof(mesh), &json,     &::all,
-      &plan,      &link,     &simulateStep,        &timeline, &fuseTransposes,
-      &joinHalos, &overlap,  std::addressof(bind)};
+  const cl::Option *all[] = {&input,
+                             &schedule,
+                             std::addressof(mesh),
+                             &json,
+                             &::all,
+                             &plan,
+                             &link,
+                             &simulateStep,
+                             &timeline,
+                             &fuseTransposes,
+                             &joinHalos,
+                             &overlap,
+                             &turns,
+                             std::addressof(bind)};
   return llvm::any_of(all, [](const cl::Option *option) {
     return option->getNumOccurrences() > 0;
   });

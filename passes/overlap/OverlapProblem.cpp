@@ -219,10 +219,12 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
   OverlapCost cost;
   std::vector<double> linkFree(problem.numLinks, 0);
   std::vector<double> doneAt(problem.tasks.size(), 0);
-  // A buffer is alive until the last use of what is made of it for free.
+  // A buffer is alive until the last use of what is made of it for free; what
+  // only comes after its maker uses nothing.
   std::vector<unsigned> usesLeft(problem.tasks.size());
-  for (auto [number, task] : llvm::enumerate(problem.tasks))
-    usesLeft[number] = task.users.size();
+  for (const OverlapTask &task : problem.tasks)
+    for (unsigned need : task.getReads())
+      ++usesLeft[need];
   double now = 0, alive = 0;
   auto release = [&](unsigned number) {
     SmallVector<unsigned> pending = {number};
@@ -231,7 +233,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
       const OverlapTask &task = problem.tasks[done];
       alive -= task.bytes;
       if (task.kind == OverlapTask::Free)
-        for (unsigned need : task.needs)
+        for (unsigned need : task.getReads())
           if (--usesLeft[need] == 0)
             pending.push_back(need);
     }
@@ -276,7 +278,7 @@ OverlapCost mlir::dist::simulate(const OverlapProblem &problem,
     }
     }
     if (task.kind != OverlapTask::Free)
-      for (unsigned need : task.needs)
+      for (unsigned need : task.getReads())
         if (--usesLeft[need] == 0)
           release(need);
   }

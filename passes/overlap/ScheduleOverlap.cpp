@@ -96,7 +96,7 @@ struct ScheduleOverlap
       bool fits = cost.bytes <= memory * given.bytes;
       candidates.push_back(
           llvm::formatv("{0}: {1}{2}", describe(policy), describe(cost),
-                        fits ? "" : ", which is more than allowed"));
+                        fits ? "" : ", which is more memory than allowed"));
       unsigned granted = countGranted(problem, order);
       if (fits && (!best || granted > mostGranted ||
                    (granted == mostGranted && cost.seconds < least.seconds))) {
@@ -114,7 +114,11 @@ struct ScheduleOverlap
                            : "left as it is: ")
              << describe(given) << " as given, "
              << (best ? describe(least) + " at best"
-                      : "and no order that needs no more memory than allowed");
+                      : "and no order that needs no more memory than allowed "
+                        "(memory=, --overlap-memory)");
+      if (best && !wins && least.seconds < (1 - margin) * given.seconds)
+        remark
+            << ", which would not be saved if starts cost half as much again";
       for (const std::string &candidate : candidates)
         remark.attachNote() << candidate;
     }

@@ -8,6 +8,8 @@
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/pipeline/Pipeline.h"
+#include "lowering/rt/Passes.h"
+#include "lowering/targets/Targets.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Diagnostics.h"
@@ -378,6 +380,103 @@ static bool hasStreams(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// The bytes of the arena that the program gets. Fails where it cannot be
+/// lowered, which is told when it is.
+static FailureOr<int64_t> planArena(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  ScopedDiagnosticHandler quiet(module.getContext(),
+                                [](Diagnostic &) { return success(); });
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  passes.addPass(createDistJoinParameters());
+  buildLowerPipeline(passes, *getTargets().front(), LowerOptions());
+  if (failed(passes.run(*copy)))
+    return failure();
+  auto bytes = (*copy)->getAttrOfType<IntegerAttr>(kArenaBytesAttr);
+  return bytes ? bytes.getInt() : 0;
+}
+
+/// Whether the program needs no more memory than is allowed beside that whose
+/// arena is `before`. What cannot be planned is not held against it.
+static bool fitsMemory(ModuleOp module, FailureOr<int64_t> before,
+                       const OverlapOptions &options, const Twine &what) {
+  FailureOr<int64_t> now = failure();
+  if (succeeded(before))
+    now = planArena(module);
+  if (failed(now))
+    return true;
+  bool fits = *now <= options.memory * *before;
+  if (options.report)
+    module.emitRemark()
+        << what << " has an arena of " << *now << " bytes, " << *before
+        << " without" << (fits ? "" : ", which is more than allowed")
+        << llvm::formatv(" (--overlap-memory {0})", options.memory).str();
+  return fits;
+}
+
+/// Collectives beside computation, within `memory` times the bytes that are
+/// foreseen for the order given.
+static LogicalResult startWithin(ModuleOp module, const OverlapOptions &options,
+                                 double memory, Stages &stages) {
+  PassManager passes(module.getContext());
+  addAttentionAcrossLoops(passes);
+  passes.addPass(createDistChunkCollectives());
+  DistBucketReductionsOptions buckets;
+  buckets.machineName = options.machine;
+  buckets.link = options.link;
+  buckets.report = options.report;
+  passes.addPass(createDistBucketReductions(buckets));
+  DistRotateLoopsOptions rotation;
+  rotation.machineName = options.machine;
+  rotation.link = options.link;
+  rotation.memory = memory;
+  rotation.report = options.report;
+  passes.addPass(createDistRotateLoops(rotation));
+  DistScheduleOverlapOptions schedule;
+  schedule.machineName = options.machine;
+  schedule.link = options.link;
+  schedule.memory = memory;
+  schedule.report = options.report;
+  passes.addPass(createDistScheduleOverlap(schedule));
+  return stages.run("overlap", passes, module);
+}
+
+/// What is foreseen counts buffers that share memory once they are planned, of
+/// the order given as well: so the plan of both is what is compared, and where
+/// it is more than allowed less is allowed to be foreseen.
+static LogicalResult startAhead(ModuleOp module, const OverlapOptions &options,
+                                Stages &stages) {
+  if (!(options.memory > 0))
+    return module.emitError("--overlap-memory=")
+           << options.memory << ": must be more than 0";
+  OwningOpRef<ModuleOp> given = module.clone();
+  auto restore = [&] {
+    OwningOpRef<ModuleOp> copy = given->clone();
+    module.getBodyRegion().takeBody(copy->getBodyRegion());
+  };
+  std::optional<FailureOr<int64_t>> before;
+  for (double memory : {options.memory, 1 + (options.memory - 1) / 4}) {
+    if (before)
+      restore();
+    if (failed(startWithin(module, options, memory, stages)))
+      return failure();
+    if (!hasStreams(module))
+      return success();
+    if (!before)
+      before = planArena(*given);
+    if (fitsMemory(module, *before, options, "what is overlapped"))
+      return success();
+  }
+  // What a schedule asks for stays.
+  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  if (failed(mesh))
+    return failure();
+  if (*mesh && (*mesh)->hasAttr(kOverlapAttr))
+    return success();
+  restore();
+  return success();
+}
+
 /// Turns, and collectives beside computation: level 3 to 4.
 static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
                              Stages &stages) {
@@ -385,6 +484,10 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   if (!isWanted && options.getMode() != "off")
     return module.emitError("--overlap=")
            << options.mode << ": expected off or auto";
+  if (options.mode == "off" && hasStreams(module))
+    return module.emitError("--overlap=off: the program has collectives on "
+                            "streams already; give the one that it was made "
+                            "of");
   // Nothing is sent, or what is sent has its order.
   if (isWanted && !isAsked && (getLevel(module) != 3 || hasStreams(module)))
     isWanted = false;
@@ -442,28 +545,9 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
   lowering.link = options.link;
   lowering.report = options.report;
   passes.addPass(createDistLowerHalos(lowering));
-  if (isWanted) {
-    addAttentionAcrossLoops(passes);
-    passes.addPass(createDistChunkCollectives());
-    DistBucketReductionsOptions buckets;
-    buckets.machineName = options.machine;
-    buckets.link = options.link;
-    buckets.report = options.report;
-    passes.addPass(createDistBucketReductions(buckets));
-    DistRotateLoopsOptions rotation;
-    rotation.machineName = options.machine;
-    rotation.link = options.link;
-    rotation.memory = options.memory;
-    rotation.report = options.report;
-    passes.addPass(createDistRotateLoops(rotation));
-    DistScheduleOverlapOptions schedule;
-    schedule.machineName = options.machine;
-    schedule.link = options.link;
-    schedule.memory = options.memory;
-    schedule.report = options.report;
-    passes.addPass(createDistScheduleOverlap(schedule));
-  }
-  return stages.run("overlap", passes, module);
+  if (failed(stages.run("overlap", passes, module)))
+    return failure();
+  return isWanted ? startAhead(module, options, stages) : success();
 }
 
 /// What a step of the module is foreseen to take.
@@ -511,14 +595,17 @@ chooseTurns(ModuleOp module, const ScheduleOptions &options, Stages &stages) {
   if (failed(least))
     return failure();
   double margin = DistScheduleOverlapOptions().margin;
-  bool wins = succeeded(seconds) && *seconds < (1 - margin) * *least;
+  bool wins = succeeded(seconds) && *seconds < (1 - margin) * *least &&
+              fitsMemory(*other, planArena(module), options.overlap,
+                         "what is in two turns");
   if (options.overlap.report) {
     InFlightDiagnostic remark =
         module.emitRemark()
         << (wins ? "in two turns of the batch: " : "in one turn: ");
     if (succeeded(seconds))
-      remark << llvm::formatv("{0:F3} ms foreseen in one, {1:F3} ms in two",
-                              *least * 1e3, *seconds * 1e3)
+      remark << llvm::formatv("{0:F3} ms foreseen in one, {1:F3} ms in two, "
+                              "which are taken if they save {2}%",
+                              *least * 1e3, *seconds * 1e3, 100 * margin)
                     .str();
     else
       remark << "two are not possible: " << why;

@@ -2,6 +2,7 @@
 
 #include "test/lowering/oracle/RandomSchedule.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "test/generator/Choices.h"
@@ -130,5 +131,13 @@ unsigned mlir::dist::test::scheduleAtRandom(ModuleOp module, uint64_t seed) {
 }
 
 void mlir::dist::test::removeStreams(ModuleOp module) {
-  module.walk([](Operation *op) { op->removeAttr(kStreamAttr); });
+  module.walk([](Operation *op) {
+    if (!op->removeAttr(kStreamAttr))
+      return;
+    Operation *user = findFirstUser(op->getResult(0));
+    if (user && !user->hasTrait<OpTrait::IsTerminator>()) {
+      OpBuilder builder(user);
+      FenceOp::create(builder, op->getLoc());
+    }
+  });
 }
