@@ -486,6 +486,9 @@ void Chunking::writeApart() {
 /// that they are in.
 void Chunking::passSlices() {
   Value whole = plan.collective->getResult(0);
+  // Of blocks of which each chunk has as many.
+  if (typeOf(whole).getDimSize(plan.dim) % chunks)
+    return;
   ArrayRef<Value> parts = made[whole].second;
   for (Operation *user : llvm::make_early_inc_range(whole.getUsers())) {
     auto collapse = dyn_cast<tensor::CollapseShapeOp>(user);
@@ -670,7 +673,8 @@ struct ChunkCollectives
       for (NamedAttribute module : modules)
         if (auto wish = dyn_cast<DictionaryAttr>(module.getValue()))
           asked[module.getValue()].first = getNotedModule(module.getName());
-    if (asked.empty())
+    // One device sends nothing.
+    if (asked.empty() || (*mesh).getNumDevices() == 1)
       return;
     SmallVector<std::pair<Operation *, DictionaryAttr>> found;
     getOperation().walk([&](Operation *op) {
@@ -715,16 +719,28 @@ struct ChunkCollectives
         auto by = cast<DictionaryAttr>(wish).getAs<LocationAttr>("by");
         emitError(by) << "dist.overlap: module \"" << module.first
                       << (cast<DictionaryAttr>(wish).get("ring")
-                              ? "\" has no all_gather whose blocks a product "
-                                "can read one by one, and no reduce_scatter of "
-                                "a sum whose blocks one can make so"
+                              ? "\" has no all_gather whose blocks, as large "
+                                "on all devices, a product can read one by "
+                                "one, and no reduce_scatter of a sum whose "
+                                "blocks one can make so; of an all_reduce "
+                                "\'chunks\' can be made"
                               : "\" has no collective that can be done in so "
                                 "many chunks with a product beside it, of rows "
                                 "that it leaves apart");
         failed = true;
       }
     if (failed)
-      signalPassFailure();
+      return signalPassFailure();
+    // What is done is not to be done again.
+    NamedAttrList left;
+    for (NamedAttribute module :
+         (*mesh)->getAttrOfType<DictionaryAttr>(kOverlapAttr))
+      if (!asked.contains(module.getValue()))
+        left.append(module);
+    if (left.empty())
+      (*mesh)->removeAttr(kOverlapAttr);
+    else
+      (*mesh)->setAttr(kOverlapAttr, left.getDictionary(&getContext()));
   }
 };
 } // namespace

@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -612,6 +613,17 @@ struct UnrollAxis : mlir::dist::impl::DistUnrollAxisBase<UnrollAxis> {
                << "' shards; only a function that calls no such function can "
                   "be done in turns: inline it first (--inline)";
     }
+    bool drawsApart = false;
+    if (Attribute streams = (*mesh)->getAttr(kRandomStreamsAttr))
+      streams.walk(
+          [&](AxisRefAttr ref) { drawsApart |= ref.getName() == axis; });
+    if (drawsApart)
+      return entry->emitOpError()
+             << "draws random numbers from streams of devices' own "
+                "(dist.random_streams) of what axis '"
+             << axis
+             << "' shards, which in turns would be the same ones in each: "
+                "leave out the directive, or the turns";
     if (failed(Unrolling(*entry, *mesh, turns).run()))
       return failure();
     mesh->setAxesAttr(MeshAxesAttr::get(&getContext(), left));

@@ -4,7 +4,7 @@
     foreseen.py [REGEX]     only schedules whose path matches
 
 Each schedule's program is overlapped as `--overlap=auto` does it, for links of 0, 5, 20 and 100 us and 0.2, 1 and 10 GB/s
-in place of those of the machine cpu. `dist-report --simulate`, which shares no code with what decides, must foresee no
+in place of those of the machine 8xA100, whose starts cost as little as these programs are small. `dist-report --simulate`, which shares no code with what decides, must foresee no
 more time than for the program as it was placed, and less for some.
 
 DIST_FORESEEN_SCHEDULES says how many schedules (default 5, at equal distances), 0 all of them; DIST_FORESEEN_MACHINE
@@ -25,7 +25,7 @@ import xunit  # noqa: E402
 
 TOOLS = os.path.abspath("tools")
 LINKS = [f"latency={latency}us,bandwidth={bandwidth}GB/s" for latency in (0, 5, 20, 100) for bandwidth in (0.2, 1, 10)]
-MACHINE = os.environ.get("DIST_FORESEEN_MACHINE", "cpu")
+MACHINE = os.environ.get("DIST_FORESEEN_MACHINE", "8xA100")
 # Small as the examples are, few have something to gain: one that has is among them.
 GAINS = "examples/gpt2/fsdp.mlir"
 

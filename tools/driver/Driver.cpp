@@ -468,7 +468,7 @@ static LogicalResult startAhead(ModuleOp module, const OverlapOptions &options,
       return success();
   }
   // What a schedule asks for stays.
-  FailureOr<MeshOp> mesh = findProgramMesh(module);
+  FailureOr<MeshOp> mesh = findProgramMesh(*given);
   if (failed(mesh))
     return failure();
   if (*mesh && (*mesh)->hasAttr(kOverlapAttr))

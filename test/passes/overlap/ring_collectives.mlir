@@ -44,7 +44,7 @@
 // WEIGHTS:      linalg.contract {{.*}}%[[NEXT]] {{.*}} -> tensor<2x6x4xf32>
 // WEIGHTS-NOT:  dist.all_gather
 
-// SUM: sum.mlir:5:3: error: dist.overlap: module "b" has no all_gather whose blocks a product can read one by one, and no reduce_scatter of a sum whose blocks one can make so
+// SUM: sum.mlir:5:3: error: dist.overlap: module "b" has no all_gather whose blocks, as large on all devices, a product can read one by one, and no reduce_scatter of a sum whose blocks one can make so
 // BOTH: both.mlir:6:3: error: module "b" has ring from a directive before; leave one out
 
 //--- model.mlir
