@@ -4,8 +4,9 @@
     foreseen.py [REGEX]     only schedules whose path matches
 
 Each schedule's program is overlapped as `--overlap=auto` does it, for links of 0, 5, 20 and 100 us and 0.2, 1 and 10 GB/s
-in place of those of the machine 8xA100, whose starts cost as little as these programs are small. `dist-report --simulate`, which shares no code with what decides, must foresee no
-more time than for the program as it was placed, and less for some.
+in place of those of the machine 8xA100, whose starts cost as little as these programs are small. `dist-report
+--simulate`, which shares no code with what decides, must foresee no more time than for the program as it was placed, and
+less for some.
 
 DIST_FORESEEN_SCHEDULES says how many schedules (default 5, at equal distances), 0 all of them; DIST_FORESEEN_MACHINE
 another machine. Programs come from tools/ and models from examples/, below the current folder.

@@ -455,7 +455,9 @@ static LogicalResult startAhead(ModuleOp module, const OverlapOptions &options,
     module.getBodyRegion().takeBody(copy->getBodyRegion());
   };
   std::optional<FailureOr<int64_t>> before;
-  for (double memory : {options.memory, 1 + (options.memory - 1) / 4}) {
+  for (double memory :
+       {options.memory, std::min(1.0, options.memory) +
+                            std::max(options.memory - 1, 0.0) / 4}) {
     if (before)
       restore();
     if (failed(startWithin(module, options, memory, stages)))
