@@ -3,9 +3,8 @@
 // Of a slice of sizes [1, 3, 1] whose result is 1 x 3 upstream's canonicalizer
 // (LLVM 22) does not remember which dimension is gone once it folds an offset:
 // the sizes become [1, 1, 3], and other elements are read. Of a view of a
-// buffer with a step between the elements of a dimension that is gone it
-// crashes, for it looks for that dimension by strides
-// (memref::SubViewOp::getDroppedDims).
+// buffer with steps it crashes, for it looks by strides for the dimension that
+// is gone, those of the buffer (memref::SubViewOp::getDroppedDims).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,22 +36,14 @@ template <typename OpTy> static void clearSteps(OpTy slice) {
   slice.setStaticStrides(numbers);
 }
 
-/// Whether something may be folded, and other dimensions could be gone.
-static bool isUnclear(tensor::ExtractSliceOp slice) {
-  int64_t dropped = slice.getSourceType().getRank() - slice.getType().getRank();
-  int64_t units = llvm::count(slice.getStaticSizes(), 1);
-  return dropped > 0 && units > dropped &&
-         slice->getNumOperands() > 1; // beside the source
+/// Whether other dimensions than the `dropped` ones could be gone.
+template <typename OpTy> static bool isUnclear(OpTy slice, int64_t dropped) {
+  return dropped > 0 && llvm::count(slice.getStaticSizes(), 1) > dropped;
 }
 
-/// The same elements with all dimensions, of which units are then dropped.
-static void expand(tensor::ExtractSliceOp slice) {
-  OpBuilder b(slice);
-  auto full = tensor::ExtractSliceOp::create(
-      b, slice.getLoc(), slice.getSource(), slice.getMixedOffsets(),
-      slice.getMixedSizes(), slice.getMixedStrides());
-  // Each dimension that stays, with those that are dropped before it.
-  llvm::SmallBitVector dropped = slice.getDroppedDims();
+/// Each dimension that stays, with those that are dropped before it.
+static SmallVector<ReassociationIndices>
+groupDims(const llvm::SmallBitVector &dropped) {
   SmallVector<ReassociationIndices> groups;
   ReassociationIndices group;
   for (int64_t dim = 0, rank = dropped.size(); dim < rank; ++dim) {
@@ -62,29 +53,63 @@ static void expand(tensor::ExtractSliceOp slice) {
   }
   if (!groups.empty())
     groups.back().append(group);
-  auto made = tensor::CollapseShapeOp::create(b, slice.getLoc(),
-                                              slice.getType(), full, groups);
+  return groups;
+}
+
+/// The same elements with all dimensions, of which units are then dropped.
+static void expand(tensor::ExtractSliceOp slice) {
+  OpBuilder b(slice);
+  auto full = tensor::ExtractSliceOp::create(
+      b, slice.getLoc(), slice.getSource(), slice.getMixedOffsets(),
+      slice.getMixedSizes(), slice.getMixedStrides());
+  auto made =
+      tensor::CollapseShapeOp::create(b, slice.getLoc(), slice.getType(), full,
+                                      groupDims(slice.getDroppedDims()));
   for (Operation *op : {full.getOperation(), made.getOperation()})
     op->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
   slice.getResult().replaceAllUsesWith(made.getResult());
   slice.erase();
 }
 
+/// The same elements in the same places, of a source with all dimensions.
+static void expand(tensor::InsertSliceOp slice) {
+  OpBuilder b(slice);
+  auto full = tensor::ExpandShapeOp::create(
+      b, slice.getLoc(),
+      RankedTensorType::get(slice.getStaticSizes(),
+                            slice.getSourceType().getElementType()),
+      slice.getSource(), groupDims(slice.getDroppedDims()),
+      slice.getMixedSizes());
+  full->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
+  slice.getSourceMutable().assign(full);
+}
+
 namespace {
 struct FullRankSlices : dist::impl::DistFullRankSlicesBase<FullRankSlices> {
   void runOnOperation() override {
     SmallVector<tensor::ExtractSliceOp> unclear;
+    SmallVector<tensor::InsertSliceOp> unclearInserts;
     getOperation()->walk([&](Operation *op) {
-      if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
+      if (auto slice = dyn_cast<tensor::InsertSliceOp>(op)) {
         clearSteps(slice);
+        if (!slice.hasUnitStride() &&
+            isUnclear(slice, slice.getDestType().getRank() -
+                                 slice.getSourceType().getRank()))
+          unclearInserts.push_back(slice);
+      }
       auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
       if (!slice)
         return;
       clearSteps(slice);
-      if (isUnclear(slice))
+      // Something may be folded, beside the source, or has steps.
+      if ((slice->getNumOperands() > 1 || !slice.hasUnitStride()) &&
+          isUnclear(slice, slice.getSourceType().getRank() -
+                               slice.getType().getRank()))
         unclear.push_back(slice);
     });
     for (tensor::ExtractSliceOp slice : unclear)
+      expand(slice);
+    for (tensor::InsertSliceOp slice : unclearInserts)
       expand(slice);
   }
 };

@@ -1,6 +1,9 @@
 // A slice that keeps one unit dimension and drops another says which, before its offsets are folded.
 // RUN: dist-opt %s --dist-full-rank-slices | FileCheck %s
 // RUN: dist-run %s --random --verify | FileCheck %s --check-prefix=OUT
+// RUN: dist-run %S/Inputs/unclear_steps.mlir --random --verify | FileCheck %s --check-prefix=STEPS
+// STEPS: t: equal to the program on one rank (largest difference 0)
+// STEPS: u: equal to the program on one rank (largest difference 0)
 // OUT: d: equal to the program on one rank (largest difference 0)
 // OUT: d: i8[1, 3]
 
