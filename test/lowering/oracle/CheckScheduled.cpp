@@ -44,7 +44,7 @@ mlir::dist::test::findStreamMistake(JitProgram &program,
 FailureOr<unsigned> mlir::dist::test::overlapWhatCan(ModuleOp module) {
   PassManager passes(module.getContext());
   DistScheduleOverlapOptions overlap;
-  overlap.machineName = "cpu";
+  overlap.machineName = "8xA100";
   overlap.link = "latency=1s,bandwidth=1kB/s";
   overlap.memory = 1000;
   overlap.margin = 0;
