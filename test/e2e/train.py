@@ -553,7 +553,7 @@ class Subject:
             (["--train", f32, "--steps=1", mask, rows[0], f"--input=labels={labels}"], "a label is no class"),
             (["--train", f32, "--steps=1", mask, rows[0]], "inputs not given (--data NAME=FILE.npy: rows"),
             (["--train", f32, "--steps=1", data, mask, "--turns=2"], "has no dist.mesh, so that nothing is sent"),
-            (["--train", f32, "--steps=1", data, mask, "--turns=2", "--accumulate=2", tp], "in turns along axis 'turn'"),
+            (["--train", f32, "--steps=1", data, mask, "--turns=7", "--accumulate=2", tp], "cannot be done in 7 turns"),
             (["--train", f32, "--steps=1", data, mask, "--loss-of=x"], "of=x (dist-run: --loss-of) is no result"),
             (["--train", f32, "--steps=1", data, mask, "--train-parameters=transformer.*"], "(dist-run: --train-parameters)"),
             (["--train", f32, "--steps=1", mask, *rows, f"--data=labels={tokens}"], "'labels' is given already"),
