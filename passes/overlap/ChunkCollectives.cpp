@@ -345,8 +345,8 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   return plan;
 }
 
-/// What is done with a collective that goes around a ring, or why there is
-/// none.
+/// What is done with a collective that goes around a ring; fails where it
+/// cannot.
 static FailureOr<ChunkPlan> makeRing(Operation *collective, MeshOp mesh) {
   auto isWhole = [](RankedTensorType whole, RankedTensorType part, int64_t dim,
                     int64_t devices) {

@@ -52,8 +52,8 @@ public:
   bool wait(Word &word, uint32_t seen,
             const std::function<std::string()> &what);
 
-  /// Returns at this time of the steady clock, in nanoseconds; a sleeping thread
-  /// wakes some tens of microseconds later, one that may spin does not.
+  /// Returns at this time of the steady clock, in nanoseconds; a sleeping
+  /// thread wakes some tens of microseconds later, one that may spin does not.
   void waitUntil(int64_t nanos) const;
 
   /// Like wait, for a thread with nothing to do: it keeps no run alive, and

@@ -414,6 +414,15 @@ static bool fitsMemory(ModuleOp module, FailureOr<int64_t> before,
   return fits;
 }
 
+/// Options of a pass that decides by the machine's figures.
+template <typename Options> static Options on(const OverlapOptions &options) {
+  Options made;
+  made.machineName = options.machine;
+  made.link = options.link;
+  made.report = options.report;
+  return made;
+}
+
 /// Collectives beside computation, within `memory` times the bytes that are
 /// foreseen for the order given.
 static LogicalResult startWithin(ModuleOp module, const OverlapOptions &options,
@@ -421,22 +430,13 @@ static LogicalResult startWithin(ModuleOp module, const OverlapOptions &options,
   PassManager passes(module.getContext());
   addAttentionAcrossLoops(passes);
   passes.addPass(createDistChunkCollectives());
-  DistBucketReductionsOptions buckets;
-  buckets.machineName = options.machine;
-  buckets.link = options.link;
-  buckets.report = options.report;
-  passes.addPass(createDistBucketReductions(buckets));
-  DistRotateLoopsOptions rotation;
-  rotation.machineName = options.machine;
-  rotation.link = options.link;
+  passes.addPass(
+      createDistBucketReductions(on<DistBucketReductionsOptions>(options)));
+  auto rotation = on<DistRotateLoopsOptions>(options);
   rotation.memory = memory;
-  rotation.report = options.report;
   passes.addPass(createDistRotateLoops(rotation));
-  DistScheduleOverlapOptions schedule;
-  schedule.machineName = options.machine;
-  schedule.link = options.link;
+  auto schedule = on<DistScheduleOverlapOptions>(options);
   schedule.memory = memory;
-  schedule.report = options.report;
   passes.addPass(createDistScheduleOverlap(schedule));
   return stages.run("overlap", passes, module);
 }
@@ -534,20 +534,14 @@ static LogicalResult overlap(ModuleOp module, const OverlapOptions &options,
     passes.addPass(createVerifySpmdPass());
   }
   if (joins != "never") {
-    DistJoinHalosOptions joining;
+    auto joining = on<DistJoinHalosOptions>(options);
     joining.join = joins;
-    joining.machineName = options.machine;
-    joining.link = options.link;
-    joining.report = options.report;
     passes.addPass(createDistJoinHalos(joining));
     passes.addPass(createCSEPass());
     passes.addPass(createVerifySpmdPass());
   }
-  DistLowerHalosOptions lowering;
+  auto lowering = on<DistLowerHalosOptions>(options);
   lowering.to = halos;
-  lowering.machineName = options.machine;
-  lowering.link = options.link;
-  lowering.report = options.report;
   passes.addPass(createDistLowerHalos(lowering));
   if (failed(stages.run("overlap", passes, module)))
     return failure();

@@ -31,9 +31,9 @@ struct OverlapOptions {
   /// "auto", "exchange", "gather" or "shifts" (--dist-lower-halos); "" for auto
   /// where `mode` is, else exchange.
   std::string halos;
-  /// "auto", "never" or "always": whether layers that follow each other exchange
-  /// rows once (--dist-join-halos); "" for auto where `mode` says so, else never:
-  /// they compute other rows at once, which may change bits.
+  /// "auto", "never" or "always": whether layers that follow each other
+  /// exchange rows once (--dist-join-halos); "" for auto where `mode` says so,
+  /// else never: they compute other rows at once, which may change bits.
   std::string joinHalos;
   /// A name or a file, as of dist-report; and a link in place of its own, or
   /// "".
