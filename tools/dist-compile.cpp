@@ -32,7 +32,7 @@ static cl::opt<std::string> target("target",
                                    cl::desc("What to compile for: cpu"),
                                    cl::init("cpu"), cl::cat(category));
 static cl::opt<std::string>
-    link("link",
+    linkOption("link",
          cl::desc("With --machine: the link that dist-run --link will pretend"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<bool> f64("f64", cl::desc("Do all floating-point work in f64"),
@@ -49,7 +49,7 @@ static cl::opt<bool> statistics("statistics",
                                 cl::cat(category));
 
 static LogicalResult run() {
-  if (common.machine.empty() && !link.empty() && common.overlap != "auto" &&
+  if (common.machine.empty() && !linkOption.empty() && common.overlap != "auto" &&
       common.halos != "auto" && common.joinHalos != "auto") {
     llvm::errs() << "dist-compile: error: --link: it takes the place of a "
                     "machine's links: say with --machine which\n";
@@ -88,7 +88,7 @@ static LogicalResult run() {
     return failure();
   ScheduleOptions schedule = common.getScheduleOptions(*sizes);
   schedule.f64 = f64;
-  schedule.overlap.link = link;
+  schedule.overlap.link = linkOption;
   if (failed(distribute(*module, schedule, stages)))
     return failure();
   options.codegen.cpu = common.cpu;

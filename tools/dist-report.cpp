@@ -44,7 +44,7 @@ static cl::opt<bool>
                   "of them, as a plan (--schedule reads it)"),
          cl::cat(category));
 static cl::opt<std::string>
-    link("link",
+    linkOption("link",
          cl::desc("Estimate the time of the communication: each collective "
                   "takes latency + bytes sent / bandwidth; with --machine in "
                   "place of its links, too"),
@@ -134,7 +134,7 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
     options.overlap.memory = overlapMemory;
     options.overlap.turns = turns;
     options.overlap.machine = machineName;
-    options.overlap.link = link;
+    options.overlap.link = linkOption;
     options.overlap.report = verbose;
     return distribute(module, options, stages);
   }
@@ -184,7 +184,7 @@ static bool hasOthers() {
                              &json,
                              &::all,
                              &plan,
-                             &link,
+                             &linkOption,
                              &simulateStep,
                              &timeline,
                              &fuseTransposes,
@@ -244,7 +244,7 @@ static LogicalResult run() {
     return failure();
   }
   if (plan &&
-      (json || all || fuseTransposes || !link.empty() || !joinHalos.empty())) {
+      (json || all || fuseTransposes || !linkOption.empty() || !joinHalos.empty())) {
     llvm::errs() << "dist-report: error: --plan: it is written in place of the "
                     "report; leave out --json, --all, --fuse-transposes, "
                     "--join-halos and --link\n";
@@ -253,9 +253,9 @@ static LogicalResult run() {
   if (failed(checkSimulation()))
     return failure();
   LinkTime time;
-  if (!link.empty()) {
+  if (!linkOption.empty()) {
     try {
-      ::dist::EmulatedLink given = ::dist::parseLink(link);
+      ::dist::EmulatedLink given = ::dist::parseLink(linkOption);
       time = [given](int64_t bytes) {
         return given.latencySeconds +
                (given.bytesPerSecond > 0 ? bytes / given.bytesPerSecond : 0);
@@ -275,7 +275,7 @@ static LogicalResult run() {
   Machine machine;
   if (!machineName.empty()) {
     FailureOr<Machine> loaded =
-        loadMachine(UnknownLoc::get(&context), "--machine", machineName, link);
+        loadMachine(UnknownLoc::get(&context), "--machine", machineName, linkOption);
     if (failed(loaded))
       return failure();
     machine = std::move(*loaded);

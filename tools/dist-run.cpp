@@ -65,7 +65,7 @@ static cl::opt<std::string> randomInputs(
 static cl::opt<std::string>
     output("output", cl::desc("Folder that receives NAME.npy for each result"),
            cl::value_desc("FOLDER"), cl::cat(category));
-static cl::opt<std::string> verify(
+static cl::opt<std::string> verifyMode(
     "verify",
     cl::desc(
         "Compare with the level-0 program on one rank; =f64: both with all "
@@ -112,7 +112,7 @@ static cl::opt<std::string> trace("trace",
                                   cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
-    link("link", cl::desc("Pretend that ranks are joined by such a link"),
+    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
          cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
 static cl::opt<std::string>
     streams("streams",
@@ -120,8 +120,8 @@ static cl::opt<std::string>
                      "debugging eager, late, seed=N"),
             cl::value_desc("MODE"), cl::cat(category));
 
-static bool verifying() { return verify != "off" || !reference.empty(); }
-static bool inF64() { return verify == "f64"; }
+static bool verifying() { return verifyMode != "off" || !reference.empty(); }
+static bool inF64() { return verifyMode == "f64"; }
 
 /// As text, so that what LLVM takes for a number is none: "" would be 0.
 static std::optional<double>
@@ -265,7 +265,7 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
     training.checkMade(input);
   std::vector<SizeBinding> sizes = findSizes(*module);
   ScheduleOptions options = common.getScheduleOptions(sizes);
-  options.overlap.link = link;
+  options.overlap.link = linkOption;
   options.f64 = compiler.precision == Precision::F64;
   if (training.train)
     options.addPasses = [](OpPassManager &passes) {
@@ -277,7 +277,7 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
     failToDistribute(compiler.stages);
   compiler.noteStreams(*module);
   if (!common.machine.empty())
-    predicted = predict(*module, common.machine, link, !trace.empty());
+    predicted = predict(*module, common.machine, linkOption, !trace.empty());
   return module;
 }
 
@@ -463,7 +463,7 @@ static void train(const host::RunOptions &options) {
 
 /// Throws Error for options that would do nothing.
 static void checkOptionsApply() {
-  training.check({&verify, &reference, std::addressof(expect), &output, &repeat,
+  training.check({&verifyMode, &reference, std::addressof(expect), &output, &repeat,
                   &trace, &json, &randomInputs});
   if (!training.resume.empty() && !common.weights.empty())
     throw host::Error("--weights: --resume reads the parameters of " +
@@ -489,8 +489,8 @@ static void checkOptionsApply() {
 /// Runs, compares and reports; whether all results agree.
 static bool run() {
   host::checkBackend(backend);
-  if (verify != "off" && !verify.empty() && verify != "f64")
-    throw host::Error("--verify=" + verify +
+  if (verifyMode != "off" && !verifyMode.empty() && verifyMode != "f64")
+    throw host::Error("--verify=" + verifyMode +
                       ": expected --verify or "
                       "--verify=f64");
   if (repeat < 1)
@@ -513,8 +513,8 @@ static bool run() {
   options.padding = verifying() ? host::Padding::Poison : host::Padding::Zero;
   // What sums may differ by is what is allowed.
   options.directConvolutions = verifying();
-  if (!link.empty())
-    options.link = host::parseLink(link);
+  if (!linkOption.empty())
+    options.link = host::parseLink(linkOption);
   if (!streams.empty())
     options.streams = host::parseStreamMode(streams);
 

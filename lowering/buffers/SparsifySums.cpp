@@ -31,17 +31,17 @@ namespace {
 /// What is added up over one loop: elements of an image, by constant weights.
 struct WeightedSum {
   linalg::GenericOp op;
-  arith::AddFOp add;
-  OpOperand *image, *weights;
+  arith::AddFOp add = {};
+  OpOperand *image = nullptr, *weights = nullptr;
   /// The loop that is summed over, and where in the weights' shape it is.
-  unsigned loop, weightsDim;
+  unsigned loop = 0, weightsDim = 0;
   /// The dimension of the image that it moves along, by how much each loop
   /// does, and a constant.
-  unsigned imageDim;
-  SmallVector<int64_t> steps;
+  unsigned imageDim = 0;
+  SmallVector<int64_t> steps = {};
   /// The weights of all devices, and how a device's own are taken of them.
-  DenseElementsAttr data;
-  ShardingAttr sharding;
+  DenseElementsAttr data = {};
+  ShardingAttr sharding = {};
 };
 
 /// Where each place finds its n-th element, and its weight; by place, as the

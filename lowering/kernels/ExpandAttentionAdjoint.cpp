@@ -111,7 +111,7 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
                     ? dx
                     : scratch(own->second, {i, j}, {queries.size, keys.size});
     ofTotals.push_back(view);
-    if (own != terms.end() && own - terms.begin() == yielded.size()) {
+    if (own != terms.end() && own == terms.begin() + yielded.size()) {
       outs.push_back(view);
       yielded.push_back(1 + total);
     }

@@ -32,9 +32,9 @@ private:
     Product product;
     unsigned ofScores = 0;
     /// The map of the cotangent.
-    AffineMap out;
+    AffineMap out = {};
     /// The product's operands, before padding of queries is filled in.
-    Value operands[2];
+    Value operands[2] = {};
     linalg::LinalgOp op() const { return product.op; }
     Value getOfScores() const { return operands[ofScores]; }
     Value getOther() const { return operands[1 - ofScores]; }

@@ -182,7 +182,7 @@ static bool hasPlainBody(linalg::LinalgOp op) {
 }
 
 /// Whether the op computes each element of its results by itself, of scalars.
-static bool isElementwise(linalg::LinalgOp op) {
+static bool computesElements(linalg::LinalgOp op) {
   if (!hasPlainBody(op) || op.getNumParallelLoops() != op.getNumLoops())
     return false;
   for (OpOperand &init : op.getDpsInitsMutable())
@@ -285,7 +285,7 @@ Value ElementsOf::build(Value tensor, AffineMap map) {
     return get(op->getOperand(0), before);
   }
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (!linalgOp || !isElementwise(linalgOp))
+  if (!linalgOp || !computesElements(linalgOp))
     return {};
   ops.push_back(op);
   return buildElementwise(linalgOp, cast<OpResult>(tensor).getResultNumber(),

@@ -24,7 +24,7 @@ struct GradientRequest {
   /// floats.
   ArrayRef<std::string> wrt;
   /// Whether an argument that was chosen may be; says why not. May be null.
-  llvm::function_ref<LogicalResult(unsigned)> accept;
+  llvm::function_ref<LogicalResult(unsigned)> accept = nullptr;
   /// What messages call the option that it comes from.
   StringRef option = "wrt=";
 };

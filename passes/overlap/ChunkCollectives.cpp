@@ -80,7 +80,7 @@ struct ChunkPlan {
   /// Of a ring: parts are of equal size, and number 0 is elsewhere on each
   /// device.
   bool isRing = false;
-  SmallVector<ChunkedOp> producers, consumers;
+  SmallVector<ChunkedOp> producers = {}, consumers = {};
   unsigned products = 0;
   /// What takes the dimension, of blocks, off one that a product has; null
   /// where none does.

@@ -438,7 +438,7 @@ struct HeadCounts {
     if (queries % keys != 0)
       return queries;
     int64_t byKeys = llvm::divideCeil(keys, devices) * (queries / keys);
-    return keys >= devices || byKeys == llvm::divideCeil(queries, devices)
+    return keys >= devices || byKeys == int64_t(llvm::divideCeil(queries, devices))
                ? keys
                : queries;
   }

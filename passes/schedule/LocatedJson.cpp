@@ -84,9 +84,9 @@ private:
 };
 
 /// Builds the tree; its methods are what nlohmann's parser calls.
-class Builder {
+class TreeBuilder {
 public:
-  Builder(StringRef file, MLIRContext *context, Position &position)
+  TreeBuilder(StringRef file, MLIRContext *context, Position &position)
       : file(file), context(context), position(position) {}
 
   bool null() { return add(LocatedJson::Null); }
@@ -184,7 +184,7 @@ private:
 std::optional<LocatedJson> LocatedJson::parse(StringRef text, StringRef file,
                                               MLIRContext *context) {
   Position position;
-  Builder builder(file, context, position);
+  TreeBuilder builder(file, context, position);
   if (!nlohmann::json::sax_parse(CountingIterator(text.begin(), &position),
                                  CountingIterator(text.end(), &position),
                                  &builder))

@@ -15,7 +15,7 @@ static tensor::PadOp getPadding(AllSliceOp slice) {
   for (auto [place, low, high] :
        llvm::enumerate(pad.getStaticLow(), pad.getStaticHigh()))
     if (low != 0 ||
-        (high != 0 && static_cast<int64_t>(place) != slice.getDim()))
+        (high != 0 && place != slice.getDim()))
       return {};
   return pad;
 }

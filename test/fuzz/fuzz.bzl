@@ -1,6 +1,6 @@
 """A fuzz target: NameFuzz.cpp, which reads the files of corpus/name."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary")
+load("//third_party:mlir.bzl", "cc_binary")
 
 def fuzz_test(name, deps, tags = []):
     """Declares the test `name`, of a bounded number of inputs.
@@ -19,10 +19,7 @@ def fuzz_test(name, deps, tags = []):
             "//test/fuzz:with_libfuzzer": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
-        deps = deps + ["//test/fuzz"] + select({
-            "//test/fuzz:with_libfuzzer": [],
-            "//conditions:default": ["//test/fuzz:changes"],
-        }),
+        deps = deps + ["//test/fuzz", "//test/fuzz:main"],
     )
     native.sh_test(
         name = name,

@@ -175,7 +175,7 @@ static LogicalResult expand(NodeContext &c) {
   return success();
 }
 
-static LogicalResult tile(NodeContext &c) {
+static LogicalResult convertTile(NodeContext &c) {
   std::optional<SmallVector<int64_t>> repeats = c.openInts(1);
   if (!repeats)
     return c.unsupported("Tile with repeats computed at run time");
@@ -213,7 +213,7 @@ void mlir::dist::frontend::addShapeConverters(ConverterTable &table) {
   table.add("Shape", 1, shapeOp);
   table.add("Size", 1, size);
   table.add("Expand", 2, expand);
-  table.add("Tile", 2, tile);
+  table.add("Tile", 2, convertTile);
   table.takeOpenSizes({"Identity", "Reshape", "Flatten", "Unsqueeze", "Squeeze",
                        "Transpose", "Shape", "Size", "Expand", "Tile"});
 }
