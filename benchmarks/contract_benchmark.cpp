@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ThreadsBackend.h"
 #include "dist/Tensor.h"
+#include "runtime/threads/ThreadsBackend.h"
 
 #include <benchmark/benchmark.h>
 

@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
-#include "passes/schedule/Schedule.h"
+#include "passes/schedule/files/Schedule.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_DISTAPPLYPLANPASS

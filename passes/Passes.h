@@ -1,6 +1,8 @@
 //===- Passes.h - Passes of dist --------------------------------*- C++ -*-===//
 //
-// Described in Passes.td, one file a pass.
+// Described in the Passes.td of their folders, one file a pass. Those of this
+// folder are glue: schedules, gradients and training steps as passes, and the
+// pipelines.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +11,19 @@
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
+#include "passes/graphs/Passes.h"
+#include "passes/halos/Passes.h"
+#include "passes/layout/Passes.h"
+#include "passes/memory/Passes.h"
+#include "passes/overlap/Passes.h"
+#include "passes/rings/Passes.h"
+#include "passes/sizes/Passes.h"
+#include "passes/spmd/improve/Passes.h"
+#include "passes/spmd/insert/Passes.h"
+#include "passes/spmd/partition/Passes.h"
+#include "passes/spmd/prepare/Passes.h"
+#include "passes/spmd/propagate/Passes.h"
+#include "passes/spmd/verify/Passes.h"
 
 namespace mlir {
 class ModuleOp;
@@ -63,6 +78,9 @@ void buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes = false,
 /// dimension, verified.
 void addFuseTransposes(OpPassManager &pm);
 void registerSpmdPipeline();
+
+/// Registers all passes below passes/ and their pipelines.
+void registerAllDistPasses();
 
 } // namespace dist
 } // namespace mlir

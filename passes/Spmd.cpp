@@ -66,3 +66,21 @@ void dist::registerSpmdPipeline() {
                           {options.machine, options.link});
       });
 }
+
+void dist::registerAllDistPasses() {
+  registerDistPasses();
+  registerDistPreparePasses();
+  registerDistPropagatePasses();
+  registerDistInsertPasses();
+  registerDistImprovePasses();
+  registerDistPartitionPasses();
+  registerDistVerifyPasses();
+  registerDistRingsPasses();
+  registerDistGraphsPasses();
+  registerDistHalosPasses();
+  registerDistLayoutPasses();
+  registerDistSizesPasses();
+  registerDistMemoryPasses();
+  registerDistOverlapPasses();
+  registerSpmdPipeline();
+}

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Diagnostics.h"
+#include "compiler/Register.h"
 #include "dist/Tensor.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/calibrate/MachineFile.h"
 #include "tools/calibrate/Programs.h"
 #include "tools/calibrate/Ranks.h"
-#include "tools/driver/CommandLine.h"
-#include "tools/driver/Diagnostics.h"
-#include "tools/driver/Register.h"
+#include "tools/common/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Driver.h"
+#include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
-#include "tools/driver/CommandLine.h"
-#include "tools/driver/Driver.h"
-#include "tools/driver/Options.h"
+#include "tools/common/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"

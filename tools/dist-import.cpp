@@ -8,7 +8,7 @@
 #include "frontends/onnx/Import.h"
 #include "frontends/onnx/Safetensors.h"
 #include "lowering/files/OutputStream.h"
-#include "tools/driver/CommandLine.h"
+#include "tools/common/CommandLine.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/SmallString.h"

@@ -1,7 +1,7 @@
 //===- dist-lsp-server.cpp - Editors understand dist's files --------------===//
 
+#include "compiler/Register.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
-#include "tools/driver/Register.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Diagnostics.h"
+#include "compiler/Paths.h"
+#include "compiler/Register.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/SourceText.h"
 #include "lowering/files/OutputStream.h"
@@ -18,10 +21,7 @@
 #include "passes/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/overlap/Passes.h"
-#include "tools/driver/CommandLine.h"
-#include "tools/driver/Diagnostics.h"
-#include "tools/driver/Paths.h"
-#include "tools/driver/Register.h"
+#include "tools/common/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include <filesystem>
 
@@ -127,10 +127,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAll(registry);
   registerAllPasses();
-  registerDistPasses();
-  registerSpmdPipeline();
-  registerDistMemoryPasses();
-  registerDistOverlapPasses();
+  registerAllDistPasses();
   registerLowerPasses();
   std::string help = registerCLIOptions("dist optimizer driver\n", registry);
   removeUncheckedOutputs();

@@ -1,5 +1,7 @@
 //===- dist-report.cpp - What a scheduled program sends and needs ---------===//
 
+#include "compiler/Driver.h"
+#include "compiler/WrittenPlan.h"
 #include "dialects/dist/IR/Program.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Timeline.h"
@@ -7,9 +9,7 @@
 #include "passes/cost/Machine.h"
 #include "passes/report/Report.h"
 #include "passes/report/Simulation.h"
-#include "tools/driver/CommandLine.h"
-#include "tools/driver/Driver.h"
-#include "tools/driver/WrittenPlan.h"
+#include "tools/common/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 

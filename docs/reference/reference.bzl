@@ -5,7 +5,7 @@ def reference_pages(name, pages):
 
     Args:
       name: of the target that refreshes the committed pages.
-      pages: {"dialect": {"td": path, "deps": label, "options": "…", "title": "…"}}; page
+      pages: {"dialect": {"td": [paths], "deps": [labels], "options": "…", "title": "…"}}; page
         `dialect` is dialect.md; without "title" mlir-tblgen writes one.
     """
     for page, source in pages.items():
@@ -17,10 +17,10 @@ def reference_pages(name, pages):
             edits += " -e '1a\\\n\\n# %s'" % source["title"]
         native.genrule(
             name = page,
-            srcs = [source["deps"]],
+            srcs = source["deps"],
             outs = [generated],
-            cmd = "/usr/lib/llvm-22/bin/mlir-tblgen %s -I /usr/lib/llvm-22/include -I . %s | sed %s > $@" %
-                  (source["options"], source["td"], edits),
+            cmd = "printf 'include \"%%s\"\\n' %s | /usr/lib/llvm-22/bin/mlir-tblgen %s -I /usr/lib/llvm-22/include -I . | sed %s > $@" %
+                  (" ".join(source["td"]), source["options"], edits),
         )
         native.sh_test(
             name = page + "_test",

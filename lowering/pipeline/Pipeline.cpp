@@ -2,6 +2,7 @@
 
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/buffers/Passes.h"
+#include "lowering/decompose/Passes.h"
 #include "lowering/rt/Passes.h"
 #include "lowering/streams/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,6 +94,7 @@ void mlir::dist::registerNeutralPasses() {
   registerDistRtPasses();
   registerDistStreamsPasses();
   registerDistBufferPasses();
+  registerDistDecomposePasses();
 }
 
 void mlir::dist::registerTargetPasses(const Target &target) {

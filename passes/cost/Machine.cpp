@@ -10,7 +10,7 @@
 #include "dist/EmulatedLink.h"
 #include "dist/OutputFile.h"
 #include "mlir/IR/Diagnostics.h"
-#include "passes/schedule/LocatedJson.h"
+#include "passes/schedule/files/LocatedJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 

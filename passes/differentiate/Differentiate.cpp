@@ -11,7 +11,7 @@
 #include "passes/differentiate/InlineCalls.h"
 #include "passes/differentiate/LinalgAdjoint.h"
 #include "passes/differentiate/Models.h"
-#include "passes/schedule/NamePattern.h"
+#include "passes/schedule/names/NamePattern.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -5,13 +5,13 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/Passes.h"
 #include "passes/layout/ApplyLayouts.h"
 #include "passes/layout/FoldPairs.h"
+#include "passes/layout/Passes.h"
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_FUSETRANSPOSESPASS
-#include "passes/Passes.h.inc"
+#include "passes/layout/Passes.h.inc"
 } // namespace mlir::dist
 
 using namespace mlir;

@@ -26,7 +26,7 @@
 #include "passes/cost/Work.h"
 #include "passes/overlap/OverlapProblem.h"
 #include "passes/overlap/Passes.h"
-#include "passes/schedule/ModuleNotes.h"
+#include "passes/schedule/names/ModuleNotes.h"
 #include "llvm/ADT/MapVector.h"
 #include <queue>
 #include <vector>

@@ -6,7 +6,7 @@
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/overlap/KernelUnits.h"
-#include "passes/schedule/ModuleNotes.h"
+#include "passes/schedule/names/ModuleNotes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 

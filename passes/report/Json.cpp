@@ -1,8 +1,8 @@
 //===- Json.cpp - The report as the JSON object scripts rely on -----------===//
 
-#include "llvm/Support/JSON.h"
 #include "passes/report/Report.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::dist;

@@ -17,7 +17,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/FoldUtils.h"
-#include "passes/Passes.h"
+#include "passes/sizes/Passes.h"
 #include "passes/sizes/ResultSizes.h"
 #include "passes/sizes/SizeBindings.h"
 #include "llvm/ADT/StringSet.h"
@@ -449,7 +449,7 @@ LogicalResult mlir::dist::bindSizes(ModuleOp module,
 
 namespace mlir::dist {
 #define GEN_PASS_DEF_BINDSIZESPASS
-#include "passes/Passes.h.inc"
+#include "passes/sizes/Passes.h.inc"
 } // namespace mlir::dist
 
 namespace {

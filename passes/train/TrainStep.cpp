@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/differentiate/Differentiate.h"
-#include "passes/schedule/NamePattern.h"
+#include "passes/schedule/names/NamePattern.h"
 #include "passes/train/Formulas.h"
 #include "passes/train/Lookups.h"
 #include "passes/train/Losses.h"

@@ -9,7 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/schedule/Schedule.h"
+#include "passes/schedule/files/Schedule.h"
 #include "test/fuzz/Files.h"
 
 using namespace mlir;

@@ -67,7 +67,7 @@ std::string Verdict::getKind() const {
 void mlir::dist::test::registerDialects(DialectRegistry &registry) {
   // By name, for pipelines that go through text.
   static bool once = [] {
-    registerDistPasses();
+    registerAllDistPasses();
     registerTransformsPasses();
     return true;
   }();

@@ -11,7 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/overlap/Passes.h"
+#include "passes/halos/Passes.h"
 #include "test/generator/Check.h"
 #include "test/generator/Interpreter.h"
 #include <cmath>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rank.h"
 #include "dist/Executor.h"
+#include "runtime/rank/Rank.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

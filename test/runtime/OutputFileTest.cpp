@@ -1,8 +1,8 @@
 //===- OutputFileTest.cpp - Files that appear whole or not at all ---------===//
 
-#include "dist/OutputFile.h"
 #include "dist/Npy.h"
 #include "dist/OnnxTensor.h"
+#include "dist/OutputFile.h"
 #include "dist/Safetensors.h"
 #include "test/runtime/Bundles.h"
 

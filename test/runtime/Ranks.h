@@ -3,7 +3,7 @@
 #ifndef DIST_TEST_RUNTIME_RANKS_H
 #define DIST_TEST_RUNTIME_RANKS_H
 
-#include "ThreadsBackend.h"
+#include "runtime/threads/ThreadsBackend.h"
 
 #include <gtest/gtest.h>
 

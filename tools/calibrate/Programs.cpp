@@ -1,11 +1,11 @@
 //===- Programs.cpp - What compiled programs reach ------------------------===//
 
 #include "tools/calibrate/Programs.h"
+#include "compiler/Driver.h"
 #include "dist/OptionValues.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Parser/Parser.h"
-#include "tools/driver/Driver.h"
-#include "tools/driver/RunCompiler.h"
+#include "tools/common/RunCompiler.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 #ifndef DIST_TOOLS_CALIBRATE_PROGRAMS_H
 #define DIST_TOOLS_CALIBRATE_PROGRAMS_H
 
+#include "compiler/Stages.h"
 #include "mlir/IR/MLIRContext.h"
-#include "tools/driver/Stages.h"
 
 namespace mlir::dist {
 

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/calibrate/Ranks.h"
-#include "ThreadsBackend.h"
 #include "dist/Tensor.h"
+#include "runtime/threads/ThreadsBackend.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,6 @@
 //===- user-opt.cpp - dist-opt with a user's dialect ----------------------===//
 
+#include "compiler/Register.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
@@ -8,8 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Passes.h"
-#include "passes/schedule/ScheduleApplication.h"
-#include "tools/driver/Register.h"
+#include "passes/schedule/directives/ScheduleApplication.h"
 
 #include "test/dialects/user/UserDialect.h.inc"
 #define GET_OP_CLASSES
@@ -203,8 +203,7 @@ int main(int argc, char **argv) {
   dist::registerAll(registry);
   registry.insert<user::UserDialect>();
   registerClipModel(registry);
-  dist::registerDistPasses();
-  dist::registerSpmdPipeline();
+  dist::registerAllDistPasses();
   return asMainReturnCode(
       MlirOptMain(argc, argv, "dist-opt with a user's dialect\n", registry));
 }

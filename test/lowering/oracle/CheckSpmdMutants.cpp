@@ -1,11 +1,13 @@
 //===- CheckSpmdMutants.cpp - Whether --verify tells damaged programs -----===//
 
 #include "test/lowering/oracle/CheckSpmdMutants.h"
+#include "compiler/Driver.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dist/Slices.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/bundle/Bundle.h"
 #include "lowering/cpu/CpuTarget.h"
+#include "lowering/decompose/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,8 +20,7 @@
 #include "test/lowering/oracle/HostTensors.h"
 #include "test/lowering/oracle/JitProgram.h"
 #include "test/lowering/oracle/SpmdMutants.h"
-#include "tools/driver/Compare.h"
-#include "tools/driver/Driver.h"
+#include "verify/Compare.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"

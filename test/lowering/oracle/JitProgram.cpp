@@ -1,7 +1,7 @@
 //===- JitProgram.cpp - A lowered program in this process -----------------===//
 
 #include "test/lowering/oracle/JitProgram.h"
-#include "ThreadsBackend.h"
+#include "compiler/Register.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dist/Tensor.h"
@@ -11,9 +11,9 @@
 #include "lowering/pipeline/Pipeline.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/threads/ThreadsBackend.h"
 #include "test/generator/Diagnostics.h"
 #include "test/generator/Interpreter.h"
-#include "tools/driver/Register.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <dlfcn.h>
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/lowering/oracle/Mutants.h"
 #include "test/generator/Fuzz.h"
 #include "test/lowering/oracle/CheckLowered.h"
+#include "test/lowering/oracle/Mutants.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
 #include <map>

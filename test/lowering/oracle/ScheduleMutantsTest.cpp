@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/lowering/oracle/ScheduleMutants.h"
 #include "test/generator/Fuzz.h"
+#include "test/lowering/oracle/ScheduleMutants.h"
 #include "test/lowering/oracle/SpmdExamples.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spmd/AxisDifferences.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/spmd/verify/AxisDifferences.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spmd/ReshardPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/spmd/reshard/ReshardPlan.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <queue>

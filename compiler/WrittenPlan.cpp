@@ -1,0 +1,304 @@
+//===- WrittenPlan.cpp - A plan that does what a schedule does ------------===//
+//
+// Written, read again, and both programs compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/WrittenPlan.h"
+#include "dialects/dist/IR/Random.h"
+#include "passes/report/Report.h"
+#include "passes/schedule/files/Include.h"
+#include "passes/schedule/files/LocatedJson.h"
+#include "passes/schedule/files/Plan.h"
+#include "passes/schedule/files/PlanWriter.h"
+#include "passes/schedule/files/Schedule.h"
+#include "passes/schedule/names/NamePattern.h"
+#include "passes/schedule/names/ScopeIndex.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// The plan as locations name it while it is tried.
+static constexpr StringLiteral kPlanName = "the plan";
+
+namespace {
+/// Keeps what is said while a plan is tried from being printed: the first error
+/// and the line of the plan that it is about, or 0.
+class Refusal : public ScopedDiagnosticHandler {
+public:
+  explicit Refusal(MLIRContext *context) : ScopedDiagnosticHandler(context) {
+    setHandler([this](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+          text.empty()) {
+        text = diagnostic.str();
+        diagnostic.getLocation()->walk([this](Location location) {
+          auto place = dyn_cast<FileLineColLoc>(location);
+          if (!place || place.getFilename() != kPlanName)
+            return WalkResult::advance();
+          line = place.getLine();
+          return WalkResult::interrupt();
+        });
+      }
+      return success();
+    });
+  }
+
+  std::string text;
+  unsigned line = 0;
+};
+} // namespace
+
+/// The model without the schedule that it was distributed by.
+static OwningOpRef<ModuleOp> cloneModel(ModuleOp model) {
+  OwningOpRef<ModuleOp> copy = model.clone();
+  for (ScheduleOp schedule :
+       llvm::make_early_inc_range(copy->getOps<ScheduleOp>()))
+    schedule.erase();
+  for (MeshOp mesh : llvm::make_early_inc_range(copy->getOps<MeshOp>()))
+    if (SymbolTable::symbolKnownUseEmpty(mesh, *copy))
+      mesh.erase();
+  return copy;
+}
+
+/// Whether the list or object by axis leaves a reduction pending: "P",
+/// "P(max)".
+static bool leavesPending(const LocatedJson &placements) {
+  return llvm::any_of(placements.items, [](const LocatedJson &item) {
+    return item.kind == LocatedJson::String &&
+           StringRef(item.text).starts_with("P");
+  });
+}
+
+/// Behind the list or object that begins at `from`, which holds no other.
+static size_t findEnd(StringRef text, size_t from) {
+  bool isQuoted = false;
+  for (size_t at = from + 1; at < text.size(); ++at) {
+    if (text[at] == '\\')
+      ++at;
+    else if (text[at] == '"')
+      isQuoted = !isQuoted;
+    else if (!isQuoted && (text[at] == ']' || text[at] == '}'))
+      return at + 1;
+  }
+  return text.size();
+}
+
+/// Makes null, in line `line` of the plan, what leaves a reduction pending.
+/// Returns the line's key, or nothing where there is no such placement.
+static std::optional<std::string> settle(std::string &text, unsigned line,
+                                         MLIRContext *context) {
+  auto plan = LocatedJson::parse(text, kPlanName, context);
+  const LocatedJson *forward = plan ? plan->find("forward") : nullptr;
+  if (!forward)
+    return std::nullopt;
+  size_t start = 0;
+  for (unsigned before = 1; before < line && start != std::string::npos;
+       ++before)
+    start = text.find('\n', start) + 1;
+  for (auto [key, lists] : llvm::zip_equal(forward->keys, forward->items)) {
+    if (key.line != line)
+      continue;
+    bool isAny = false;
+    for (const LocatedJson &list : llvm::reverse(lists.items))
+      if (leavesPending(list)) {
+        size_t from = start + list.column - 1;
+        text.replace(from, findEnd(text, from) - from, "null");
+        isAny = true;
+      }
+    return isAny ? std::optional(key.text) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Moves the plan in `text` into the model, as its schedule.
+static LogicalResult addPlan(ModuleOp model, StringRef text) {
+  FailureOr<PlannedSchedule> planned = readPlan(text, kPlanName, model);
+  if (failed(planned))
+    return failure();
+  planned->schedule->moveBefore(&model.getBody()->front());
+  for (MeshOp mesh :
+       llvm::make_early_inc_range(planned->holder->getOps<MeshOp>()))
+    mesh->moveBefore(&model.getBody()->front());
+  return success();
+}
+
+namespace {
+/// What a rank sends: op, axes, combiner, bytes of one, and how often.
+using Traffic =
+    std::map<std::tuple<std::string, std::string, std::string, int64_t>,
+             int64_t>;
+} // namespace
+
+static FailureOr<Traffic> getTraffic(ModuleOp module) {
+  FailureOr<ProgramReport> report = makeReport(module);
+  if (failed(report))
+    return failure();
+  Traffic traffic;
+  for (const FunctionReport &function : report->functions)
+    for (const CollectiveUse &use : function.collectives)
+      if (function.runs)
+        traffic[{use.op, llvm::join(use.axes, ","), use.reduce,
+                 use.bytesSentPerRank}] += use.count;
+  return traffic;
+}
+
+/// "3 collectives of 512 B"
+static std::string describeTraffic(const Traffic &traffic) {
+  int64_t count = 0, bytes = 0;
+  for (const auto &[what, times] : traffic) {
+    count += times;
+    bytes += times * std::get<3>(what);
+  }
+  return std::to_string(count) +
+         (count == 1 ? " collective of " : " collectives of ") +
+         std::to_string(bytes) + " B";
+}
+
+/// A section of a plan: modules that directives name, and the axes. `getAxes`
+/// is null for directives that do not belong to it. Empty where there are none.
+template <typename Directive>
+static std::string describeModules(ScheduleOp schedule,
+                                   const ScopeIndex &scopes, StringRef name,
+                                   function_ref<ArrayAttr(Directive)> getAxes) {
+  std::string text;
+  auto quote = [](StringRef name) {
+    std::string quoted;
+    llvm::raw_string_ostream(quoted) << llvm::json::Value(name);
+    return quoted;
+  };
+  for (auto directive : schedule.getBody().getOps<Directive>()) {
+    std::string error;
+    auto pattern = NamePattern::parse(directive.getTarget(), error);
+    ArrayAttr over = getAxes(directive);
+    if (!pattern || !over)
+      continue;
+    SmallVector<AxisRefAttr> axes = getAxisRefs(over);
+    if (llvm::any_of(axes, [](AxisRefAttr axis) { return axis.isSubAxis(); }))
+      continue;
+    auto names = llvm::map_range(
+        axes, [&](AxisRefAttr axis) { return quote(axis.getName()); });
+    for (unsigned scope : scopes.match(TargetKind::Module, *pattern))
+      text += (text.empty() ? "" : ",") +
+              ("\n    " + quote(llvm::Regex::escape(scopes.getPath(scope)))) +
+              ": [" + llvm::join(names, ", ") + "]";
+  }
+  if (text.empty())
+    return text;
+  return ",\n  \"" + name.str() + "\": {" + text + "\n  }";
+}
+
+/// The modules whose heads, or experts, the schedule shares out.
+static std::string describeShared(ScheduleOp schedule, const ScopeIndex &scopes,
+                                  ShardTarget kind) {
+  return describeModules<ShardOp>(
+      schedule, scopes, stringifyShardTarget(kind), [&](ShardOp directive) {
+        return directive.getKind() == kind ? *directive.getAxes() : ArrayAttr();
+      });
+}
+
+/// The modules in which keys and values go round, in one of both orders.
+static std::string describeRings(ScheduleOp schedule, const ScopeIndex &scopes,
+                                 StringRef name, bool isZigzag) {
+  return describeModules<RingOp>(schedule, scopes, name, [&](RingOp directive) {
+    return directive.getZigzag() == isZigzag ? directive.getAxes()
+                                             : ArrayAttr();
+  });
+}
+
+/// Moves the schedule of `options` into the model. Returns the one that is to
+/// be applied, with those that it includes; null where there is none.
+static FailureOr<ScheduleOp> findAppliedSchedule(ModuleOp model,
+                                                 ScheduleOptions &options) {
+  if (!options.file.empty()) {
+    FailureOr<ScheduleOp> loaded =
+        loadSchedule(model, options.file, options.name);
+    if (failed(loaded))
+      return failure();
+    options.file.clear();
+    options.name = loaded->getSymName().str();
+  }
+  if (model.getOps<ScheduleOp>().empty())
+    return ScheduleOp();
+  FailureOr<ScheduleOp> schedule = findSchedule(model, options.name);
+  if (failed(schedule) || failed(expandIncludes(*schedule)))
+    return failure();
+  return schedule;
+}
+
+FailureOr<WrittenPlan>
+mlir::dist::writePlan(ModuleOp model, ScheduleOptions options, Stages &stages) {
+  OwningOpRef<ModuleOp> original = cloneModel(model);
+  FailureOr<ScheduleOp> schedule = findAppliedSchedule(model, options);
+  if (failed(schedule))
+    return failure();
+  // What changes ops, which no placement says.
+  std::string heads, others;
+  SmallVector<std::string> unsaid;
+  if (*schedule) {
+    for (auto streams : schedule->getOps<RandomStreamsOp>())
+      unsaid.push_back(describeDirective(streams) +
+                       " has no words in a plan, by which random numbers are "
+                       "those of one device");
+    ScopeIndex scopes(model);
+    heads = describeShared(*schedule, scopes, ShardTarget::Heads);
+    others = describeShared(*schedule, scopes, ShardTarget::Experts) +
+             describeRings(*schedule, scopes, "ring", /*isZigzag=*/false) +
+             describeRings(*schedule, scopes, "ring_zigzag",
+                           /*isZigzag=*/true) +
+             describeModules<GraphHaloOp>(
+                 *schedule, scopes, "graph_halo",
+                 [](GraphHaloOp directive) { return directive.getAxes(); });
+  }
+  PlanWriter writer(model);
+  options.stopPlaced = true;
+  if (failed(distribute(model, options, stages)))
+    return failure();
+  ScheduleOptions planned;
+  planned.sizes = options.sizes;
+  stages.begin("report", "writing the plan");
+  WrittenPlan plan;
+  std::string notes;
+  llvm::raw_string_ostream textStream(plan.text), notesStream(notes);
+  if (failed(writer.write(model, textStream, notesStream)))
+    return failure();
+  SmallVector<StringRef> lines;
+  StringRef(notes).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  plan.notes.assign(lines.begin(), lines.end());
+  // Where placements say all of the heads, nothing else need.
+  if (plan.notes.empty())
+    heads.clear();
+  llvm::append_range(plan.notes, unsaid);
+  plan.text.insert(plan.text.rfind("\n}"), heads + others);
+  OwningOpRef<ModuleOp> tried;
+  while (true) {
+    Refusal refusal(model.getContext());
+    tried = original->clone();
+    if (succeeded(addPlan(*tried, plan.text)) &&
+        succeeded(distribute(*tried, planned, stages)))
+      break;
+    auto settled = settle(plan.text, refusal.line, model.getContext());
+    if (!settled) {
+      printError("what was decided makes no plan: line " + Twine(refusal.line) +
+                 " of it is refused: " + refusal.text);
+      return failure();
+    }
+    plan.notes.push_back(*settled +
+                         " is pending, which does not come about from what a "
+                         "plan says; null in the plan");
+  }
+  if (failed(distribute(model, {}, stages)))
+    return failure();
+  FailureOr<Traffic> wanted = getTraffic(model), found = getTraffic(*tried);
+  if (failed(wanted) || failed(found))
+    return failure();
+  if (*wanted != *found)
+    plan.notes.push_back("by the plan a rank sends " + describeTraffic(*found) +
+                         ", by the schedule " + describeTraffic(*wanted) +
+                         ": the plan does not say all that was decided");
+  return plan;
+}

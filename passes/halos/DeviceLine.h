@@ -1,0 +1,45 @@
+//===- DeviceLine.h - What differs along a line of devices ------*- C++ -*-===//
+
+#ifndef DIST_PASSES_HALOS_DEVICELINE_H
+#define DIST_PASSES_HALOS_DEVICELINE_H
+
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::dist {
+
+/// The devices along the axes of an exchange, in a module of level 3: what all
+/// of them agree on, and by how much an index grows from one to the next.
+class DeviceLine {
+public:
+  DeviceLine(ModuleOp module, const MeshLayout &layout, ArrayAttr axes);
+
+  ArrayAttr getAxes() const { return axesAttr; }
+  int64_t getDevices() const { return devices; }
+  /// Whether devices along the line see the same; of values of the module as it
+  /// was.
+  bool isUniform(Value value) const { return uniform.contains(value); }
+  /// The step of an index that is linear in the device's place on the line.
+  std::optional<int64_t> getStep(Value index) const;
+  /// Whether blocks of a dimension of `size` rows begin equally far apart.
+  bool isEquallySpaced(int64_t size) const;
+  /// Whether one of `others` is, or is a part of, one of the line's axes.
+  bool isCrossedBy(ArrayRef<AxisRefAttr> others) const;
+
+private:
+  /// Steps along each axis.
+  using Steps = SmallVector<int64_t, 2>;
+  std::optional<Steps> getSteps(Value index, unsigned depth) const;
+
+  ArrayAttr axesAttr;
+  const MeshLayout &layout;
+  SmallVector<AxisRefAttr> axes;
+  SmallVector<int64_t> sizes;
+  int64_t devices = 1;
+  llvm::DenseSet<Value> uniform;
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_HALOS_DEVICELINE_H

@@ -1,0 +1,393 @@
+//===- HoistHalos.cpp - Exchanges where rows are smallest -----------------===//
+//
+// What is exchanged for an attention is a frontier of values through which all
+// goes that its neighbours' keys and values are made of. The frontier starts at
+// these and moves on towards the function's arguments, always past the last op
+// in it that computes row by row; the smallest one on that way is taken. Where
+// it comes to values of which a dist.sync has brought the rows, or to slices of
+// what all devices have, it ends there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/halos/HoistHalos.h"
+#include "dialects/dist/IR/Attention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Work.h"
+#include "passes/halos/RowOps.h"
+#include "passes/halos/WholeRows.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// Ops that a frontier moves past; between a layer's input and its keys there
+/// are about ten.
+static constexpr unsigned kMostOps = 48;
+
+namespace {
+/// The exchanges of one attention's keys and values that are alike.
+class HaloGroup {
+public:
+  HaloGroup(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
+      : exchanges(exchanges), first(exchanges.front()), synced(synced) {}
+
+  /// Moves them if that sends less.
+  void run();
+  /// Takes their rows from what syncs have brought, or from what all devices
+  /// have anyway, if all is made of that; whether it is. Fails after an error.
+  FailureOr<bool> takePresent();
+
+private:
+  int64_t getBytes(ArrayRef<Rows> frontier) const;
+  /// The smallest frontier of those that start at `starts`.
+  SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
+  SyncedRows *findSynced(Rows rows) const;
+  bool isWhole(Rows rows) const { return static_cast<bool>(findWhole(rows)); }
+  /// What all devices have, of which the device's rows were sliced; without
+  /// padding where the exchange says how many rows there are. Null if there is
+  /// nothing such.
+  Value findWhole(Rows rows) const;
+  /// Where all is made of what is `present`: empty where it is not. With
+  /// `keepsProducts` no more than one product is computed of more rows.
+  SmallVector<Rows> findPresent(function_ref<bool(Rows)> present,
+                                bool keepsProducts) const;
+  Rows *findLast(MutableArrayRef<Rows> frontier,
+                 function_ref<bool(Rows)> mayPass) const;
+  void replace(ArrayRef<Rows> frontier);
+  Value widen(Rows rows);
+  Value exchange(Rows rows);
+  Value takeWhole(Rows rows);
+
+  ArrayRef<HaloExchangeOp> exchanges;
+  HaloExchangeOp first;
+  const SyncedHalos &synced;
+  llvm::SmallDenseSet<Rows> chosen;
+  llvm::SmallDenseMap<Rows, Value> wide;
+};
+} // namespace
+
+int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
+  int64_t sum = 0;
+  for (Rows rows : frontier)
+    sum += getRowBytes(rows);
+  return sum;
+}
+
+/// The last of the values in the frontier that are made row by row and that
+/// `mayPass`: all that reads it is behind. Null where there is none.
+Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
+                          function_ref<bool(Rows)> mayPass) const {
+  Rows *last = nullptr;
+  for (Rows &rows : frontier) {
+    Operation *op = rows.first.getDefiningOp();
+    if (!op || op->getBlock() != first->getBlock() ||
+        !getRowOperands(op, rows.second) || !mayPass(rows))
+      continue;
+    if (!last || last->first.getDefiningOp()->isBeforeInBlock(op))
+      last = &rows;
+  }
+  return last;
+}
+
+SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
+  SmallVector<Rows> frontier(starts), best = frontier;
+  int64_t least = getBytes(frontier);
+  // What is made of rows of which a product was passed is passed by no other:
+  // what is computed twice stays the last product.
+  llvm::SmallDenseSet<Value> behindProduct;
+  for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
+    Rows *last = findLast(frontier, [&](Rows rows) {
+      return !isSumOfProducts(rows.first.getDefiningOp()) ||
+             !behindProduct.contains(rows.first);
+    });
+    if (!last)
+      break;
+    Rows passed = *last;
+    frontier.erase(last);
+    Operation *op = passed.first.getDefiningOp();
+    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
+    RowOperands operands = *getRowOperands(op, passed.second);
+    for (auto [operand, dim] : operands) {
+      Rows rows{op->getOperand(operand), dim};
+      if (isBehind)
+        behindProduct.insert(rows.first);
+      if (!llvm::is_contained(frontier, rows))
+        frontier.push_back(rows);
+    }
+    if (int64_t bytes = getBytes(frontier); bytes < least) {
+      least = bytes;
+      best = frontier;
+    }
+  }
+  return best;
+}
+
+Value HaloGroup::exchange(Rows rows) {
+  if (findSynced(rows)) {
+    OpBuilder b(first);
+    return synced.find(rows.first)
+        ->take(b, first.getLoc(), rows.second, first.getLow(), first.getHigh());
+  }
+  if (isWhole(rows))
+    return takeWhole(rows);
+  auto type = cast<RankedTensorType>(rows.first.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[rows.second] += first.getLow() + first.getHigh();
+  OpBuilder b(first);
+  auto op = HaloExchangeOp::create(
+      b, first.getLoc(), type.clone(shape), rows.first,
+      b.getI64IntegerAttr(rows.second), first.getSizeAttr(), first.getLowAttr(),
+      first.getHighAttr(), first.getBoundaryAttr(), first.getAxesAttr(),
+      first.getMeshAttr(), first.getCauseAttr());
+  if (StringAttr cause = first.getCauseAttr())
+    op.setCauseAttr(
+        b.getStringAttr(cause.str() + ", made of rows that are smaller"));
+  if (Attribute scope = first->getDiscardableAttr(kScopeAttr))
+    op->setDiscardableAttr(kScopeAttr, scope);
+  return op.getResult();
+}
+
+Value HaloGroup::findWhole(Rows rows) const {
+  HaloExchangeOp exchange = first;
+  auto [block, dim] = rows;
+  if (!isSliceOfWhole(block, dim, exchange.getAxes()))
+    return {};
+  OpBuilder b(exchange);
+  if (std::optional<uint64_t> size = exchange.getSize())
+    return getWholeRows(b, block, dim, *size, exchange.getAxes());
+  return block.getDefiningOp<AllSliceOp>().getOperand();
+}
+
+/// What the exchange would make of a slice of what all devices have.
+Value HaloGroup::takeWhole(Rows rows) {
+  auto [block, dim] = rows;
+  Location loc = first.getLoc();
+  OpBuilder b(first);
+  auto type = cast<RankedTensorType>(block.getType());
+  int64_t size = type.getDimSize(dim), low = first.getLow(),
+          high = first.getHigh();
+  Value whole = findWhole(rows);
+  auto getSize = [dim = dim](Value value) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+  };
+  // What is past the end of uneven blocks is filled in, too.
+  int64_t padded = getSize(block.getDefiningOp<AllSliceOp>().getOperand());
+  int64_t rest = padded - getSize(whole);
+  BoundaryAttr boundary = first.getBoundaryAttr();
+  TypedAttr fill = boundary && boundary.getValue()
+                       ? cast<TypedAttr>(boundary.getValue())
+                       : b.getZeroAttr(type.getElementType());
+  SmallVector<OpFoldResult> starts(type.getRank(), b.getIndexAttr(0)),
+      lows = starts, highs = starts, ones(type.getRank(), b.getIndexAttr(1)),
+      sizes = tensor::getMixedSizes(b, loc, block);
+  lows[dim] = b.getIndexAttr(low);
+  highs[dim] = b.getIndexAttr(rest + high);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = low + padded + high;
+  Value filler = arith::ConstantOp::create(b, loc, fill);
+  Value pad = tensor::PadOp::create(b, loc, type.clone(shape), whole, lows,
+                                    highs, filler);
+  Value coordinate = AxisIndexOp::create(b, loc, b.getIndexType(),
+                                         first.getAxes(), first.getMeshAttr());
+  Value offset = arith::MulIOp::create(
+      b, loc, coordinate, arith::ConstantIndexOp::create(b, loc, size));
+  starts[dim] = offset;
+  sizes[dim] = b.getIndexAttr(low + size + high);
+  shape[dim] = low + size + high;
+  return tensor::ExtractSliceOp::create(b, loc, type.clone(shape), pad, starts,
+                                        sizes, ones);
+}
+
+Value HaloGroup::widen(Rows rows) {
+  if (auto it = wide.find(rows); it != wide.end())
+    return it->second;
+  Value value;
+  if (chosen.contains(rows)) {
+    value = exchange(rows);
+  } else {
+    Operation *op = rows.first.getDefiningOp();
+    SmallVector<Value> operands(op->getOperands());
+    RowOperands found = *getRowOperands(op, rows.second);
+    for (auto [number, place] : found)
+      operands[number] = widen({op->getOperand(number), place});
+    OpBuilder b(first);
+    value = cloneOnRows(b, op, operands, rows.second,
+                        first.getLow() + first.getHigh());
+  }
+  wide[rows] = value;
+  return value;
+}
+
+void HaloGroup::run() {
+  SmallVector<Rows> starts, apart;
+  for (HaloExchangeOp exchange : exchanges) {
+    Rows rows{exchange.getOperand(), exchange.getDim()};
+    if (llvm::is_contained(starts, rows))
+      continue;
+    starts.push_back(rows);
+    // Each by itself.
+    for (Rows other : findSmallest(rows))
+      if (!llvm::is_contained(apart, other))
+        apart.push_back(other);
+  }
+  SmallVector<Rows> best = findSmallest(starts);
+  if (getBytes(apart) < getBytes(best))
+    best = apart;
+  if (getBytes(best) < getBytes(starts))
+    replace(best);
+}
+
+/// Null where no sync has brought these rows.
+SyncedRows *HaloGroup::findSynced(Rows rows) const {
+  const SyncedHalo *halo = synced.find(rows.first);
+  SyncedRows *found = halo ? halo->find(rows.second) : nullptr;
+  HaloExchangeOp exchange = first;
+  return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
+}
+
+SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
+                                         bool keepsProducts) const {
+  SmallVector<Rows> frontier;
+  for (HaloExchangeOp exchange : exchanges)
+    if (Rows rows{exchange.getOperand(), exchange.getDim()};
+        !llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
+  llvm::SmallDenseSet<Value> behindProduct;
+  for (unsigned step = 0; step < kMostOps; ++step) {
+    Rows *last = findLast(frontier, [&](Rows rows) {
+      return !present(rows) &&
+             !(keepsProducts && isSumOfProducts(rows.first.getDefiningOp()) &&
+               behindProduct.contains(rows.first));
+    });
+    if (!last)
+      break;
+    Rows passed = *last;
+    frontier.erase(last);
+    Operation *op = passed.first.getDefiningOp();
+    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
+    RowOperands operands = *getRowOperands(op, passed.second);
+    for (auto [operand, dim] : operands) {
+      Rows rows{op->getOperand(operand), dim};
+      if (isBehind)
+        behindProduct.insert(rows.first);
+      if (!llvm::is_contained(frontier, rows))
+        frontier.push_back(rows);
+    }
+  }
+  if (!llvm::all_of(frontier, present))
+    frontier.clear();
+  return frontier;
+}
+
+FailureOr<bool> HaloGroup::takePresent() {
+  // What a sync has brought is taken however much is computed of it: the user
+  // has said so.
+  SmallVector<Rows> frontier =
+      findPresent([&](Rows rows) { return findSynced(rows) != nullptr; },
+                  /*keepsProducts=*/false);
+  if (frontier.empty())
+    frontier = findPresent(
+        [&](Rows rows) { return findSynced(rows) || isWhole(rows); },
+        /*keepsProducts=*/true);
+  if (frontier.empty())
+    return false;
+  for (Rows rows : frontier)
+    if (SyncedRows *found = findSynced(rows);
+        found &&
+        failed(found->read(first.getLow(), first.getHigh(), first.getLoc())))
+      return failure();
+  replace(frontier);
+  return true;
+}
+
+/// Exchanges the frontier, and computes from it what was exchanged.
+void HaloGroup::replace(ArrayRef<Rows> frontier) {
+  chosen.insert(frontier.begin(), frontier.end());
+  for (HaloExchangeOp exchange : exchanges)
+    exchange.getResult().replaceAllUsesWith(
+        widen({exchange.getOperand(), exchange.getDim()}));
+  // What nobody needs any more.
+  llvm::SmallSetVector<Operation *, 16> dead;
+  dead.insert(exchanges.begin(), exchanges.end());
+  while (!dead.empty()) {
+    Operation *op = dead.pop_back_val();
+    if (!op->use_empty() ||
+        (!isa<HaloExchangeOp>(op) && !isOpTriviallyDead(op)))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        dead.insert(maker);
+    op->erase();
+  }
+}
+
+/// The attention, and perhaps its adjoint, that alone reads an exchange's rows
+/// for keys or values, perhaps with zeros in place of padding: the first of
+/// them.
+static AttentionLikeOpInterface findAttention(Value rows) {
+  AttentionLikeOpInterface found;
+  for (OpOperand &use : rows.getUses()) {
+    auto attention = dyn_cast<AttentionLikeOpInterface>(use.getOwner());
+    if (!attention && isa<linalg::GenericOp>(use.getOwner()) &&
+        use.getOwner()->hasOneUse())
+      attention = findAttention(use.getOwner()->getResult(0));
+    else if (attention && use.getOperandNumber() != 1 &&
+             use.getOperandNumber() != 2)
+      return {};
+    if (!attention || (found && found->getBlock() != attention->getBlock()))
+      return {};
+    bool isOther = found && found->getName() == attention->getName();
+    if (isOther && found != attention)
+      return {};
+    if (!found || attention->isBeforeInBlock(found))
+      found = attention;
+  }
+  return found;
+}
+
+/// Whether they bring as many rows over the same axes, in one block.
+static bool areAlike(ArrayRef<HaloExchangeOp> exchanges) {
+  HaloExchangeOp first = exchanges.front();
+  return llvm::all_of(exchanges, [&](HaloExchangeOp exchange) {
+    return exchange.getLow() == first.getLow() &&
+           exchange.getHigh() == first.getHigh() &&
+           exchange.getAxes() == first.getAxes() &&
+           exchange->getBlock() == first->getBlock();
+  });
+}
+
+LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
+                                     const SyncedHalos &synced) {
+  llvm::MapVector<Operation *, SmallVector<HaloExchangeOp, 2>> byAttention;
+  function.walk([&](HaloExchangeOp exchange) {
+    if (AttentionLikeOpInterface attention =
+            findAttention(exchange.getResult());
+        attention && attention->getBlock() == exchange->getBlock() &&
+        !synced.contains(exchange))
+      byAttention[attention].push_back(exchange);
+  });
+  for (auto &[attention, all] : byAttention) {
+    // All at once where they are alike, else those whose rows are present.
+    if (areAlike(all)) {
+      FailureOr<bool> isTaken = HaloGroup(all, synced).takePresent();
+      if (failed(isTaken))
+        return failure();
+      if (*isTaken)
+        continue;
+    }
+    SmallVector<HaloExchangeOp, 2> others;
+    for (HaloExchangeOp exchange : all) {
+      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takePresent();
+      if (failed(isTaken))
+        return failure();
+      if (!*isTaken)
+        others.push_back(exchange);
+    }
+    if (!others.empty() && areAlike(others))
+      HaloGroup(others, synced).run();
+  }
+  return success();
+}

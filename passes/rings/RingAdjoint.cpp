@@ -1,0 +1,514 @@
+//===- RingAdjoint.cpp - Cotangents of keys and values go round -----------===//
+//
+// The adjoint of attention whose keys and values went round (Liu et al., "Ring
+// attention with blockwise transformers", 2023, appendix A). They go round
+// once more. What a device adds to the cotangents of a block is added to what
+// came with the block and goes on with it, p - 1 times, until it is home, where
+// the owner adds its own part: the sum over the devices that stood there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Interfaces/Placement.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/attention/ScoreRange.h"
+#include "passes/rings/DeviceBlocks.h"
+#include "passes/rings/RingWriter.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static constexpr StringLiteral kNames[] = {"keys", "values"};
+
+/// The axes of `all` without those of a ring; null where one of these lacks.
+static ArrayAttr getFurtherAxes(ArrayAttr all, ArrayAttr ring) {
+  SmallVector<Attribute> further;
+  for (Attribute axis : all)
+    if (!llvm::is_contained(ring, axis))
+      further.push_back(axis);
+  if (further.size() + ring.size() != all.size())
+    return {};
+  return ArrayAttr::get(all.getContext(), further);
+}
+
+/// Whether it sums over the axes of a ring.
+static bool isSumOver(Operation *op, ArrayAttr axes) {
+  if (auto sum = dyn_cast<AllReduceOp>(op))
+    return sum.getReduction() == ReductionKind::Sum &&
+           getFurtherAxes(sum.getAxes(), axes);
+  auto sum = dyn_cast<ReduceScatterOp>(op);
+  return sum && sum.getReduction() == ReductionKind::Sum &&
+         sum.getAxes() == axes;
+}
+
+/// What is done with a cotangent on its way, element by element or in another
+/// shape.
+static bool isMove(Operation *op) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return structured.hasPureTensorSemantics();
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp, tensor::ConcatOp, tensor::PadOp,
+             AllReduceOp>(op);
+}
+
+LogicalResult RingAdjoint::findSums(SetVector<Operation *> &sums) {
+  SetVector<Operation *> reached;
+  for (std::optional<Home> &home : homes)
+    if (home)
+      reached.insert(home->whole.user_begin(), home->whole.user_end());
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Operation *user = reached[next];
+    if (isSumOver(user, ring.axes)) {
+      sums.insert(user);
+      continue;
+    }
+    if (!isMove(user) || user->getBlock() != op->getBlock())
+      return failure();
+    reached.insert(user->user_begin(), user->user_end());
+  }
+  return success();
+}
+
+LogicalResult RingAdjoint::findOwnBlock(Operation *sum) {
+  Operation *from = sum->getPrevNode();
+  OpBuilder at(sum);
+  DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices, *ring.uniform);
+  blocks.setEndsInPadding();
+  for (auto [number, home] : llvm::enumerate(homes))
+    if (home)
+      blocks.set(home->whole,
+                 *placeOf(op.getFirstInit() + 1 + number, op.getKeyDim()),
+                 home->placeholder);
+  SmallVector<int64_t> dims;
+  auto scatter = dyn_cast<ReduceScatterOp>(sum);
+  if (scatter)
+    dims.push_back(scatter.getDim());
+  else
+    llvm::append_range(dims, llvm::seq(typeOf(sum->getOperand(0)).getRank()));
+  for (int64_t dim : dims) {
+    Value block = blocks.get(sum->getOperand(0), dim);
+    if (!block || (scatter && block.getType() != scatter.getType()))
+      continue;
+    sums.push_back({sum, block, dim});
+    setScopes(from, sum);
+    return success();
+  }
+  return failure();
+}
+
+/// Whether a value is made of a placeholder.
+static bool isMadeOf(Value value, Value placeholder, Operation *until) {
+  SetVector<Operation *> users(placeholder.user_begin(),
+                               placeholder.user_end());
+  Operation *maker = value.getDefiningOp();
+  for (unsigned next = 0; next < users.size(); ++next) {
+    if (users[next] == maker)
+      return true;
+    if (users[next] != until)
+      users.insert(users[next]->user_begin(), users[next]->user_end());
+  }
+  return value == placeholder;
+}
+
+/// A block travels where it is smallest.
+void RingAdjoint::findSmallest(Home &home) {
+  int64_t least = getTensorBytes(home.travels.getType());
+  SmallVector<Operation *> path;
+  for (Value block = home.placeholder; block.hasOneUse();) {
+    Operation *user = *block.user_begin();
+    bool isAlone = user->getNumResults() == 1 && isMove(user);
+    for (const Sum &sum : sums)
+      isAlone &= user != sum.op;
+    // Nothing else but what can be made again where it is sent.
+    for (Value operand : user->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      isAlone &= operand == block || !maker || maker->isBeforeInBlock(op) ||
+                 isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
+                 maker->hasTrait<OpTrait::ConstantLike>();
+      for (std::optional<Home> &other : homes)
+        isAlone &= operand == block || !other ||
+                   !isMadeOf(operand, other->placeholder, user);
+    }
+    if (!isAlone || isa<AllReduceOp>(user))
+      break;
+    path.push_back(user);
+    block = user->getResult(0);
+    if (getTensorBytes(block.getType()) < least) {
+      least = getTensorBytes(block.getType());
+      home.travels = block;
+      home.makers = path;
+    }
+  }
+}
+
+LogicalResult RingAdjoint::findHomes() {
+  for (unsigned number : {0u, 1u}) {
+    Value whole = op->getResult(number + 1);
+    if (whole.use_empty())
+      continue;
+    SmallVector<int64_t> shape(typeOf(whole).getShape());
+    shape[*placeOf(op.getFirstInit() + 1 + number, op.getKeyDim())] = blockKeys;
+    Value placeholder = empty(shape, typeOf(whole).getElementType());
+    homes[number] = {whole, placeholder, {}, placeholder};
+  }
+  SetVector<Operation *> found;
+  if (failed(findSums(found)) || llvm::any_of(found, [&](Operation *sum) {
+        return failed(findOwnBlock(sum));
+      }))
+    return emitUnusable()
+           << "cotangents of keys and values do not become sums over the "
+              "ring's devices block by block";
+  for (std::optional<Home> &home : homes)
+    if (home)
+      findSmallest(*home);
+  return success();
+}
+
+Value RingAdjoint::toTravel(const Home &home, Value block) {
+  IRMapping mapping;
+  mapping.map(home.placeholder, block);
+  // With what was made for it further down.
+  auto clone = [&](auto &&clone, Operation *made) -> void {
+    for (Value operand : made->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (!mapping.contains(operand) && maker &&
+          maker->getBlock() == op->getBlock() && !maker->isBeforeInBlock(op))
+        clone(clone, maker);
+    }
+    b.clone(*made, mapping);
+  };
+  for (Operation *maker : home.makers)
+    clone(clone, maker);
+  return mapping.lookup(home.travels);
+}
+
+void RingAdjoint::bringHome(const Sum &given) {
+  auto [sum, block, dim] = given;
+  if (isa<ReduceScatterOp>(sum)) {
+    sum->getResult(0).replaceAllUsesWith(block);
+    return;
+  }
+  // Whoever needs all of it gathers it.
+  OpBuilder at(sum);
+  Operation *from = sum->getPrevNode();
+  auto reduce = cast<AllReduceOp>(sum);
+  ArrayAttr further = getFurtherAxes(reduce.getAxes(), ring.axes);
+  if (!further.empty())
+    block = AllReduceOp::create(at, loc, block.getType(), block,
+                                reduce.getReductionAttr(), further, mesh,
+                                reduce.getCauseAttr());
+  auto type = typeOf(sum->getResult(0));
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = typeOf(block).getDimSize(dim) * ring.devices;
+  Value whole = AllGatherOp::create(at, loc, type.clone(shape), block,
+                                    at.getI64IntegerAttr(dim), ring.axes, mesh,
+                                    reduce.getCauseAttr());
+  if (whole.getType() != type) {
+    SmallVector<OpFoldResult> starts(shape.size(), at.getIndexAttr(0)),
+        strides(shape.size(), at.getIndexAttr(1));
+    whole = tensor::ExtractSliceOp::create(
+        at, loc, type, whole, starts,
+        getAsIndexOpFoldResult(at.getContext(), type.getShape()), strides);
+  }
+  sum->getResult(0).replaceAllUsesWith(whole);
+  setScopes(from, sum);
+  // But for those who take their own blocks of what is made of it.
+  llvm::SetVector<Operation *> reached(whole.user_begin(), whole.user_end());
+  SmallVector<AllSliceOp> slices;
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Operation *user = reached[next];
+    if (auto slice = dyn_cast<AllSliceOp>(user)) {
+      if (slice.getAxes() == ring.axes)
+        slices.push_back(slice);
+      continue;
+    }
+    auto structured = dyn_cast<linalg::LinalgOp>(user);
+    if (!isMove(user) || isa<AllReduceOp>(user) ||
+        user->getBlock() != op->getBlock() ||
+        (structured &&
+         structured.getNumLoops() != structured.getNumParallelLoops()))
+      continue;
+    for (Operation *further : user->getUsers())
+      reached.insert(further);
+  }
+  for (AllSliceOp slice : slices) {
+    OpBuilder at(slice);
+    Operation *from = slice->getPrevNode();
+    DeviceBlocks blocks(at, loc, mesh, ring.axes, ring.devices, *ring.uniform);
+    blocks.setEndsInPadding();
+    Value own = blocks.get(slice.getOperand(), slice.getDim());
+    if (!own || own.getType() != slice.getType())
+      continue;
+    setScopes(from, slice);
+    slice.getResult().replaceAllUsesWith(own);
+    eraseWithMakers(slice, ring);
+  }
+}
+
+LogicalResult RingAdjoint::findParts() {
+  auto place = [&](unsigned operand) {
+    return *placeOf(operand, op.getQueryDim());
+  };
+  unsigned ofResult = op.getResultOperand(), ofLargest = op.getLargestOperand(),
+           ofSums = op.getSumsOperand(), ofCotangent = op.getCotangentOperand();
+  Part own;
+  auto setOwn = [&](auto cut) {
+    own.result = cut(ofResult);
+    own.largestX = cut(ofLargest);
+    own.sums = cut(ofSums);
+    own.cotangent = cut(ofCotangent);
+    parts.push_back(own);
+  };
+  if (!ring.isZigzag) {
+    static_cast<Queries &>(own) = getOwn(Queries::Own);
+    setOwn([&](unsigned operand) { return op->getOperand(operand); });
+    return success();
+  }
+  static_cast<Queries &>(own) = getOwn(Queries::OwnSecondHalf);
+  auto cut = [&](unsigned operand, bool isFirst) {
+    return cutHalf(op->getOperand(operand), place(operand), isFirst);
+  };
+  setOwn([&](unsigned operand) { return cut(operand, /*isFirst=*/false); });
+  Part mirrors;
+  if (failed(getMirrors(mirrors)))
+    return failure();
+  auto first = [&](unsigned operand) { return cut(operand, /*isFirst=*/true); };
+  mirrors.result = mirror(first(ofResult), "results of half of the queries");
+  std::tie(mirrors.largestX, mirrors.sums) =
+      mirror(first(ofLargest), first(ofSums),
+             "largest scores and sums of half of the queries");
+  mirrors.cotangent =
+      mirror(first(ofCotangent), "cotangents of half of the results");
+  parts.push_back(mirrors);
+  return success();
+}
+
+RankedTensorType RingAdjoint::getTypeOf(unsigned result, const Part &part) {
+  RankedTensorType type = typeOf(op.getInits()[result]);
+  SmallVector<int64_t> shape(type.getShape());
+  auto resize = [&](unsigned dim, int64_t size) {
+    if (std::optional<unsigned> place =
+            placeOf(op.getFirstInit() + result, dim))
+      shape[*place] = size;
+  };
+  resize(op.getKeyDim(), blockKeys);
+  resize(op.getQueryDim(), countQueries(part));
+  return type.clone(shape);
+}
+
+SmallVector<Value> RingAdjoint::compute(const Part &part, Value keyBlock,
+                                        Value valueBlock, Value owner) {
+  Value first = arith::MulIOp::create(b, loc, owner, index(blockKeys));
+  SmallVector<Value> inits;
+  for (unsigned result = 0; result < op.getNumResults(); ++result) {
+    RankedTensorType type = getTypeOf(result, part);
+    inits.push_back(empty(type.getShape(), type.getElementType()));
+  }
+  auto made = AttentionAdjointOp::create(
+      b, loc, TypeRange(ValueRange(inits)), part.tensor, keyBlock, valueBlock,
+      cutExtras(part.extras, first), part.result, part.largestX, part.sums,
+      part.cotangent, inits, op.getIndexingMaps(), op.getNanIsZeroAttr(),
+      /*window=*/nullptr);
+  writeBody(op.getBody(), made.getBody(), part, first,
+            -std::numeric_limits<double>::infinity());
+  writeBody(op.getAdjoint(), made.getAdjoint(), part, first, 0);
+  return llvm::to_vector_of<Value>(made.getResults());
+}
+
+RankedTensorType RingAdjoint::getTypeOfTotal(unsigned total, const Part &part) {
+  unsigned result = 3 + total;
+  RankedTensorType type = getTypeOf(result, part);
+  std::optional<unsigned> place =
+      placeOf(op.getFirstInit() + result, op.getKeyDim());
+  if (!place)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[*place] = blockKeys * ring.devices;
+  return type.clone(shape);
+}
+
+Value RingAdjoint::addToTotal(unsigned total, const Part &part, Value made,
+                              Value owner) {
+  Value before = part.totals[total];
+  std::optional<unsigned> place =
+      placeOf(op.getFirstTotal() + total, op.getKeyDim());
+  if (!place)
+    return before ? add(before, made) : made;
+  // Each block of keys comes once.
+  RankedTensorType type = getTypeOfTotal(total, part);
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      sizes = tensor::getMixedSizes(b, loc, made),
+      strides(type.getRank(), b.getIndexAttr(1));
+  offsets[*place] =
+      arith::MulIOp::create(b, loc, owner, index(blockKeys)).getResult();
+  return tensor::InsertSliceOp::create(
+      b, loc, made, before ? before : zeros(type), offsets, sizes, strides);
+}
+
+Value RingAdjoint::finishTotal(unsigned total) {
+  unsigned operand = op.getFirstTotal() + total;
+  Value made = parts[0].totals[total];
+  if (ring.isZigzag) {
+    Value ofMirrors = parts[1].totals[total];
+    std::optional<unsigned> place = placeOf(operand, op.getQueryDim());
+    // Sums over queries are summed over devices later.
+    made = place ? join(mirror(ofMirrors, "what was summed for half of the "
+                                          "queries, back"),
+                        made, *place)
+                 : add(made, ofMirrors);
+  }
+  RankedTensorType type = typeOf(op->getResult(3 + total));
+  if (made.getType() == type)
+    return made;
+  SmallVector<OpFoldResult> starts(type.getRank(), b.getIndexAttr(0)),
+      strides(type.getRank(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(
+      b, loc, type, made, starts,
+      getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
+}
+
+/// Whether queries may see anything of the block that is there after so many
+/// steps, or a row has so little that what is masked counts, or numbers are so
+/// large that they would.
+Value RingAdjoint::needs(Part &part, Value keyBlock, Value valueBlock,
+                         int64_t step) {
+  if (!part.isAnyRowMasked)
+    part.isAnyRowMasked = isAnyMasked(getElement(getLeast(part.largestX)));
+  SmallVector<int64_t> sizes = op.getDimSizes();
+  Value needed =
+      either(part.isAnyRowMasked,
+             mayBeLarge(getLargest(part.tensor), getLargest(keyBlock),
+                        sizes[op.getFeatureDim()]));
+  needed = either(needed,
+                  mayBeLarge(getLargest(part.cotangent), getLargest(valueBlock),
+                             sizes[op.getValueDim()]));
+  return either(needed, isSeen(part.kind, step));
+}
+
+void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
+                          int64_t step, MutableArrayRef<Value> totals,
+                          bool doTravel) {
+  Value owner = getOwner(step);
+  SmallVector<Type> types = {getTypeOf(0, part)};
+  for (std::optional<Home> &home : homes)
+    if (home)
+      types.push_back((doTravel ? home->travels : home->placeholder).getType());
+  unsigned numTotals = op.getNumTotals();
+  for (unsigned total = 0; total < numTotals; ++total)
+    types.push_back(getTypeOfTotal(total, part));
+  part.totals.resize(numTotals);
+  auto more = [&] {
+    SmallVector<Value> made = compute(part, keyBlock, valueBlock, owner);
+    SmallVector<Value> sums = {part.ofQueries ? add(part.ofQueries, made[0])
+                                              : made[0]};
+    for (unsigned number : {0u, 1u}) {
+      if (!homes[number])
+        continue;
+      Value block = made[number + 1];
+      if (doTravel)
+        block = toTravel(*homes[number], block);
+      sums.push_back(totals[number] ? add(totals[number], block) : block);
+    }
+    for (unsigned total = 0; total < numTotals; ++total)
+      sums.push_back(addToTotal(total, part, made[3 + total], owner));
+    return sums;
+  };
+  auto same = [&] {
+    SmallVector<Value> sums = {part.ofQueries};
+    for (unsigned number : {0u, 1u})
+      if (homes[number])
+        sums.push_back(totals[number]);
+    llvm::append_range(sums, part.totals);
+    for (auto [sum, type] : llvm::zip_equal(sums, types))
+      if (!sum)
+        sum = zeros(cast<RankedTensorType>(type));
+    return sums;
+  };
+  // With its own block a device computes in any case.
+  bool isNeeded = !skips || isAlwaysSeen(part.kind, step) ||
+                  (step == 0 && part.kind != Queries::MirrorsFirstHalf);
+  SmallVector<Value> sums =
+      isNeeded
+          ? more()
+          : choose(needs(part, keyBlock, valueBlock, step), types, more, same);
+  part.ofQueries = sums[0];
+  unsigned next = 1;
+  for (unsigned number : {0u, 1u})
+    if (homes[number])
+      totals[number] = sums[next++];
+  llvm::copy(ArrayRef(sums).drop_front(next), part.totals.begin());
+}
+
+Value RingAdjoint::add(Value x, Value y) {
+  AffineMap all = b.getMultiDimIdentityMap(typeOf(x).getRank());
+  return map(typeOf(x), {x, y}, {all, all}, 1,
+             [&](ValueRange args) -> SmallVector<Value> {
+               return {arith::AddFOp::create(b, loc, args[0], args[1])};
+             })[0];
+}
+
+LogicalResult RingAdjoint::write() {
+  if (!device) {
+    if (failed(findTravellers()))
+      return failure();
+    device = AxisIndexOp::create(b, loc, b.getIndexType(), ring.axes, mesh);
+  }
+  if (failed(findHomes()) || failed(findParts()))
+    return failure();
+  skips = isZeroOfZero(op);
+  // Of the own block, whose owner adds its part at the end; and those that
+  // travel.
+  Value own[2], totals[2];
+  Value keyBlock = keys.block, valueBlock = values.block;
+  for (int64_t step = 0; step < ring.devices; ++step) {
+    if (step > 0) {
+      keyBlock = passOn(keyBlock, "keys");
+      valueBlock = passOn(valueBlock, "values");
+      for (unsigned number : {0u, 1u})
+        if (totals[number])
+          totals[number] =
+              passOn(totals[number], ("cotangents of " + kNames[number]).str());
+    }
+    Value owner = getOwner(step);
+    Value madeKeys = make(keys, keyBlock, owner),
+          madeValues = make(values, valueBlock, owner);
+    for (Part &part : parts)
+      advance(part, madeKeys, madeValues, step, step == 0 ? own : totals,
+              /*doTravel=*/step > 0);
+  }
+  for (unsigned number : {0u, 1u}) {
+    if (!homes[number])
+      continue;
+    Value came =
+        passOn(totals[number], ("cotangents of " + kNames[number]).str());
+    Value total = add(came, toTravel(*homes[number], own[number]));
+    for (Sum &sum : sums)
+      if (sum.block == homes[number]->travels)
+        sum.block = total;
+    homes[number]->travels.replaceAllUsesWith(total);
+  }
+  Value ofQueries = parts[0].ofQueries;
+  if (ring.isZigzag)
+    ofQueries = join(
+        mirror(parts[1].ofQueries, "cotangents of half of the queries, back"),
+        ofQueries, *placeOf(op.getFirstInit(), op.getQueryDim()));
+  for (const Sum &sum : sums)
+    bringHome(sum);
+  op->getResult(0).replaceAllUsesWith(ofQueries);
+  for (unsigned total = 0; total < op.getNumTotals(); ++total)
+    op->getResult(3 + total).replaceAllUsesWith(finishTotal(total));
+  setScopes(before, op);
+  // What became of the whole cotangents.
+  llvm::SetVector<Operation *> users(op->user_begin(), op->user_end());
+  for (unsigned next = 0; next < users.size(); ++next)
+    for (Operation *further : users[next]->getUsers())
+      users.insert(further);
+  SmallVector<Operation *> inOrder = users.takeVector();
+  llvm::sort(inOrder,
+             [](Operation *x, Operation *y) { return y->isBeforeInBlock(x); });
+  for (Operation *user : inOrder)
+    user->erase();
+  return success();
+}

@@ -1,0 +1,90 @@
+//===- FeatureBlocks.h - Fused projections, taken apart ---------*- C++ -*-===//
+//
+// A projection to blocks of different sizes side by side (q|k|v of
+// grouped-query attention) becomes one projection for each block, and its
+// parameters one argument for each (`dist.part`): then each block is sharded by
+// itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_DIRECTIVES_FEATUREBLOCKS_H
+#define DIST_PASSES_SCHEDULE_DIRECTIVES_FEATUREBLOCKS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/schedule/names/Origins.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
+
+namespace mlir::dist {
+
+/// Takes contractions with parameters apart by blocks of their output features.
+/// What the blocks go through (biases, reshapes, activations) is taken apart as
+/// well, up to where the program cuts them out; where it does not, they are
+/// concatenated again.
+class FeatureBlocks {
+public:
+  explicit FeatureBlocks(Origins &origins) : origins(origins) {}
+
+  /// Takes the features of `contraction` apart in this proportion. Fails after
+  /// an error at `directive`. The second time that a contraction is asked for,
+  /// the blocks must be the same.
+  LogicalResult split(Operation *directive,
+                      const FeatureContraction &contraction,
+                      ArrayRef<int64_t> proportion);
+
+  /// Gives functions an argument for each block of a parameter, in place of
+  /// those that nothing reads any more, and erases what has been taken apart.
+  LogicalResult finish();
+
+private:
+  /// Part of the dimension `dim`.
+  struct Range {
+    int64_t dim, offset, size;
+    bool operator<(const Range &other) const {
+      return std::tie(dim, offset, size) <
+             std::tie(other.dim, other.offset, other.size);
+    }
+  };
+  /// The blocks of a value, along one of its dimensions.
+  struct Blocks {
+    SmallVector<Value, 4> values;
+    SmallVector<int64_t, 4> sizes;
+    int64_t dim;
+  };
+  /// An operand of an op, and the blocks of it that are there already.
+  struct Known {
+    Value whole;
+    const Blocks *blocks;
+  };
+
+  Value makeSlice(Operation *like, Value whole, Range range);
+  Value makeInit(Operation *like, Value init, Range range);
+  Value makeBlock(Operation *like, Value whole, Range range);
+  FailureOr<Blocks> splitLoop(linalg::LinalgOp op, unsigned loop,
+                              ArrayRef<int64_t> sizes, Known known);
+  FailureOr<Blocks> splitUser(OpOperand &use, const Blocks &blocks);
+  FailureOr<Blocks> splitExpand(tensor::ExpandShapeOp op, const Blocks &blocks);
+  FailureOr<Blocks> splitCollapse(tensor::CollapseShapeOp op,
+                                  const Blocks &blocks);
+  bool takeSlice(tensor::ExtractSliceOp slice, const Blocks &blocks);
+  void sink(Value whole, const Blocks &blocks);
+  LogicalResult addArguments(FunctionOpInterface function);
+
+  Origins &origins;
+  std::optional<OpBuilder> builder;
+  /// Slices of parameters that were made, by range.
+  llvm::MapVector<Value, std::map<Range, SmallVector<Operation *, 1>>> parts;
+  /// What was taken apart, by which directive and into what.
+  struct Done {
+    Operation *directive;
+    SmallVector<int64_t> sizes;
+  };
+  llvm::DenseMap<Operation *, Done> done;
+  llvm::SetVector<Operation *> replaced;
+  llvm::MapVector<Operation *, Operation *> functions; // and a directive
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_DIRECTIVES_FEATUREBLOCKS_H

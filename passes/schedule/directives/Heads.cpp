@@ -1,0 +1,310 @@
+//===- Heads.cpp - The projections of attention ---------------------------===//
+//
+// By dataflow: from each projection on to the contractions of activations, and
+// on from those.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/directives/Heads.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::dist;
+
+bool HeadProjection::isEven() const {
+  return llvm::all_of(blocks, [&](const FeatureBlock &block) {
+    return block.size == blocks.front().size &&
+           block.heads == blocks.front().heads;
+  });
+}
+
+namespace {
+
+/// The dimensions of a value that a projection's features have become, major
+/// to minor, and which of the features they are.
+struct Features {
+  struct Dim {
+    int64_t place, size;
+  };
+  SmallVector<Dim, 4> dims;
+  int64_t offset = 0;
+
+  /// Features of one step along the major dimension.
+  int64_t getUnit() const {
+    int64_t unit = 1;
+    for (const Dim &dim : llvm::drop_begin(dims))
+      unit *= dim.size;
+    return unit;
+  }
+};
+
+/// Finds the blocks and heads that a projection's features are taken apart to.
+class FeatureTrace {
+public:
+  FeatureTrace(const llvm::SmallPtrSetImpl<Operation *> &module,
+               const llvm::SmallPtrSetImpl<Operation *> &ends)
+      : module(module), ends(ends) {}
+
+  void walk(Value value, const Features &features) {
+    for (OpOperand &use : value.getUses())
+      walkUse(use, features);
+  }
+
+  /// The blocks in order, of so many features in all.
+  SmallVector<FeatureBlock, 3> take(int64_t features);
+
+private:
+  void walkUse(OpOperand &use, const Features &features);
+  void walkSlice(tensor::ExtractSliceOp slice, Features features);
+  void walkExpand(tensor::ExpandShapeOp expand, const Features &features);
+  void walkCollapse(tensor::CollapseShapeOp collapse, const Features &features);
+  void walkLoops(linalg::LinalgOp op, OpOperand &use, const Features &features);
+  void note(const Features &features);
+
+  const llvm::SmallPtrSetImpl<Operation *> &module, &ends;
+  std::set<std::tuple<OpOperand *, int64_t, int64_t, int64_t>> seen;
+  std::map<std::pair<int64_t, int64_t>, int64_t> found; // heads
+};
+
+/// The attention in a module.
+class Attention {
+public:
+  Attention(ArrayRef<Operation *> ops, Origins &origins);
+  std::vector<HeadProjection> find();
+
+private:
+  /// The contractions that the ops behind `from` lead to.
+  SmallVector<Operation *> findNext(Operation *from);
+
+  llvm::SmallPtrSet<Operation *, 32> module;
+  llvm::MapVector<Operation *, FeatureContraction> projections;
+  llvm::SmallPtrSet<Operation *, 8> products; // of activations
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Features
+//===----------------------------------------------------------------------===//
+
+void FeatureTrace::note(const Features &features) {
+  const Features::Dim &major = features.dims.front();
+  int64_t &heads = found[{features.offset, major.size * features.getUnit()}];
+  heads = std::max(heads, features.dims.size() > 1 ? major.size : 1);
+}
+
+void FeatureTrace::walkUse(OpOperand &use, const Features &features) {
+  Operation *op = use.getOwner();
+  if (ends.contains(op))
+    return note(features);
+  const Features::Dim &major = features.dims.front();
+  if (!module.contains(op) ||
+      !seen.insert({&use, major.place, features.offset, major.size}).second)
+    return;
+  if (isa<ShardingConstraintOp, SyncOp, ManualReshardOp>(op))
+    return walk(op->getResult(0), features);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return walkSlice(slice, features);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return walkExpand(expand, features);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return walkCollapse(collapse, features);
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return walkLoops(structured, use, features);
+  // Within heads, of which a part is rotated, they are put together again.
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op);
+      concat && static_cast<int64_t>(concat.getDim()) != major.place)
+    return walk(concat.getResult(), features);
+}
+
+void FeatureTrace::walkSlice(tensor::ExtractSliceOp slice, Features features) {
+  Features::Dim &major = features.dims.front();
+  int64_t offset = slice.getStaticOffsets()[major.place],
+          size = slice.getStaticSizes()[major.place];
+  if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
+      slice.getStaticStrides()[major.place] != 1)
+    return;
+  features.offset += offset * features.getUnit();
+  major.size = size;
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  // One of a list of blocks; the others go on within it.
+  if (size == 1) {
+    if (features.dims.size() == 1 && dropped[major.place])
+      return note(features);
+    if (features.dims.size() > 1)
+      features.dims.erase(features.dims.begin());
+  }
+  for (Features::Dim &dim : features.dims) {
+    if (dropped[dim.place])
+      return;
+    int64_t place = dim.place;
+    for (int64_t before = 0; before < place; ++before)
+      dim.place -= dropped[before];
+  }
+  walk(slice, features);
+}
+
+void FeatureTrace::walkExpand(tensor::ExpandShapeOp expand,
+                              const Features &features) {
+  SmallVector<ReassociationIndices, 4> groups =
+      expand.getReassociationIndices();
+  RankedTensorType type = expand.getResultType();
+  Features next{{}, features.offset};
+  for (auto [index, dim] : llvm::enumerate(features.dims)) {
+    // Of a part of each head, as is rotated, the heads are known.
+    if (index > 0 && expand.getSrcType().getDimSize(dim.place) != dim.size) {
+      next.dims.push_back({groups[dim.place].front(), dim.size});
+      continue;
+    }
+    for (int64_t place : groups[dim.place]) {
+      if (type.isDynamicDim(place) || type.getDimSize(place) == 0)
+        return;
+      if (type.getDimSize(place) != 1)
+        next.dims.push_back({place, type.getDimSize(place)});
+    }
+  }
+  if (!next.dims.empty())
+    walk(expand, next);
+}
+
+void FeatureTrace::walkCollapse(tensor::CollapseShapeOp collapse,
+                                const Features &features) {
+  SmallVector<ReassociationIndices, 4> groups =
+      collapse.getReassociationIndices();
+  Features next = features;
+  for (auto [from, to] : llvm::zip_equal(features.dims, next.dims)) {
+    int64_t place = from.place;
+    auto *group = llvm::find_if(groups, [&](ArrayRef<int64_t> dims) {
+      return llvm::is_contained(dims, place);
+    });
+    // One with others: what heads there are is known now.
+    for (int64_t other : *group)
+      if (other != place && collapse.getSrcType().getDimSize(other) != 1)
+        return note(features);
+    to.place = group - groups.begin();
+  }
+  walk(collapse, next);
+}
+
+void FeatureTrace::walkLoops(linalg::LinalgOp op, OpOperand &use,
+                             const Features &features) {
+  if (op.isDpsInit(&use))
+    return;
+  AffineMap from = op.getMatchingIndexingMap(&use);
+  for (OpResult result : op->getResults()) {
+    AffineMap to = op.getIndexingMapMatchingResult(result);
+    Features next = features;
+    bool isKept = true;
+    for (Features::Dim &dim : next.dims) {
+      auto *place = llvm::find(to.getResults(), from.getResult(dim.place));
+      isKept &= place != to.getResults().end();
+      dim.place = place - to.getResults().begin();
+    }
+    if (isKept)
+      walk(result, next);
+  }
+}
+
+SmallVector<FeatureBlock, 3> FeatureTrace::take(int64_t features) {
+  SmallVector<FeatureBlock, 3> blocks;
+  int64_t end = 0;
+  for (auto [range, heads] : found) {
+    auto [offset, size] = range;
+    // Of ranges within each other the smaller ones are blocks.
+    if (offset == end && size > 0) {
+      blocks.push_back({offset, size, heads});
+      end += size;
+    }
+  }
+  if (end != features)
+    blocks.assign(1, {0, features, 1});
+  return blocks;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Attention::Attention(ArrayRef<Operation *> ops, Origins &origins)
+    : module(ops.begin(), ops.end()) {
+  for (Operation *op : ops) {
+    if (auto contraction = origins.findFeatureContraction(op)) {
+      projections.insert({op, std::move(*contraction)});
+      continue;
+    }
+    SmallVector<OpOperand *, 4> data = getDataOperands(op);
+    if (data.size() == 2 && op->getNumResults() == 1 &&
+        llvm::all_of(data,
+                     [&](OpOperand *operand) {
+                       return origins.get(operand->get()).kind ==
+                              Origin::Computed;
+                     }) &&
+        getShardingRule(op).isContraction)
+      products.insert(op);
+  }
+}
+
+SmallVector<Operation *> Attention::findNext(Operation *from) {
+  SmallVector<Operation *> found, pending{from};
+  llvm::SmallPtrSet<Operation *, 32> seen{from};
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val()->getUsers()) {
+      if (!module.contains(user) || !seen.insert(user).second)
+        continue;
+      if (products.contains(user) || projections.contains(user))
+        found.push_back(user);
+      else
+        pending.push_back(user);
+    }
+  return found;
+}
+
+std::vector<HeadProjection> Attention::find() {
+  std::vector<HeadProjection> out;
+  llvm::SmallPtrSet<Operation *, 4> after;
+  for (Operation *product : products)
+    for (Operation *next : findNext(product))
+      if (projections.contains(next))
+        after.insert(next);
+  for (auto &[op, contraction] : projections) {
+    bool isInput = llvm::any_of(
+        findNext(op), [&](Operation *next) { return products.contains(next); });
+    if (!isInput && !after.contains(op))
+      continue;
+    HeadProjection projection{contraction, {}};
+    if (isInput) {
+      // The dimension of the result that the features are.
+      const ShardingRule &rule = contraction.rule;
+      const TensorRule &read =
+          rule.operands[contraction.activation->getOperandNumber()];
+      int64_t features = 1;
+      FeatureTrace trace(module, products);
+      for (auto [dim, factors] : llvm::enumerate(rule.results[0].dims))
+        if (llvm::any_of(factors, [&](unsigned factor) {
+              return !holdsFactor(read, factor);
+            })) {
+          features = cast<RankedTensorType>(op->getResult(0).getType())
+                         .getDimSize(dim);
+          if (!ShapedType::isDynamic(features))
+            trace.walk(op->getResult(0),
+                       {{{static_cast<int64_t>(dim), features}}, 0});
+          break;
+        }
+      projection.blocks = trace.take(features);
+    }
+    out.push_back(std::move(projection));
+  }
+  return out;
+}
+
+std::vector<HeadProjection>
+mlir::dist::findHeadProjections(ArrayRef<Operation *> module,
+                                Origins &origins) {
+  return Attention(module, origins).find();
+}

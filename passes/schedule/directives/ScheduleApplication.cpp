@@ -1,0 +1,388 @@
+//===- ScheduleApplication.cpp - A schedule on its way in -----------------===//
+//
+// Targets of directives, and shardings that several directives ask for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/directives/ScheduleApplication.h"
+#include "dialects/dist/IR/Axes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/schedule/names/NamePattern.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static StringRef stringify(TargetKind kind) {
+  switch (kind) {
+  case TargetKind::Module:
+    return "module";
+  case TargetKind::Parameter:
+    return "parameter";
+  case TargetKind::Input:
+    return "input";
+  case TargetKind::Output:
+    return "output";
+  case TargetKind::Value:
+    return "named value";
+  }
+  return "";
+}
+
+FailureOr<SmallVector<unsigned>>
+ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
+  StringRef target = directive.getTargetPattern();
+  TargetKind kind = directive.getTargetKind();
+  std::string error;
+  std::optional<NamePattern> pattern = NamePattern::parse(target, error);
+  if (!pattern)
+    return emitError(directive->getLoc()) << error;
+  SmallVector<unsigned> targets = scopes.match(kind, *pattern);
+  if (directive.isOptional())
+    return targets;
+  if (targets.empty()) {
+    InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
+    if (allowUnmatched)
+      return targets;
+    return diagnostic;
+  }
+  for (const auto &alternative : NamePattern::findAlternatives(target)) {
+    // It is well-formed, as the whole is.
+    auto one = NamePattern::parse(alternative.pattern, error);
+    if (!one || !scopes.match(kind, *one).empty())
+      continue;
+    InFlightDiagnostic diagnostic =
+        sayUnmatched(directive, alternative.pattern);
+    diagnostic << " ('" << alternative.text << "' is an alternative of \""
+               << target << "\"; each must match)";
+    if (!allowUnmatched)
+      return diagnostic;
+  }
+  return targets;
+}
+
+InFlightDiagnostic
+ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
+                                  StringRef pattern) {
+  TargetKind kind = directive.getTargetKind();
+  SmallVector<StringRef> names = scopes.getNames(kind);
+  InFlightDiagnostic diagnostic = allowUnmatched
+                                      ? emitWarning(directive->getLoc())
+                                      : emitError(directive->getLoc());
+  diagnostic << "\"" << pattern << "\" matches none of the program's "
+             << names.size() << " " << stringify(kind) << "s";
+  if (StringRef near = findNearMiss(pattern, names); !near.empty())
+    diagnostic << "; did you mean \"" << near << "\"?";
+  else if (!names.empty())
+    diagnostic << ", such as \"" << names.back() << "\"";
+  else if (kind == TargetKind::Module)
+    diagnostic << ": no op has a '" << kScopeAttr << "'";
+  else if (kind == TargetKind::Value)
+    diagnostic << ": no op's location has a name, as loc(\"name\")";
+  return diagnostic;
+}
+
+FailureOr<unsigned>
+ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
+  // Where the schedule's file does not define its mesh, only now it is known.
+  if (failed(verifyAxes(findAxes(directive), mesh,
+                        [&] { return emitError(directive->getLoc()); })))
+    return failure();
+  FailureOr<SmallVector<unsigned>> targets = findTargets(directive);
+  if (failed(targets))
+    return failure();
+  // Only where that is allowed.
+  if (targets->empty())
+    return 0u;
+  FailureOr<unsigned> places = directive.apply(*this, *targets);
+  std::optional<int64_t> expected = directive.getExpected();
+  if (succeeded(places) && expected && *places != *expected)
+    return emitError(directive->getLoc())
+           << "applies to " << *places << (*places == 1 ? " place" : " places")
+           << ", not to " << *expected << " as 'expect' says";
+  return places;
+}
+
+StringAttr ScheduleApplication::getCause(Operation *directive) {
+  StringAttr &cause = causes[directive];
+  if (!cause)
+    cause = StringAttr::get(
+        getContext(), cast<ScheduleDirectiveOpInterface>(directive).describe());
+  return cause;
+}
+
+Location ScheduleApplication::locate(Operation *directive,
+                                     Operation *op) const {
+  // The directive comes first: what is wrong with what it made is wrong there.
+  return FusedLoc::get(getContext(), {directive->getLoc(), op->getLoc()});
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+/// The sharding that says both: one of them is whole, or continues the other
+/// with further axes, as `{"tp", "dp"}` does `{"tp"}`. Null if they contradict
+/// each other.
+static DimShardingAttr mergeDims(DimShardingAttr a, DimShardingAttr b) {
+  if (a.isReplicated() || a.getSubDims() == b.getSubDims())
+    return b;
+  if (b.isReplicated())
+    return a;
+  if (a.getSubDims().size() != 1 || b.getSubDims().size() != 1)
+    return {};
+  SmallVector<AxisRefAttr> first = a.getAllAxes(), second = b.getAllAxes();
+  size_t common = std::min(first.size(), second.size());
+  if (ArrayRef(first).take_front(common) != ArrayRef(second).take_front(common))
+    return {};
+  return first.size() > second.size() ? a : b;
+}
+
+/// Whether the directive asks for the whole.
+static bool saysWhole(Operation *directive) {
+  auto shard = dyn_cast<ShardOp>(directive);
+  return shard && shard.getReplicate();
+}
+
+/// Why what is placed as `before` cannot be placed as `after` as well; empty
+/// where it can.
+static StringRef contradictsWhole(ShardingAttr before, bool isWhole,
+                                  ShardingAttr after, bool becomesWhole) {
+  bool contradicts = (isWhole && !after.withoutPartial().isReplicated()) ||
+                     (becomesWhole && !before.withoutPartial().isReplicated());
+  return contradicts ? "one of them says 'replicate'" : "";
+}
+
+/// Both placements at once: each dimension as the one that shards it says. Null
+/// and a reason where they contradict each other.
+static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
+  llvm::raw_string_ostream why(reason);
+  MLIRContext *context = a.getContext();
+  if (a.getMesh() != b.getMesh()) {
+    why << "the meshes differ";
+    return {};
+  }
+  if (a.getPartialAxes() != b.getPartialAxes() ||
+      a.getPartialKind() != b.getPartialKind()) {
+    why << "one of them leaves pending what the other does not";
+    return {};
+  }
+  SmallVector<DimShardingAttr> dims;
+  SmallVector<AxisRefAttr> axes;
+  for (auto [number, pair] :
+       llvm::enumerate(llvm::zip_equal(a.getDims(), b.getDims()))) {
+    auto [first, second] = pair;
+    DimShardingAttr one = mergeDims(first, second);
+    if (!one) {
+      why << "both shard dimension " << number
+          << ", and neither continues the other with further axes";
+      return {};
+    }
+    dims.push_back(DimShardingAttr::get(
+        context, one.getSubDims(), first.getIsOpen() && second.getIsOpen()));
+    for (AxisRefAttr axis : one.getAllAxes()) {
+      for (AxisRefAttr other : axes)
+        if (overlaps(axis, other)) {
+          why << "they shard two dimensions over axis " << axis;
+          return {};
+        }
+      axes.push_back(axis);
+    }
+  }
+  return ShardingAttr::get(context, a.getMesh(), dims, a.getPartialKind(),
+                           a.getPartialAxes());
+}
+
+LogicalResult ScheduleApplication::place(Operation *directive,
+                                         const NamedTensor &tensor,
+                                         ShardingAttr sharding) {
+  FunctionOpInterface function = tensor.function;
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type)
+    return emitError(directive->getLoc())
+           << tensor.describe() << " is no ranked tensor, but "
+           << tensor.getType();
+  if (failed(sharding.verifyFor(type.getShape(), layout.getAxes(), [&] {
+        return emitError(directive->getLoc()) << tensor.describe() << ": ";
+      })))
+    return failure();
+  unsigned i = tensor.index;
+  PlacedTensors &ofFunction = placed[function];
+  auto [entry, isNew] =
+      (tensor.isResult ? ofFunction.results : ofFunction.arguments)
+          .try_emplace(i);
+  Placed &all = entry->second;
+  if (isNew) {
+    auto get = [&](StringRef name) {
+      return tensor.isResult ? function.getResultAttr(i, name)
+                             : function.getArgAttr(i, name);
+    };
+    all.sharding = llvm::dyn_cast_or_null<ShardingAttr>(get(kShardingAttr));
+    if (auto before = llvm::dyn_cast_or_null<StringAttr>(get(kCauseAttr)))
+      all.cause = before.str();
+    all.directive = function;
+  }
+  if (all.sharding) {
+    std::string reason = contradictsWhole(all.sharding, all.isWhole, sharding,
+                                          saysWhole(directive))
+                             .str();
+    ShardingAttr both =
+        reason.empty() ? merge(all.sharding, sharding, reason) : ShardingAttr();
+    if (!both) {
+      InFlightDiagnostic diagnostic =
+          emitError(directive->getLoc())
+          << "places " << tensor.describe() << " as " << sharding
+          << ", but it is placed as " << all.sharding << " already: " << reason;
+      diagnostic.attachNote(all.directive->getLoc()) << "placed here";
+      return diagnostic;
+    }
+    sharding = both;
+  }
+  all.sharding = sharding;
+  all.cause += (all.cause.empty() ? "" : "; ") + getCause(directive).str();
+  all.directive = directive;
+  all.isWhole |= saysWhole(directive);
+  return success();
+}
+
+void ScheduleApplication::finish() {
+  // Setting one argument's attributes copies the list of all.
+  MLIRContext *context = getContext();
+  auto write = [&](ArrayAttr old, unsigned count,
+                   const llvm::DenseMap<unsigned, Placed> &all) {
+    SmallVector<DictionaryAttr> lists(count, DictionaryAttr::get(context));
+    if (old)
+      for (auto [list, before] :
+           llvm::zip_equal(lists, old.getAsRange<DictionaryAttr>()))
+        list = before;
+    for (const auto &[number, one] : all) {
+      NamedAttrList attrs(lists[number]);
+      attrs.set(kShardingAttr, one.sharding);
+      attrs.set(kCauseAttr, StringAttr::get(context, one.cause));
+      lists[number] = attrs.getDictionary(context);
+    }
+    return lists;
+  };
+  for (auto &[op, tensors] : placed) {
+    auto function = cast<FunctionOpInterface>(op);
+    if (!tensors.arguments.empty())
+      function.setAllArgAttrs(write(function.getAllArgAttrs(),
+                                    function.getNumArguments(),
+                                    tensors.arguments));
+    if (!tensors.results.empty())
+      function.setAllResultAttrs(write(function.getAllResultAttrs(),
+                                       function.getNumResults(),
+                                       tensors.results));
+  }
+  placed.clear();
+}
+
+LogicalResult ScheduleApplication::verifyFits(Operation *directive, Value value,
+                                              ShardingAttr sharding) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return sharding.verifyFor(type.getShape(), layout.getAxes(),
+                            [&] { return emitError(directive->getLoc()); });
+}
+
+LogicalResult ScheduleApplication::extend(Constraint &made,
+                                          Operation *directive, Operation *op,
+                                          ShardingAttr sharding) {
+  std::string reason = contradictsWhole(made.op.getSharding(), made.isWhole,
+                                        sharding, saysWhole(directive))
+                           .str();
+  ShardingAttr both = reason.empty()
+                          ? merge(made.op.getSharding(), sharding, reason)
+                          : ShardingAttr();
+  if (!both) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive->getLoc())
+        << "asks for " << sharding << ", but the value is placed as "
+        << made.op.getSharding() << " already: " << reason;
+    diagnostic.attachNote(made.directive->getLoc()) << "placed here";
+    diagnostic.attachNote(op->getLoc()) << "at this op";
+    return diagnostic;
+  }
+  made.op.setShardingAttr(both);
+  made.op.setCause(made.op.getCause()->str() + "; " +
+                   getCause(directive).str());
+  made.directive = directive;
+  made.isWhole |= saysWhole(directive);
+  return success();
+}
+
+ShardingConstraintOp
+ScheduleApplication::createConstraint(OpBuilder &builder, Operation *directive,
+                                      Operation *op, Value value,
+                                      ShardingAttr sharding, Attribute scope) {
+  auto constraint = ShardingConstraintOp::create(builder, locate(directive, op),
+                                                 value.getType(), value,
+                                                 sharding, getCause(directive),
+                                                 /*whole=*/ArrayAttr());
+  if (scope)
+    constraint->setAttr(kScopeAttr, scope);
+  scopes.add(constraint);
+  return constraint;
+}
+
+LogicalResult ScheduleApplication::constrain(Operation *directive,
+                                             Operation *op, OpOperand *use,
+                                             ShardingAttr sharding,
+                                             unsigned result,
+                                             ArrayRef<AxisRefAttr> whole) {
+  Value value = use ? use->get() : op->getResult(result);
+  if (failed(verifyFits(directive, value, sharding)))
+    return failure();
+  void *key = use ? static_cast<void *>(use) : value.getAsOpaquePointer();
+  Constraint &made = constraints[key];
+  OpBuilder builder(op);
+  auto keepWhole = [&] {
+    if (!whole.empty())
+      made.op.setWholeAttr(builder.getArrayAttr(SmallVector<Attribute>(whole)));
+  };
+  if (made.op) {
+    keepWhole();
+    return extend(made, directive, op, sharding);
+  }
+  if (!use)
+    builder.setInsertionPointAfter(op);
+  auto constraint = createConstraint(builder, directive, op, value, sharding,
+                                     op->getAttr(kScopeAttr));
+  if (use)
+    use->set(constraint);
+  else
+    value.replaceAllUsesExcept(constraint, constraint);
+  made = {constraint, directive, saysWhole(directive)};
+  keepWhole();
+  return success();
+}
+
+LogicalResult ScheduleApplication::constrainBorder(Operation *directive,
+                                                   unsigned scope,
+                                                   Operation *op, Value value,
+                                                   ArrayRef<OpOperand *> uses,
+                                                   ShardingAttr sharding) {
+  if (failed(verifyFits(directive, value, sharding)))
+    return failure();
+  OpBuilder builder(op);
+  // Of no module within it, whose own border is elsewhere.
+  auto module = builder.getStringAttr(scopes.getPath(scope));
+  // An earlier directive may have spoken of the same border: its constraint is
+  // what is read, or what reads. Borders of other modules that the value goes
+  // over are one after the other.
+  for (Operation *other :
+       {value.getDefiningOp(),
+        llvm::hasSingleElement(uses) ? uses.front()->getOwner() : nullptr})
+    if (auto made = borders.find(other);
+        made != borders.end() && other->getAttr(kScopeAttr) == module)
+      return extend(made->second, directive, op, sharding);
+  builder.setInsertionPointAfterValue(value);
+  auto constraint =
+      createConstraint(builder, directive, op, value, sharding, module);
+  for (OpOperand *use : uses)
+    use->set(constraint);
+  borders[constraint] = {constraint, directive, saysWhole(directive)};
+  return success();
+}

@@ -1,0 +1,47 @@
+//===- LocatedJson.h - JSON with the lines it stands on ---------*- C++ -*-===//
+//
+// llvm::json forgets where values stood, in which order, and which were given
+// twice; messages about a user's file need all three.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_FILES_LOCATEDJSON_H
+#define DIST_PASSES_SCHEDULE_FILES_LOCATEDJSON_H
+
+#include "mlir/IR/Location.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+/// A value of a JSON file. Members of objects are in the order of the file.
+struct LocatedJson {
+  enum Kind { Null, Boolean, Integer, Float, String, List, Object };
+
+  Kind kind = Null;
+  unsigned line = 0, column = 0;
+  /// Of an integer; it is out of range where `text` is not empty.
+  int64_t integer = 0;
+  /// Of a string, or of a number that does not fit.
+  std::string text;
+  /// Of a list or an object.
+  std::vector<LocatedJson> items;
+  /// Of an object, as many as items; no two are equal.
+  std::vector<LocatedJson> keys;
+
+  /// "null", "a number", … for messages.
+  StringRef describe() const;
+  /// The member called `key`, if any.
+  const LocatedJson *find(StringRef key) const;
+
+  /// Parses `text`. Emits an error in file `file` and returns nullopt where it
+  /// is no JSON, gives a key twice, or is nested more than 64 deep.
+  static std::optional<LocatedJson> parse(StringRef text, StringRef file,
+                                          MLIRContext *context);
+};
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_FILES_LOCATEDJSON_H

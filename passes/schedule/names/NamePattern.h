@@ -1,0 +1,84 @@
+//===- NamePattern.h - Globs and regexes over dotted names ------*- C++ -*-===//
+//
+// How a directive of a schedule names modules, parameters, inputs and outputs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_PASSES_SCHEDULE_NAMES_NAMEPATTERN_H
+#define DIST_PASSES_SCHEDULE_NAMES_NAMEPATTERN_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/Regex.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::dist {
+
+/// A pattern over names such as `transformer.h.0.attn`: a glob, in which
+///   `*`      is any run of characters but a dot,
+///   `**`     is any run of characters; `**.` may also be nothing,
+///   `?`      is one character but a dot,
+///   `{a,b}`  is either, each a glob itself,
+///   `{2..5}` is any of these numbers,
+/// or, between slashes, a regular expression: POSIX's extended ones with `\d`,
+/// `\w`, `\s`, `(?:…)` and lazy repetitions of Perl's and Python's. A pattern
+/// matches whole names only. The empty pattern matches the empty name only,
+/// which the model itself has among its modules.
+class NamePattern {
+public:
+  /// Returns nullopt and sets `error` where `text` is malformed.
+  static std::optional<NamePattern> parse(StringRef text, std::string &error);
+
+  bool matches(StringRef name) const;
+
+  /// A pattern with one of the alternatives of one of its braces (a regular
+  /// expression's groups) in place of all.
+  struct Alternative {
+    std::string text, pattern;
+  };
+  /// Every alternative of every brace or group of `pattern`, which is
+  /// well-formed. (`{a,b{c,d}}`: a, c and d.)
+  static std::vector<Alternative> findAlternatives(StringRef pattern);
+
+  /// A glob for one component of a name: what is between two dots.
+  struct Component {
+    enum Kind {
+      Literal, ///< `text` itself
+      Any,     ///< `*`
+      AnyRun,  ///< `**`: any number of components; at the end at least one
+      Glob     ///< what `regex` matches
+    } kind;
+    std::string text;
+    std::optional<llvm::Regex> regex;
+  };
+  /// The pattern component by component; null for a regular expression, and for
+  /// a glob of which a part other than `**` may match dots.
+  const std::vector<Component> *getComponents() const {
+    return components ? &*components : nullptr;
+  }
+
+private:
+  NamePattern() = default;
+
+  /// Splits `glob`, which is well-formed, into components if it can be.
+  void split(StringRef glob);
+
+  /// The only name that matches, where the pattern is a plain name.
+  std::string literal;
+  std::optional<llvm::Regex> regex;
+  /// What every match of `regex` begins with; nullopt stands for any character.
+  /// Tells most names apart at a fraction of the cost.
+  std::vector<std::optional<char>> prefix;
+  std::optional<std::vector<Component>> components;
+};
+
+/// The one of `names` that the author of `pattern`, which matches none, most
+/// likely meant: one that it matches with a prefix put before, else the nearest
+/// by edit distance; empty where none is near.
+StringRef findNearMiss(StringRef pattern, ArrayRef<StringRef> names);
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SCHEDULE_NAMES_NAMEPATTERN_H

@@ -1,0 +1,278 @@
+//===- WholeSums.cpp - No sum over an axis is taken apart -----------------===//
+//
+// For an axis that is to be turns of one device (--dist-unroll-axis): whoever
+// reduces over it gets its operands whole, so that the reduction is the one
+// that the device does without turns. Linear in the number of ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Program.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/spmd/graph/PlacementGraph.h"
+#include "passes/spmd/graph/PlacementText.h"
+#include "passes/spmd/improve/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_WHOLESUMSPASS
+#include "passes/spmd/improve/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace {
+class SumCompleter {
+public:
+  SumCompleter(const MeshLayout &layout, StringRef axis)
+      : layout(layout), axis(axis), context(layout.getContext()),
+        shardingsName(StringAttr::get(context, kShardingsAttr)) {}
+
+  LogicalResult visitFunction(FunctionOpInterface function);
+
+private:
+  LogicalResult visitOp(Operation *op);
+  void noteArguments(const RegionBranchSuccessorMapping &targets,
+                     Operation *from);
+  void visitReshard(ReshardOp reshard);
+  void reduceWhole(Operation *op);
+  Value getWhole(Value value, Operation *user);
+  void setShardings(Operation *op, ArrayRef<Attribute> shardings) {
+    op->setDiscardableAttr(shardingsName, ArrayAttr::get(context, shardings));
+  }
+  Value makeReshard(OpBuilder &builder, Value value, ShardingAttr from,
+                    ShardingAttr to, Operation *cause);
+
+  bool names(ArrayRef<AxisRefAttr> axes) const {
+    return llvm::any_of(axes,
+                        [&](AxisRefAttr ref) { return ref.getName() == axis; });
+  }
+  bool shardsDims(ShardingAttr sharding) const {
+    return sharding && llvm::any_of(sharding.getDims(), [&](auto dim) {
+             return names(dim.getAllAxes());
+           });
+  }
+  bool isPending(ShardingAttr sharding) const {
+    return sharding && names(sharding.getPartialAxes());
+  }
+  ShardingAttr withoutPending(ShardingAttr sharding) const;
+  ShardingAttr withoutAxis(ShardingAttr sharding, RankedTensorType type) const;
+  ShardingAttr get(Value value) const {
+    if (isa<BlockArgument>(value))
+      return arguments.lookup(value);
+    auto array = value.getDefiningOp()->getAttrOfType<ArrayAttr>(shardingsName);
+    return array ? dyn_cast<ShardingAttr>(
+                       array[cast<OpResult>(value).getResultNumber()])
+                 : ShardingAttr();
+  }
+
+  const MeshLayout &layout;
+  StringRef axis;
+  MLIRContext *context;
+  StringAttr shardingsName;
+  /// Placements of block arguments: those of what flows into them.
+  llvm::DenseMap<Value, ShardingAttr> arguments;
+  /// What was made whole so far, by the block that it is for.
+  llvm::DenseMap<std::pair<Value, Block *>, Value> wholes;
+};
+} // namespace
+
+ShardingAttr SumCompleter::withoutPending(ShardingAttr sharding) const {
+  SmallVector<AxisRefAttr> axes(sharding.getPartialAxes());
+  llvm::erase_if(axes, [&](AxisRefAttr ref) { return ref.getName() == axis; });
+  return ShardingAttr::get(
+      context, sharding.getMesh(), sharding.getDims(),
+      axes.empty() ? ReductionKind::Sum : sharding.getPartialKind(), axes);
+}
+
+/// Null where what is left has no canonical form.
+ShardingAttr SumCompleter::withoutAxis(ShardingAttr sharding,
+                                       RankedTensorType type) const {
+  SmallVector<DimShardingAttr> dims(sharding.getDims());
+  for (auto [dim, size] : llvm::zip_equal(dims, type.getShape())) {
+    if (!names(dim.getAllAxes()))
+      continue;
+    SmallVector<Piece, 2> pieces = layout.pieces(dim, size);
+    for (Piece &piece : pieces)
+      llvm::erase_if(piece.axes,
+                     [&](AxisRefAttr ref) { return ref.getName() == axis; });
+    dim = layout.canonical(pieces);
+    if (!dim)
+      return {};
+  }
+  return ShardingAttr::get(context, sharding.getMesh(), dims,
+                           sharding.getPartialKind(),
+                           sharding.getPartialAxes());
+}
+
+Value SumCompleter::makeReshard(OpBuilder &builder, Value value,
+                                ShardingAttr from, ShardingAttr to,
+                                Operation *cause) {
+  auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(),
+                                   value, from, to,
+                                   describeOp(cause) + " reduces over \"" +
+                                       axis.str() + "\", which is done whole");
+  if (Attribute scope = cause->getAttr(kScopeAttr))
+    reshard->setAttr(kScopeAttr, scope);
+  setShardings(reshard, to);
+  return reshard;
+}
+
+/// The value on each device along the axis. What moves nothing to be there is
+/// made there: constants, and what is made of what is there.
+Value SumCompleter::getWhole(Value value, Operation *user) {
+  ShardingAttr now = get(value);
+  if (!shardsDims(now))
+    return value;
+  Value &known = wholes[{value, user->getBlock()}];
+  if (known)
+    return known;
+  auto type = cast<RankedTensorType>(value.getType());
+  ShardingAttr whole = withoutAxis(now, type);
+  if (!whole)
+    return value;
+  OpBuilder builder(user);
+  Operation *op = value.getDefiningOp();
+  if (auto reshard = dyn_cast_or_null<ReshardOp>(op);
+      reshard && reshard.getSource() == whole)
+    return known = reshard.getOperand();
+  if (op && isFreeValue(value)) {
+    Operation *made = builder.clone(*op);
+    setShardings(made, whole);
+    Value result = made->getResult(0);
+    // Of a fill, what it fills.
+    for (OpOperand &operand : made->getOpOperands())
+      operand.set(getWhole(operand.get(), made));
+    return wholes[{value, user->getBlock()}] = result;
+  }
+  return known = makeReshard(builder, value, now, whole, user);
+}
+
+/// What reads the results finds them as they were.
+void SumCompleter::reduceWhole(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      operand.set(getWhole(operand.get(), op));
+  SmallVector<Attribute> shardings(
+      op->getAttrOfType<ArrayAttr>(shardingsName).getValue());
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    Attribute &entry = shardings[result.getResultNumber()];
+    auto now = dyn_cast<ShardingAttr>(entry);
+    if (!shardsDims(now))
+      continue;
+    ShardingAttr whole =
+        withoutAxis(now, cast<RankedTensorType>(result.getType()));
+    if (!whole)
+      continue;
+    entry = whole;
+    Value part = makeReshard(builder, result, whole, now, op);
+    result.replaceAllUsesExcept(part, part.getDefiningOp());
+  }
+  setShardings(op, shardings);
+}
+
+void SumCompleter::visitReshard(ReshardOp reshard) {
+  ShardingAttr from = withoutPending(reshard.getSource()),
+               to = withoutPending(reshard.getSharding());
+  if (from == to) {
+    reshard.getResult().replaceAllUsesWith(reshard.getOperand());
+    reshard.erase();
+    return;
+  }
+  reshard.setSourceAttr(from);
+  reshard.setShardingAttr(to);
+  setShardings(reshard, to);
+}
+
+/// Of what `from` sends to regions; what flows in from outside comes first.
+void SumCompleter::noteArguments(const RegionBranchSuccessorMapping &targets,
+                                 Operation *from) {
+  for (OpOperand &operand : from->getOpOperands())
+    if (auto found = targets.find(&operand); found != targets.end())
+      for (Value input : found->second)
+        if (isa<BlockArgument>(input) && isa<RankedTensorType>(input.getType()))
+          arguments.try_emplace(input, get(operand.get()));
+}
+
+LogicalResult SumCompleter::visitOp(Operation *op) {
+  if (auto manual = dyn_cast<ManualReshardOp>(op)) {
+    if (isPending(manual.getSource()) || isPending(manual.getSharding()))
+      return manual.emitOpError()
+             << "reduces over \"" << axis
+             << "\" by code of its own; as one device is to do that axis in "
+                "turns, what reduces over it must be an op";
+    return success();
+  }
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  RegionBranchSuccessorMapping targets;
+  if (branch) {
+    branch.getSuccessorOperandInputMapping(targets);
+    noteArguments(targets, branch);
+  }
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : llvm::make_early_inc_range(block)) {
+        bool isLast = inner.hasTrait<OpTrait::IsTerminator>();
+        if (failed(visitOp(&inner)))
+          return failure();
+        // Of a condition's region what the other one takes.
+        if (branch && isLast)
+          noteArguments(targets, &inner);
+      }
+  auto array = op->getAttrOfType<ArrayAttr>(shardingsName);
+  if (!array)
+    return success();
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    visitReshard(reshard);
+    return success();
+  }
+  SmallVector<Attribute> shardings(array.getValue());
+  bool wasPending = false;
+  for (Attribute &entry : shardings)
+    if (auto sharding = dyn_cast<ShardingAttr>(entry); isPending(sharding)) {
+      wasPending = true;
+      entry = withoutPending(sharding);
+    }
+  if (!wasPending)
+    return success();
+  setShardings(op, shardings);
+  // One that commutes with reductions has operands where the axis shards
+  // nothing. In loops it is their bodies that reduce.
+  if (!branch)
+    reduceWhole(op);
+  return success();
+}
+
+LogicalResult SumCompleter::visitFunction(FunctionOpInterface function) {
+  for (BlockArgument argument : function.getArguments())
+    if (auto sharding = function.getArgAttrOfType<ShardingAttr>(
+            argument.getArgNumber(), kShardingAttr))
+      arguments[argument] = sharding;
+  for (Block &block : function.getFunctionBody())
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (failed(visitOp(&op)))
+        return failure();
+  return success();
+}
+
+namespace {
+struct WholeSumsPass : mlir::dist::impl::WholeSumsPassBase<WholeSumsPass> {
+  using WholeSumsPassBase::WholeSumsPassBase;
+
+  void runOnOperation() override {
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    // Of an axis that the mesh has not, --dist-unroll-axis tells.
+    if (!*mesh || (*mesh).getAxisSize(axis) == 0)
+      return;
+    MeshLayout layout(*mesh);
+    SumCompleter completer(layout, axis);
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal() && failed(completer.visitFunction(function)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,63 @@
+//===- RecognizeWindows.cpp - Attention to keys nearby --------------------===//
+
+#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/IR/Random.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/attention/AttentionMatch.h"
+#include "passes/attention/FormAttention.h"
+#include "passes/attention/KeyWindow.h"
+#include "passes/schedule/names/ModuleNotes.h"
+#include "passes/spmd/prepare/Passes.h"
+
+namespace mlir::dist {
+#define GEN_PASS_DEF_RECOGNIZEWINDOWSPASS
+#include "passes/spmd/prepare/Passes.h.inc"
+} // namespace mlir::dist
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static bool drawsFromStreams(AttentionOp op) {
+  return op
+      ->walk([](RandomWordsOp words) {
+        return words.getAxes() ? WalkResult::interrupt()
+                               : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+struct RecognizeWindowsPass
+    : mlir::dist::impl::RecognizeWindowsPassBase<RecognizeWindowsPass> {
+  void runOnOperation() override {
+    FailureOr<MeshOp> mesh = findProgramMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return;
+    auto rings = (*mesh)->getAttrOfType<DictionaryAttr>(kRingsAttr);
+    KeyWindows windows;
+    formAttentions(
+        getOperation(), /*minScores=*/1, WithAdjoints::Yes,
+        /*withFactors=*/true, [&](AttentionOp op, AttentionMatch &match) {
+          // A schedule says how these get their keys, or which stream each
+          // device draws from that drops weights, which ops with parts know.
+          if (findModuleNote(op, rings) || drawsFromStreams(op))
+            return failure();
+          if (auto promised =
+                  match.getLastOp()->getAttrOfType<DenseI64ArrayAttr>(
+                      kKeyWindowAttr)) {
+            op.setWindowAttr(promised);
+            return success();
+          }
+          std::optional<KeyWindow> window = windows.find(op);
+          if (window)
+            op.setWindow(ArrayRef<int64_t>{window->left, window->right});
+          return success(window.has_value());
+        });
+    getOperation()->walk(
+        [](linalg::LinalgOp op) { op->removeDiscardableAttr(kKeyWindowAttr); });
+  }
+};
+} // namespace

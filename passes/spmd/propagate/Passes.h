@@ -1,0 +1,19 @@
+//===- Passes.h - Placements along the def-use graph ------------*- C++ -*-===//
+
+#ifndef DIST_PASSES_SPMD_PROPAGATE_PASSES_H
+#define DIST_PASSES_SPMD_PROPAGATE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+namespace dist {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/spmd/propagate/Passes.h.inc"
+
+} // namespace dist
+} // namespace mlir
+
+#endif // DIST_PASSES_SPMD_PROPAGATE_PASSES_H

@@ -1,0 +1,20 @@
+//===- WholeValues.h - What values were before they became local *- C++ -*-===//
+
+#ifndef DIST_PASSES_SPMD_RESHARD_WHOLEVALUES_H
+#define DIST_PASSES_SPMD_RESHARD_WHOLEVALUES_H
+
+#include "dialects/dist/IR/Dist.h"
+
+namespace mlir::dist {
+
+/// What a value was before it became local.
+struct Whole {
+  RankedTensorType type;
+  ShardingAttr sharding;
+};
+
+using WholeValues = llvm::DenseMap<Value, Whole>;
+
+} // namespace mlir::dist
+
+#endif // DIST_PASSES_SPMD_RESHARD_WHOLEVALUES_H

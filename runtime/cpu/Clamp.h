@@ -1,0 +1,46 @@
+//===- Clamp.h - Bounds of what oneDNN computes -----------------*- C++ -*-===//
+//
+// A result between two bounds, in which a NaN stays one. oneDNN's relu and clip
+// make a bound of a NaN. But the comparison of a NaN raises the processor's
+// flag for invalid operations: where it is down after a call, there was none,
+// and what oneDNN computed is right.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_CPU_CLAMP_H
+#define DIST_RUNTIME_CPU_CLAMP_H
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace dist {
+
+struct Clamp {
+  /// Throws Error for bounds that are NaN or in the wrong order, and for those
+  /// of which min and max as instructions have another sign of zero than IEEE's
+  /// minimum and maximum: a lower one of -0, an upper one of 0.
+  Clamp(float low, float high);
+
+  /// NaN stays NaN.
+  float apply(float x) const { return x <= low ? low : x >= high ? high : x; }
+  /// To each element; the strides are those of elements that do not overlap.
+  void apply(float *data, const dnnl::memory::dims &extents,
+             const dnnl::memory::dims &strides) const;
+
+  /// As oneDNN computes it.
+  void appendTo(dnnl::post_ops &ops) const;
+  /// Whether `primitive`, whose last operation is this one, raises the flag for
+  /// a NaN and has no other result than `apply` for what is none.
+  bool isNoticedBy(const dnnl::convolution_forward::primitive_desc &description,
+                   dnnl::stream &stream) const;
+
+  float low, high;
+};
+
+/// Lowers the processor's flag for invalid operations, of this thread.
+void clearInvalid();
+/// Whether it was raised since.
+bool sawInvalid();
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_CPU_CLAMP_H

@@ -1,0 +1,668 @@
+//===- Contract.cpp - Contractions through oneDNN -------------------------===//
+//
+// Which of oneDNN's entry points runs a product was chosen by measurement
+// (benchmarks/contract_benchmark.cpp, docs/runtime.md): dnnl_sgemm for a single
+// f32 product, the matmul primitive for batches and for bf16. The primitive
+// takes its slow reference code for some strides; then the batch is a loop over
+// dnnl_sgemm. A constant operand is brought into the order that the primitive
+// or dnnl_sgemm reads fastest, once for each address, where that is faster than
+// to read it as it lies. Without AVX-512 oneDNN has no fast bf16 product
+// either: then its operands are converted, and products and their sums are f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/Contract.h"
+#include "dist/Tensor.h"
+#include "runtime/cpu/ContractLoops.h"
+#include "runtime/cpu/Dnnl.h"
+#include "runtime/rank/Rank.h"
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+using namespace dist;
+using dnnl::memory;
+
+namespace {
+
+/// An operand of a matrix product: strides of its rows and columns.
+struct MatrixStrides {
+  int64_t row, column;
+};
+
+/// How dnnl_sgemm can read a rows x columns matrix: without copy if one of the
+/// strides is 1 and the other no less than the extent.
+struct GemmOperand {
+  bool direct = false;
+  char transposed = 'N';
+  int64_t leading = 1;
+};
+
+} // namespace
+
+static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
+                               int64_t columns) {
+  // The stride of an extent of 1 is never used.
+  if ((strides.column == 1 || columns == 1) &&
+      (strides.row >= columns || rows == 1))
+    return {true, 'N', rows == 1 ? columns : strides.row};
+  if ((strides.row == 1 || rows == 1) &&
+      (strides.column >= rows || columns == 1))
+    return {true, 'T', columns == 1 ? rows : strides.column};
+  return {false, 'N', columns};
+}
+
+namespace {
+/// How one f32 product goes to dnnl_sgemm. Without AVX-512 that reads its
+/// operands in place unless m and n are both large, and rows 1 KiB apart, or a
+/// multiple of that, get into each other's way in the cache: 2048x1024x256 with
+/// a transposed takes 2.6 times as long (benchmarks/contract_benchmark). So do,
+/// with AVX-512, those of a transposed that are 4 KiB apart where b is narrow:
+/// 1.4 to 1.7 times. Then what it reads is copied, some rows and columns at a
+/// time.
+struct GemmCall {
+  int64_t m, n, k;
+  GemmOperand a, b, c;
+  /// Whether a and b have changed places, since c is stored by columns: its
+  /// transpose is b^T a^T.
+  bool isSwapped = false;
+  /// Whether the rows of a are copied apart from each other.
+  bool spreadsA = false;
+  /// Whether columns of b are copied together.
+  bool gathersB = false;
+
+  GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m, int64_t n,
+           int64_t k);
+  bool copies() const { return spreadsA || gathersB; }
+
+  /// Floats between the rows of a, and the rows and columns of b, in copies.
+  static constexpr int64_t gap = 16, rows = 256, columns = 128;
+};
+} // namespace
+
+static bool hasAvx512() {
+  static const bool has = (static_cast<int>(dnnl::get_effective_cpu_isa()) &
+                           static_cast<int>(dnnl::cpu_isa::avx512_core)) ==
+                          static_cast<int>(dnnl::cpu_isa::avx512_core);
+  return has;
+}
+
+/// Whether dnnl_sgemm reads operands in place: oneDNN 2.6,
+/// src/cpu/x64/gemm/gemm_driver.cpp, nocopy_checker_avx2.
+static bool readsInPlace(int64_t m, int64_t n) {
+  return !hasAvx512() && 1.0 / m + 1.0 / n >= 0.0038;
+}
+
+GemmCall::GemmCall(GemmOperand a, GemmOperand b, GemmOperand c, int64_t m,
+                   int64_t n, int64_t k)
+    : m(m), n(n), k(k), a(a), b(b), c(c) {
+  if (c.transposed == 'T') {
+    isSwapped = true;
+    std::swap(this->a, this->b);
+    std::swap(this->m, this->n);
+    for (GemmOperand *operand : {&this->a, &this->b})
+      operand->transposed = operand->transposed == 'N' ? 'T' : 'N';
+  }
+  if (hasAvx512()) {
+    spreadsA = this->a.transposed == 'T' && this->a.leading % 1024 == 0 &&
+               this->m >= 1024 && this->n < 768;
+    return;
+  }
+  if (!readsInPlace(m, n) || this->m < 64)
+    return;
+  auto isFar = [](const GemmOperand &operand) {
+    return operand.leading % 256 == 0 && operand.leading > 0;
+  };
+  spreadsA = this->a.transposed == 'T' && isFar(this->a) && this->n >= columns;
+  gathersB = this->b.transposed == 'N' && isFar(this->b) &&
+             (spreadsA || (this->n <= columns && this->n >= 8 &&
+                           this->b.leading > this->n));
+}
+
+/// Copies a strided matrix to a dense one, or back.
+static void pack(const float *in, MatrixStrides strides, int64_t rows,
+                 int64_t columns, float *out) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * columns + j] = in[i * strides.row + j * strides.column];
+}
+
+static void unpack(const float *in, MatrixStrides strides, int64_t rows,
+                   int64_t columns, float *out) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * strides.row + j * strides.column] = in[i * columns + j];
+}
+
+/// A strided matrix of `dtype` as a dense one of f32, and back.
+static void convertFrom(dist_dtype dtype, const char *in, MatrixStrides strides,
+                        int64_t rows, int64_t columns,
+                        std::vector<float> &out) {
+  out.resize(rows * columns);
+  if (dtype == DIST_F32)
+    return pack(reinterpret_cast<const float *>(in), strides, rows, columns,
+                out.data());
+  auto *values = reinterpret_cast<const uint16_t *>(in);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * columns + j] =
+          bfloatToFloat(values[i * strides.row + j * strides.column]);
+}
+
+static void convertTo(dist_dtype dtype, const std::vector<float> &in,
+                      MatrixStrides strides, int64_t rows, int64_t columns,
+                      char *out) {
+  if (dtype == DIST_F32)
+    return unpack(in.data(), strides, rows, columns,
+                  reinterpret_cast<float *>(out));
+  auto *values = reinterpret_cast<uint16_t *>(out);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      values[i * strides.row + j * strides.column] =
+          floatToBfloat(in[i * columns + j]);
+}
+
+static memory::data_type dnnlType(int32_t dtype) {
+  return dtype == DIST_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+static std::string nameOf(int32_t dtype) {
+  if (dtype < DIST_F64 || dtype > DIST_U64)
+    return "dtype " + std::to_string(dtype);
+  return dtypeName(static_cast<dist_dtype>(dtype));
+}
+
+/// Rows below which a product takes longer to read its other operand than to
+/// compute (benchmarks/contract_benchmark).
+constexpr int64_t fewRows = 64;
+
+/// With AVX-512, products with a constant operand for which dnnl_sgemm on rows
+/// that do not get into each other's way in the cache is faster than the
+/// primitive, and than dnnl_sgemm on rows that lie so that they do.
+constexpr int64_t fewSpreadRows = 32, farRows = 128, widestSpread = 16384;
+
+/// Floats from one row to the next, such that rows neither share cache lines
+/// nor compete for the same sets.
+static int64_t spreadLeading(int64_t columns) {
+  int64_t leading = (columns + GemmCall::gap - 1) / GemmCall::gap;
+  leading *= GemmCall::gap;
+  return leading % 128 == 0 ? leading + GemmCall::gap : leading;
+}
+
+namespace dist {
+
+class ContractPlan {
+public:
+  ContractPlan(const ContractCall &call, OperandPool &pool);
+  void run(const char *a, const char *b, char *c);
+  double flops() const { return totalFlops; }
+
+private:
+  void swapOperands();
+  bool makePrimitive(bool withBatch, bool accumulate,
+                     std::optional<dnnl::matmul> &primitive);
+  bool paysToSpread() const;
+  bool spreadB();
+  void zero(char *c);
+  void runAround(size_t depth, bool accumulating, const char *a, const char *b,
+                 char *c);
+  void product(bool accumulating, const char *a, const char *b, char *c);
+  GemmCall describeGemm() const;
+  void gemm(bool accumulating, const float *a, const float *b, float *c);
+  void multiply(const GemmCall &call, bool accumulating, const float *a,
+                const float *b, float *c);
+  void addConverted(const char *a, const char *b);
+  void addProducts(size_t depth, const char *a, const char *b);
+  void sumUp(size_t depth, bool accumulating, const char *a, const char *b,
+             char *c);
+  void execute(dnnl::matmul &primitive, const char *a, const char *b, char *c);
+  const memory &packB(const char *b);
+
+  OperandPool &pool;
+  LoopNest nest;
+  int32_t inDtype, outDtype;
+  bool accumulate;
+  /// Whether a and b have changed places.
+  bool swapped = false;
+  /// Whether b never changes and is packed once.
+  bool packs = false;
+  /// What dnnl_sgemm reads b's packed rows by, if it does.
+  std::optional<GemmOperand> spread;
+  int64_t inBytes, outBytes;
+  double totalFlops = 0;
+
+  /// All loops in one primitive.
+  std::optional<dnnl::matmul> whole;
+  /// One product, first (beta = 0 unless accumulating) and added.
+  std::optional<dnnl::matmul> first, added;
+  dnnl::stream stream{cpuEngine()};
+  memory memoryA, memoryB, memoryC;
+  /// The order that b is read in, and what brings b there, if it is given in
+  /// another.
+  std::optional<memory::desc> packedDesc;
+  std::optional<dnnl::reorder> takeB;
+  /// b in that order, by the address that it was given at.
+  std::unordered_map<const char *, memory> packed;
+  std::vector<float> packedA, packedB, packedC;
+  /// Some rows of a and columns of b at a time (GemmCall).
+  std::vector<float> copyA, copyB;
+};
+
+} // namespace dist
+
+ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
+    : pool(pool), nest(arrangeLoops(call)), inDtype(call.inDtype),
+      outDtype(call.outDtype),
+      accumulate(call.flags & DIST_CONTRACT_ACCUMULATE),
+      inBytes(inDtype == DIST_BF16 ? 2 : 4),
+      outBytes(outDtype == DIST_BF16 ? 2 : 4) {
+  bool f32 = inDtype == DIST_F32 && outDtype == DIST_F32;
+  bool bf16 =
+      inDtype == DIST_BF16 && (outDtype == DIST_BF16 || outDtype == DIST_F32);
+  if (!f32 && !bf16)
+    throw Error(std::string("dist_contract: no contraction of ") +
+                nameOf(inDtype) + " to " + nameOf(outDtype) +
+                "; the compiler has to generate loops for it");
+  if (nest.empty || nest.emptySum)
+    return;
+  totalFlops = 2.0 * nest.m.extent * nest.n.extent * nest.k.extent;
+  for (const Loop &loop : nest.around)
+    totalFlops *= loop.extent;
+
+  bool constantA = call.flags & DIST_CONTRACT_CONSTANT_A,
+       constantB = call.flags & DIST_CONTRACT_CONSTANT_B;
+  // The primitive writes rows of c.
+  bool writesColumns = bf16 && nest.n.c != 1;
+  if (!constantB && nest.m.c == 1 && (constantA || writesColumns))
+    swapOperands();
+  bool isConstant = (swapped ? constantA : constantB) && nest.n.extent > 1 &&
+                    nest.k.extent > 1;
+  if (f32 && isConstant && paysToSpread() && spreadB())
+    return;
+  // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.
+  int64_t few =
+      f32 && hasAvx512() && nest.around.empty() ? fewSpreadRows : fewRows;
+  packs = isConstant && (bf16 || nest.n.b != 1 || nest.m.extent < few);
+  bool sumsAround =
+      !nest.around.empty() && nest.around.back().kind == DIST_LOOP_K;
+  // The primitive reads in place what single products copy.
+  if (f32 && !packs && describeGemm().copies())
+    return;
+  if (!nest.around.empty() && !sumsAround &&
+      makePrimitive(/*withBatch=*/true, accumulate, whole))
+    return;
+  if (f32 && !packs)
+    return;
+  // Several sums of a bf16 result are added up in f32 (sumUp).
+  if (sumsAround && outDtype == DIST_BF16)
+    return;
+  if (makePrimitive(/*withBatch=*/false, accumulate, first) && sumsAround &&
+      !makePrimitive(/*withBatch=*/false, /*accumulate=*/true, added))
+    first.reset();
+}
+
+/// The transposed product: c^T = b^T a^T.
+void ContractPlan::swapOperands() {
+  swapped = true;
+  for (Loop *loop : {&nest.m, &nest.n, &nest.k})
+    std::swap(loop->a, loop->b);
+  std::swap(nest.m, nest.n);
+  for (Loop &loop : nest.around)
+    std::swap(loop.a, loop.b);
+}
+
+/// Whether a constant b is copied for dnnl_sgemm.
+bool ContractPlan::paysToSpread() const {
+  if (!hasAvx512() || !nest.around.empty() || nest.k.a != 1 ||
+      nest.m.a < nest.k.extent || nest.n.c != 1 ||
+      nest.m.extent < fewSpreadRows || nest.n.extent > widestSpread)
+    return false;
+  bool liesSpread = nest.n.b == 1 && nest.k.b % 128 != 0;
+  bool isFar = nest.n.b == 1 && nest.m.extent >= farRows;
+  return !liesSpread && !isFar;
+}
+
+/// Has b copied to rows that dnnl_sgemm reads. False if oneDNN has no code that
+/// copies it.
+bool ContractPlan::spreadB() {
+  if (nest.k.b <= 0 || nest.n.b <= 0)
+    return false;
+  memory::dims extents{nest.k.extent, nest.n.extent};
+  int64_t leading = spreadLeading(nest.n.extent);
+  try {
+    memory::desc given(extents, memory::data_type::f32, {nest.k.b, nest.n.b});
+    packedDesc = memory::desc(extents, memory::data_type::f32, {leading, 1});
+    memoryB = memory(given, cpuEngine(), nullptr);
+    takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
+  } catch (const dnnl::error &) {
+    packedDesc.reset();
+    takeB.reset();
+    return false;
+  }
+  spread = GemmOperand{true, 'N', leading};
+  return true;
+}
+
+/// Describes the product, and the loops around it as batch dimensions, to
+/// oneDNN. False if it has no fast code for it.
+bool ContractPlan::makePrimitive(bool withBatch, bool accumulating,
+                                 std::optional<dnnl::matmul> &primitive) {
+  memory::dims extentsA, extentsB, extentsC, stridesA, stridesB, stridesC;
+  if (withBatch) {
+    if (nest.around.size() + 2 > DNNL_MAX_NDIMS)
+      return false;
+    for (const Loop &loop : nest.around) {
+      // An operand that does not depend on the loop is broadcast.
+      extentsA.push_back(loop.a ? loop.extent : 1);
+      extentsB.push_back(loop.b ? loop.extent : 1);
+      extentsC.push_back(loop.extent);
+      stridesA.push_back(loop.a);
+      stridesB.push_back(loop.b);
+      stridesC.push_back(loop.c);
+    }
+  }
+  auto addMatrix = [](memory::dims &extents, memory::dims &strides,
+                      int64_t rows, int64_t columns, int64_t row,
+                      int64_t column) {
+    // oneDNN's fast code recognises layouts by their strides, also those of
+    // extents of 1: make them look dense.
+    if (columns == 1)
+      column = 1;
+    if (rows == 1)
+      row = column == 1 ? columns : 1;
+    extents.insert(extents.end(), {rows, columns});
+    strides.insert(strides.end(), {row, column});
+  };
+  addMatrix(extentsA, stridesA, nest.m.extent, nest.k.extent, nest.m.a,
+            nest.k.a);
+  addMatrix(extentsB, stridesB, nest.k.extent, nest.n.extent, nest.k.b,
+            nest.n.b);
+  addMatrix(extentsC, stridesC, nest.m.extent, nest.n.extent, nest.m.c,
+            nest.n.c);
+  // Outer extents of 1 too, from the inside out.
+  auto densify = [](const memory::dims &extents, memory::dims &strides) {
+    int64_t span = 1;
+    for (size_t i = extents.size(); i-- > 0;) {
+      if (extents[i] == 1 && i + 2 < extents.size())
+        strides[i] = span;
+      span = std::max(span, extents[i] * strides[i]);
+    }
+  };
+  densify(extentsA, stridesA);
+  densify(extentsB, stridesB);
+  for (const memory::dims *strides : {&stridesA, &stridesB, &stridesC})
+    for (int64_t stride : *strides)
+      if (stride <= 0)
+        return false;
+
+  dnnl::primitive_attr attributes;
+  if (accumulating) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  try {
+    memory::desc givenB(extentsB, dnnlType(inDtype), stridesB),
+        layoutB = givenB;
+    if (packs) // `added` reads what `first` does.
+      layoutB = packedDesc.value_or(
+          memory::desc(extentsB, dnnlType(inDtype), memory::format_tag::any));
+    dnnl::matmul::primitive_desc description(
+        {memory::desc(extentsA, dnnlType(inDtype), stridesA), layoutB,
+         memory::desc(extentsC, dnnlType(outDtype), stridesC)},
+        attributes, cpuEngine());
+    if (std::strstr(description.impl_info_str(), "ref"))
+      return false;
+    primitive.emplace(description);
+    memoryA = memory(description.src_desc(), cpuEngine(), nullptr);
+    memoryB = memory(givenB, cpuEngine(), nullptr);
+    packedDesc = description.weights_desc();
+    if (*packedDesc != givenB)
+      takeB.emplace(memoryB, memory(*packedDesc, cpuEngine(), nullptr));
+    memoryC = memory(description.dst_desc(), cpuEngine(), nullptr);
+  } catch (const dnnl::error &) {
+    return false;
+  }
+  return true;
+}
+
+/// c = 0 at every point.
+void ContractPlan::zero(char *c) {
+  std::vector<int64_t> at(nest.points.size(), 0);
+  while (true) {
+    std::memset(c, 0, outBytes);
+    size_t i = at.size();
+    while (i-- > 0) {
+      const Loop &loop = nest.points[i];
+      c += loop.c * outBytes;
+      if (++at[i] < loop.extent)
+        break;
+      c -= loop.c * loop.extent * outBytes;
+      at[i] = 0;
+    }
+    if (i == static_cast<size_t>(-1))
+      return;
+  }
+}
+
+const memory &ContractPlan::packB(const char *b) {
+  memoryB.set_data_handle(const_cast<char *>(b));
+  if (!takeB)
+    return memoryB;
+  auto found = packed.find(b);
+  if (found == packed.end()) {
+    memory copy = pool.make(*packedDesc);
+    takeB->execute(stream, memoryB, copy);
+    found = packed.emplace(b, copy).first;
+  }
+  return found->second;
+}
+
+void ContractPlan::execute(dnnl::matmul &primitive, const char *a,
+                           const char *b, char *c) {
+  memoryA.set_data_handle(const_cast<char *>(a));
+  memoryC.set_data_handle(c);
+  primitive.execute(stream, {{DNNL_ARG_SRC, memoryA},
+                             {DNNL_ARG_WEIGHTS, packB(b)},
+                             {DNNL_ARG_DST, memoryC}});
+}
+
+GemmCall ContractPlan::describeGemm() const {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  return GemmCall(gemmOperand({nest.m.a, nest.k.a}, m, k),
+                  spread.value_or(gemmOperand({nest.k.b, nest.n.b}, k, n)),
+                  gemmOperand({nest.m.c, nest.n.c}, m, n), m, n, k);
+}
+
+/// Rows of a matrix, `from` floats apart, to rows that are `to` apart.
+static void copyRows(const float *in, int64_t from, int64_t rows,
+                     int64_t columns, float *out, int64_t to) {
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(out + row * to, in + row * from, columns * sizeof(float));
+}
+
+void ContractPlan::gemm(bool accumulating, const float *a, const float *b,
+                        float *c) {
+  MatrixStrides stridesA{nest.m.a, nest.k.a}, stridesB{nest.k.b, nest.n.b},
+      stridesC{nest.m.c, nest.n.c};
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  if (!gemmOperand(stridesA, m, k).direct) {
+    packedA.resize(m * k);
+    pack(a, stridesA, m, k, packedA.data());
+    a = packedA.data();
+  }
+  if (spread) {
+    b = static_cast<const float *>(
+        packB(reinterpret_cast<const char *>(b)).get_data_handle());
+  } else if (!gemmOperand(stridesB, k, n).direct) {
+    packedB.resize(k * n);
+    pack(b, stridesB, k, n, packedB.data());
+    b = packedB.data();
+  }
+  GemmCall call = describeGemm();
+  float *result = c;
+  if (!call.c.direct) {
+    packedC.resize(m * n);
+    if (accumulating)
+      pack(c, stridesC, m, n, packedC.data());
+    result = packedC.data();
+  }
+  if (call.isSwapped)
+    std::swap(a, b);
+  multiply(call, accumulating, a, b, result);
+  if (!call.c.direct)
+    unpack(result, stridesC, m, n, c);
+}
+
+void ContractPlan::multiply(const GemmCall &call, bool accumulating,
+                            const float *a, const float *b, float *c) {
+  auto sgemm = [&](int64_t n, int64_t k, float beta, const float *a,
+                   int64_t leadingA, const float *b, int64_t leadingB,
+                   float *c) {
+    dnnl_status_t status =
+        dnnl_sgemm(call.a.transposed, call.b.transposed, call.m, n, k, 1.0f, a,
+                   leadingA, b, leadingB, beta, c, call.c.leading);
+    if (status != dnnl_success)
+      throw Error("dist_contract: dnnl_sgemm returned " +
+                  std::to_string(status) + " for " + std::to_string(call.m) +
+                  "x" + std::to_string(k) + "x" + std::to_string(n));
+  };
+  if (!call.copies())
+    return sgemm(call.n, call.k, accumulating ? 1.0f : 0.0f, a, call.a.leading,
+                 b, call.b.leading, c);
+  int64_t rows = std::min(call.k, GemmCall::rows),
+          columns =
+              call.gathersB ? std::min(call.n, GemmCall::columns) : call.n,
+          leadingA = call.spreadsA ? call.m + GemmCall::gap : call.a.leading;
+  if (call.spreadsA)
+    copyA.resize(rows * leadingA);
+  if (call.gathersB)
+    copyB.resize(rows * columns);
+  for (int64_t k = 0; k < call.k; k += rows) {
+    int64_t some = std::min(rows, call.k - k);
+    const float *partA =
+        a + (call.a.transposed == 'T' ? k * call.a.leading : k);
+    if (call.spreadsA) {
+      copyRows(partA, call.a.leading, some, call.m, copyA.data(), leadingA);
+      partA = copyA.data();
+    }
+    for (int64_t n = 0; n < call.n; n += columns) {
+      int64_t width = std::min(columns, call.n - n);
+      // Copied only where b's rows are not transposed.
+      const float *partB =
+          call.b.transposed == 'N' ? b + k * call.b.leading + n : b + k;
+      if (call.gathersB) {
+        copyRows(partB, call.b.leading, some, width, copyB.data(), width);
+        partB = copyB.data();
+      }
+      sgemm(width, some, accumulating || k > 0 ? 1.0f : 0.0f, partA, leadingA,
+            partB, call.gathersB ? width : call.b.leading, c + n);
+    }
+  }
+}
+
+/// packedC += a * b, in f32.
+void ContractPlan::addConverted(const char *a, const char *b) {
+  int64_t m = nest.m.extent, n = nest.n.extent, k = nest.k.extent;
+  auto in = static_cast<dist_dtype>(inDtype);
+  convertFrom(in, a, {nest.m.a, nest.k.a}, m, k, packedA);
+  convertFrom(in, b, {nest.k.b, nest.n.b}, k, n, packedB);
+  dnnl_status_t status = dnnl_sgemm('N', 'N', m, n, k, 1.0f, packedA.data(), k,
+                                    packedB.data(), n, 1.0f, packedC.data(), n);
+  if (status != dnnl_success)
+    throw Error("dist_contract: dnnl_sgemm returned " + std::to_string(status) +
+                " for " + std::to_string(m) + "x" + std::to_string(k) + "x" +
+                std::to_string(n) + " in bf16");
+}
+
+/// The products of the loops from `depth` on, which are all sums.
+void ContractPlan::addProducts(size_t depth, const char *a, const char *b) {
+  if (depth == nest.around.size())
+    return addConverted(a, b);
+  const Loop &loop = nest.around[depth];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    addProducts(depth + 1, a + i * loop.a * inBytes, b + i * loop.b * inBytes);
+}
+
+/// The same, in f32, rounded once.
+void ContractPlan::sumUp(size_t depth, bool accumulating, const char *a,
+                         const char *b, char *c) {
+  int64_t m = nest.m.extent, n = nest.n.extent;
+  auto out = static_cast<dist_dtype>(outDtype);
+  MatrixStrides stridesC{nest.m.c, nest.n.c};
+  packedC.assign(m * n, 0.0f);
+  if (accumulating)
+    convertFrom(out, c, stridesC, m, n, packedC);
+  addProducts(depth, a, b);
+  convertTo(out, packedC, stridesC, m, n, c);
+}
+
+void ContractPlan::product(bool accumulating, const char *a, const char *b,
+                           char *c) {
+  if (first)
+    execute(accumulating && added ? *added : *first, a, b, c);
+  else if (inDtype == DIST_BF16)
+    sumUp(nest.around.size(), accumulating, a, b, c);
+  else
+    gemm(accumulating, reinterpret_cast<const float *>(a),
+         reinterpret_cast<const float *>(b), reinterpret_cast<float *>(c));
+}
+
+void ContractPlan::runAround(size_t depth, bool accumulating, const char *a,
+                             const char *b, char *c) {
+  if (depth == nest.around.size())
+    return product(accumulating, a, b, c);
+  const Loop &loop = nest.around[depth];
+  // Sums come last.
+  if (loop.kind == DIST_LOOP_K && outDtype == DIST_BF16)
+    return sumUp(depth, accumulating, a, b, c);
+  for (int64_t i = 0; i < loop.extent; ++i) {
+    bool addsUp = accumulating || (loop.kind == DIST_LOOP_K && i > 0);
+    runAround(depth + 1, addsUp, a + i * loop.a * inBytes,
+              b + i * loop.b * inBytes, c + i * loop.c * outBytes);
+  }
+}
+
+void ContractPlan::run(const char *a, const char *b, char *c) {
+  if (nest.empty)
+    return;
+  if (nest.emptySum) {
+    if (!accumulate)
+      zero(c);
+    return;
+  }
+  if (swapped)
+    std::swap(a, b);
+  if (whole)
+    execute(*whole, a, b, c);
+  else
+    runAround(0, accumulate, a, b, c);
+}
+
+Contractions::Contractions() : pool(std::make_unique<OperandPool>()) {}
+Contractions::~Contractions() = default;
+
+ContractPlan &Contractions::plan(const ContractCall &call) {
+  key.assign({call.inDtype, call.outDtype, call.flags});
+  key.insert(key.end(), call.loops,
+             call.loops + int64_t(call.numLoops) * DIST_LOOP_FIELDS);
+  std::unique_ptr<ContractPlan> &known = plans[key];
+  if (!known) {
+    try {
+      known = std::make_unique<ContractPlan>(call, *pool);
+    } catch (...) {
+      plans.erase(key);
+      throw;
+    }
+  }
+  return *known;
+}
+
+double Contractions::run(const ContractCall &call) {
+  useOneThread();
+  ContractPlan &plan = this->plan(call);
+  plan.run(static_cast<const char *>(call.a), static_cast<const char *>(call.b),
+           static_cast<char *>(call.c));
+  return plan.flops();
+}

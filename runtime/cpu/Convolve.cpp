@@ -1,0 +1,703 @@
+//===- Convolve.cpp - Convolutions through oneDNN -------------------------===//
+//
+// oneDNN has fast code for images whose channels lie innermost (what the
+// compiler chooses where it may, lowering/kernels/ChooseLayouts.cpp) and for
+// layouts of its own. For others it has matrix products on unfolded images, and
+// reference code that is slower than any loop. Which is taken: fast code on the
+// operands where they lie; else fast code on copies in the order that it wants;
+// else products on copies in the order n, channels, space.
+//
+// Before all of these come Winograd's minimal products (Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2016) for constant kernels of
+// 3 x 3 taps, by tiles of 2 x 2 places: 16 multiplications for 36. Tiles of
+// 4 x 4 are not taken: their fractions make sums of integers inexact, and what
+// lies beside a window counts in its rounding. With 2 x 2 what a window does
+// not see cancels, unless it is no number, and halves are exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/Convolve.h"
+#include "dist/Tensor.h"
+#include "runtime/cpu/Clamp.h"
+#include "runtime/cpu/Describe.h"
+#include "runtime/cpu/Dnnl.h"
+#include "runtime/cpu/Magnitudes.h"
+#include "runtime/cpu/Staging.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+using namespace dist;
+using dnnl::memory;
+
+using Tag = memory::format_tag;
+constexpr auto f32 = memory::data_type::f32;
+
+namespace {
+
+/// A window of the table.
+struct Window {
+  int64_t in, out, taps, stride, dilation, low;
+  int64_t imageStride, kernelStride, outStride;
+};
+
+/// The table, read.
+struct Sizes {
+  explicit Sizes(const ConvolveCall &call);
+
+  struct {
+    int64_t extent, image, out;
+  } batch;
+  struct {
+    int64_t extent, image, kernel, out;
+  } groups;
+  struct {
+    int64_t extent, image, kernel;
+  } channels;
+  struct {
+    int64_t extent, kernel, out;
+  } features;
+  std::vector<Window> windows;
+};
+
+/// How good oneDNN's code for a description is.
+enum class Quality { None, Reference, Product, Fast };
+
+} // namespace
+
+Sizes::Sizes(const ConvolveCall &call) {
+  const int64_t *t = call.table;
+  batch = {t[0], t[1], t[2]};
+  groups = {t[3], t[4], t[5], t[6]};
+  channels = {t[7], t[8], t[9]};
+  features = {t[10], t[11], t[12]};
+  t += DIST_CONVOLVE_FIELDS;
+  for (int32_t i = 0; i < call.numWindows; ++i, t += DIST_WINDOW_FIELDS)
+    windows.push_back({t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]});
+  bool valid = batch.extent > 0 && groups.extent > 0 && channels.extent > 0 &&
+               features.extent > 0;
+  for (const Window &w : windows)
+    valid &= w.in > 0 && w.out > 0 && w.taps > 0 && w.stride > 0 &&
+             w.dilation > 0 && w.low >= 0;
+  if (!valid)
+    throw Error("dist_convolve: extents, strides and dilations must be at "
+                "least 1, and padding not negative");
+}
+
+/// Whether a tap reads the padding at some place of the result.
+static bool readsPadding(const Window &w) {
+  return w.low > 0 ||
+         (w.out - 1) * w.stride + (w.taps - 1) * w.dilation - w.low >= w.in;
+}
+
+/// At how many places of the result at least one tap is in the image.
+static int64_t countPlacesInImage(const Window &w) {
+  int64_t count = 0;
+  for (int64_t y = 0; y < w.out; ++y)
+    for (int64_t t = 0; t < w.taps; ++t) {
+      int64_t x = y * w.stride + t * w.dilation - w.low;
+      if (x < 0 || x >= w.in)
+        continue;
+      ++count;
+      break;
+    }
+  return count;
+}
+
+static memory::desc withTag(const memory::desc &like, Tag tag) {
+  return {like.dims(), f32, tag};
+}
+
+/// Whether it is Winograd's with tiles of 2 x 2 places.
+static bool
+isWinograd(const dnnl::convolution_forward::primitive_desc &description) {
+  return std::strstr(description.impl_info_str(), "wino_2x3");
+}
+
+static Quality
+qualityOf(const dnnl::convolution_forward::primitive_desc &description) {
+  const char *name = description.impl_info_str();
+  if (std::strstr(name, "ref"))
+    return Quality::Reference;
+  return std::strstr(name, "gemm:") ? Quality::Product : Quality::Fast;
+}
+
+/// Whether oneDNN has code for that.
+static bool canReorder(const memory::desc &from, const memory::desc &to) {
+  try {
+    dnnl::reorder::primitive_desc(cpuEngine(), from, cpuEngine(), to);
+    return true;
+  } catch (const dnnl::error &) {
+    return false;
+  }
+}
+
+namespace dist {
+
+class ConvolvePlan {
+public:
+  ConvolvePlan(const ConvolveCall &call, OperandPool &pool, bool mayTransform);
+  void run(const ConvolveCall &call);
+  double flops() const { return totalFlops; }
+
+private:
+  using Description = dnnl::convolution_forward::primitive_desc;
+
+  template <typename Test>
+  std::optional<Description> makeDescription(const memory::desc &imageLayout,
+                                             const memory::desc &outLayout,
+                                             const memory::desc &kernelLayout,
+                                             Test isWanted,
+                                             dnnl::algorithm algorithm);
+  std::optional<Description> makeDirect(const memory::desc &kernelLayout);
+  std::optional<Description> makeWinograd(const memory::desc &kernelLayout);
+  void choose(bool fusing);
+  bool runGroups(const ConvolveCall &call);
+  bool runGroup(const char *image, const char *kernel, const char *bias,
+                char *out);
+  bool mayBeTransformed(const float *image, int64_t stored,
+                        const float *kernel);
+  template <typename Visit>
+  void forEachOfKernel(const float *kernel, Visit visit);
+  const memory &packKernel(const char *kernel);
+  void start(const float *bias, float *out, size_t window);
+  bool isFinite(const float *kernel);
+  void multiplyPadding(const float *kernel, float *out);
+
+  OperandPool &pool;
+  Sizes shape;
+  /// Whether Winograd's products may be taken, and are.
+  bool mayTransform, transforms = false;
+  /// What is computed without them, once an image or a kernel asked for it.
+  std::unique_ptr<ConvolvePlan> direct;
+  /// Bounds of the result, and whether the primitive applies them.
+  std::optional<Clamp> clamp;
+  bool fusesClamp = false;
+  /// Whether oneDNN adds the bias, or we before it.
+  bool hasBias, addsBiasFirst = false;
+  bool accumulate, isConstant;
+  /// Whether no tap reaches the image anywhere, and whether some do not.
+  bool isAllPadding = false, hasPadding = false;
+  /// Groups that a call of the primitive does; the others follow one by one.
+  int64_t together = 1;
+  double totalFlops;
+  memory::dims strides, dilations, low, high;
+  /// Operands as they are given.
+  memory::desc imageDesc, kernelDesc, biasDesc, outDesc;
+  Staging imageStage, kernelStage, outStage;
+  /// The kernel as the primitive reads it.
+  memory::desc packedDesc;
+
+  dnnl::stream stream{cpuEngine()};
+  std::optional<dnnl::convolution_forward> primitive;
+  /// Where the operands lie, and, if the primitive wants another order, copies
+  /// in that order.
+  memory image, kernel, bias, out;
+  std::optional<memory> imageCopy, kernelCopy, outCopy;
+  std::optional<dnnl::reorder> takeImage, takeKernel, takeOut, giveOut;
+  /// What is known of constant kernels, by their address.
+  std::unordered_map<const float *, bool> finite, ordinary;
+  bool isSameKernel;
+  /// Constant kernels in the primitive's order, by their address.
+  std::unordered_map<const char *, memory> packed;
+};
+
+} // namespace dist
+
+ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
+                           bool mayTransform)
+    : pool(pool), shape(call), mayTransform(mayTransform), hasBias(call.bias),
+      accumulate(call.flags & DIST_CONVOLVE_ACCUMULATE),
+      isConstant(call.flags & DIST_CONVOLVE_CONSTANT_KERNEL),
+      isSameKernel(isConstant) {
+  if (call.flags & DIST_CONVOLVE_CLAMP)
+    clamp.emplace(call.low, call.high);
+  int64_t groups = shape.groups.extent, channels = shape.channels.extent,
+          features = shape.features.extent;
+  // oneDNN takes groups as parts of the channels, one after the other.
+  auto follow = [](int64_t count, int64_t group, int64_t step) {
+    return count == 1 || group == count * step;
+  };
+  if (follow(channels, shape.groups.image, shape.channels.image) &&
+      follow(features, shape.groups.out, shape.features.out))
+    together = groups;
+  auto stepOf = [&](int64_t count, int64_t group, int64_t step) {
+    return count == 1 && together > 1 ? group : step;
+  };
+  memory::dims in{shape.batch.extent, together * channels},
+      inStrides{shape.batch.image,
+                stepOf(channels, shape.groups.image, shape.channels.image)},
+      result{shape.batch.extent, together * features},
+      resultStrides{shape.batch.out,
+                    stepOf(features, shape.groups.out, shape.features.out)},
+      weights{features, channels},
+      weightStrides{shape.features.kernel, shape.channels.kernel};
+  if (together > 1) {
+    weights.insert(weights.begin(), together);
+    weightStrides.insert(weightStrides.begin(), shape.groups.kernel);
+  }
+  totalFlops = 2.0 * shape.batch.extent * groups * channels * features;
+  for (const Window &w : shape.windows) {
+    // What no window reaches is not there: oneDNN wants to know how far the
+    // last one reaches beyond the image, and that this is less than a stride
+    // before it.
+    int64_t end = (w.out - 1) * w.stride + (w.taps - 1) * w.dilation + 1;
+    int64_t used = w.in;
+    if (end - w.low - w.in <= -w.stride)
+      used = std::max<int64_t>(end - w.low, 1);
+    in.push_back(used);
+    inStrides.push_back(w.imageStride);
+    result.push_back(w.out);
+    resultStrides.push_back(w.outStride);
+    weights.push_back(w.taps);
+    weightStrides.push_back(w.kernelStride);
+    strides.push_back(w.stride);
+    dilations.push_back(w.dilation - 1);
+    low.push_back(w.low);
+    high.push_back(end - w.low - used);
+    totalFlops *= double(w.out) * w.taps;
+  }
+  // oneDNN 2.6 forgets the bias where a sum is added to and no tap reaches the
+  // image.
+  for (const Window &w : shape.windows) {
+    int64_t count = countPlacesInImage(w);
+    isAllPadding |= count == 0;
+    hasPadding |= readsPadding(w);
+    addsBiasFirst |= count < w.out && hasBias && accumulate;
+  }
+  hasBias &= !addsBiasFirst;
+  if (isAllPadding)
+    return;
+  imageStage.set(in, inStrides);
+  outStage.set(result, resultStrides);
+  kernelStage.set(weights, weightStrides);
+  isConstant &= !kernelStage.isUsed();
+  imageDesc = describe(in, inStrides);
+  outDesc = describe(result, resultStrides);
+  kernelDesc = describeApart(weights, weightStrides);
+  biasDesc = memory::desc({together * features}, f32, Tag::x);
+  // What a sum is added to is gone when a NaN is noticed.
+  choose(/*fusing=*/clamp && !accumulate);
+}
+
+/// The best code for these layouts that is wanted, if oneDNN has any.
+template <typename Test>
+std::optional<ConvolvePlan::Description>
+ConvolvePlan::makeDescription(const memory::desc &imageLayout,
+                              const memory::desc &outLayout,
+                              const memory::desc &kernelLayout, Test isWanted,
+                              dnnl::algorithm algorithm) {
+  dnnl::primitive_attr attributes;
+  if (accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  if (fusesClamp) {
+    dnnl::post_ops bounds;
+    clamp->appendTo(bounds);
+    attributes.set_post_ops(bounds);
+  }
+  try {
+    auto kind = dnnl::prop_kind::forward_inference;
+    using Desc = dnnl::convolution_forward::desc;
+    Desc desc = hasBias
+                    ? Desc(kind, algorithm, imageLayout, kernelLayout, biasDesc,
+                           outLayout, strides, dilations, low, high)
+                    : Desc(kind, algorithm, imageLayout, kernelLayout,
+                           outLayout, strides, dilations, low, high);
+    // next_impl() reads `desc`.
+    Description description(desc, attributes, cpuEngine());
+    do
+      if (isWanted(description))
+        return description;
+    while (description.next_impl());
+  } catch (const dnnl::error &) {
+  }
+  return std::nullopt;
+}
+
+/// Winograd's products, if oneDNN has them here and they pay.
+std::optional<ConvolvePlan::Description>
+ConvolvePlan::makeWinograd(const memory::desc &kernelLayout) {
+  // Few channels are filled up to 16. Kernels become larger and are slow to
+  // make: few places do not pay for that.
+  constexpr int64_t fewestChannels = 16, fewestRows = 8, fewestPlaces = 128;
+  if (!mayTransform || !isConstant || addsBiasFirst ||
+      shape.groups.extent != 1 || shape.windows.size() != 2 ||
+      std::min(shape.channels.extent, shape.features.extent) < fewestChannels)
+    return std::nullopt;
+  int64_t places = shape.batch.extent;
+  for (const Window &w : shape.windows) {
+    if (w.taps != 3 || w.stride != 1 || w.dilation != 1 || w.out < fewestRows)
+      return std::nullopt;
+    places *= w.out;
+  }
+  if (places < fewestPlaces)
+    return std::nullopt;
+  std::optional<Description> found = makeDescription(
+      withTag(imageDesc, Tag::any), withTag(outDesc, Tag::any), kernelLayout,
+      isWinograd, dnnl::algorithm::convolution_winograd);
+  // There are kernels that oneDNN cannot bring into this order.
+  if (found && !canReorder(kernelDesc, found->weights_desc()))
+    found.reset();
+  return found;
+}
+
+/// The best code that multiplies each element of a window.
+std::optional<ConvolvePlan::Description>
+ConvolvePlan::makeDirect(const memory::desc &kernelLayout) {
+  const Tag planes[] = {Tag::ncw, Tag::nchw, Tag::ncdhw};
+  Tag plane = planes[shape.windows.size() - 1];
+  struct {
+    memory::desc image, out;
+  } layouts[] = {
+      {imageDesc, outDesc},
+      {withTag(imageDesc, Tag::any), outDesc},
+      {withTag(imageDesc, Tag::any), withTag(outDesc, Tag::any)},
+      {withTag(imageDesc, plane), withTag(outDesc, plane)},
+  };
+  std::optional<Description> best;
+  Quality quality = Quality::None;
+  for (const auto &[imageLayout, outLayout] : layouts) {
+    std::optional<Description> one = makeDescription(
+        imageLayout, outLayout, kernelLayout,
+        [](const Description &) { return true; },
+        dnnl::algorithm::convolution_direct);
+    if (!one || qualityOf(*one) <= quality)
+      continue;
+    quality = qualityOf(*one);
+    best = std::move(one);
+    if (quality == Quality::Fast)
+      break;
+  }
+  return best;
+}
+
+/// Chooses oneDNN's code, which applies the bounds if it is `fusing` and tells
+/// of a NaN.
+void ConvolvePlan::choose(bool fusing) {
+  fusesClamp = fusing;
+  memory::desc anyKernel = withTag(kernelDesc, Tag::any);
+  std::optional<Description> best = makeWinograd(anyKernel);
+  transforms = best.has_value();
+  if (!best)
+    best = makeDirect(anyKernel);
+  if (!best)
+    throw Error("dist_convolve: oneDNN has no code for this convolution");
+  if (fusing &&
+      (qualityOf(*best) != Quality::Fast || !clamp->isNoticedBy(*best, stream)))
+    return choose(/*fusing=*/false);
+  primitive.emplace(*best);
+  for (std::optional<dnnl::reorder> *reorder :
+       {&takeImage, &takeKernel, &takeOut, &giveOut})
+    reorder->reset();
+  for (std::optional<memory> *copy : {&imageCopy, &kernelCopy, &outCopy})
+    copy->reset();
+  packed.clear();
+
+  const dnnl::engine &engine = cpuEngine();
+  image = memory(imageDesc, engine, nullptr);
+  kernel = memory(kernelDesc, engine, nullptr);
+  bias = memory(biasDesc, engine, nullptr);
+  out = memory(outDesc, engine, nullptr);
+  if (best->src_desc() != imageDesc) {
+    imageCopy.emplace(best->src_desc(), engine);
+    takeImage.emplace(image, *imageCopy);
+  }
+  if (best->dst_desc() != outDesc) {
+    outCopy.emplace(best->dst_desc(), engine);
+    giveOut.emplace(*outCopy, out);
+    if (accumulate)
+      takeOut.emplace(out, *outCopy);
+  }
+  packedDesc = best->weights_desc();
+  if (packedDesc != kernelDesc) {
+    if (!isConstant)
+      kernelCopy.emplace(packedDesc, engine);
+    takeKernel.emplace(kernel, memory(packedDesc, engine, nullptr));
+  }
+}
+
+const memory &ConvolvePlan::packKernel(const char *from) {
+  kernel.set_data_handle(const_cast<char *>(from));
+  if (!takeKernel)
+    return kernel;
+  if (!isConstant) {
+    takeKernel->execute(stream, kernel, *kernelCopy);
+    return *kernelCopy;
+  }
+  auto found = packed.find(from);
+  if (found == packed.end()) {
+    memory copy = pool.make(packedDesc);
+    takeKernel->execute(stream, kernel, copy);
+    found = packed.emplace(from, copy).first;
+  }
+  return found->second;
+}
+
+/// What `to` holds (or zero) and the bias (or none), over the windows from
+/// `window` on.
+void ConvolvePlan::start(const float *from, float *to, size_t window) {
+  if (window < shape.windows.size()) {
+    const Window &w = shape.windows[window];
+    for (int64_t y = 0; y < w.out; ++y)
+      start(from, to + y * w.outStride, window + 1);
+    return;
+  }
+  for (int64_t n = 0; n < shape.batch.extent; ++n)
+    for (int64_t g = 0; g < shape.groups.extent; ++g)
+      for (int64_t f = 0; f < shape.features.extent; ++f) {
+        float &value = to[n * shape.batch.out + g * shape.groups.out +
+                          f * shape.features.out];
+        value = (accumulate ? value : 0) +
+                (from ? from[g * shape.features.extent + f] : 0);
+      }
+}
+
+/// Calls `visit` with all indices below `extents`.
+template <typename Visit>
+static void forEach(const std::vector<int64_t> &extents, Visit visit) {
+  std::vector<int64_t> at(extents.size(), 0);
+  size_t i;
+  do {
+    visit(at);
+    for (i = at.size(); i > 0 && ++at[i - 1] == extents[i - 1]; --i)
+      at[i - 1] = 0;
+  } while (i > 0);
+}
+
+template <typename Visit>
+void ConvolvePlan::forEachOfKernel(const float *kernel, Visit visit) {
+  std::vector<int64_t> extents{shape.groups.extent, shape.features.extent,
+                               shape.channels.extent},
+      strides{shape.groups.kernel, shape.features.kernel,
+              shape.channels.kernel};
+  for (const Window &w : shape.windows) {
+    extents.push_back(w.taps);
+    strides.push_back(w.kernelStride);
+  }
+  int64_t count = 1, last = 0;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    count *= extents[i];
+    last += (extents[i] - 1) * strides[i];
+  }
+  if (last == count - 1) {
+    for (int64_t i = 0; i < count; ++i)
+      visit(kernel[i]);
+  } else {
+    forEach(extents, [&](const std::vector<int64_t> &at) {
+      int64_t element = 0;
+      for (size_t i = 0; i < at.size(); ++i)
+        element += at[i] * strides[i];
+      visit(kernel[element]);
+    });
+  }
+}
+
+bool ConvolvePlan::isFinite(const float *kernel) {
+  if (isSameKernel)
+    if (auto known = finite.find(kernel); known != finite.end())
+      return known->second;
+  // Numbers that are not finite have all bits of the exponent.
+  bool odd = false;
+  forEachOfKernel(kernel, [&](float element) {
+    uint32_t bits;
+    std::memcpy(&bits, &element, sizeof bits);
+    odd |= (bits & 0x7f800000) == 0x7f800000;
+  });
+  if (isSameKernel)
+    finite[kernel] = !odd;
+  return !odd;
+}
+
+/// oneDNN skips the padding's zeros. Times what is not finite they are NaN, as
+/// they are where neighbours or memory hold them.
+void ConvolvePlan::multiplyPadding(const float *kernel, float *out) {
+  std::vector<int64_t> taps, places;
+  for (const Window &w : shape.windows) {
+    taps.push_back(w.taps);
+    places.push_back(w.out);
+  }
+  auto isOdd = [&](int64_t element) {
+    for (int64_t c = 0; c < shape.channels.extent; ++c)
+      if (!std::isfinite(kernel[element + c * shape.channels.kernel]))
+        return true;
+    return false;
+  };
+  auto spoil = [&](int64_t group, int64_t feature,
+                   const std::vector<int64_t> &tap) {
+    forEach(places, [&](const std::vector<int64_t> &place) {
+      bool isOutside = false;
+      int64_t element = group * shape.groups.out + feature * shape.features.out;
+      for (size_t i = 0; i < place.size(); ++i) {
+        const Window &w = shape.windows[i];
+        int64_t x = place[i] * w.stride + tap[i] * w.dilation - w.low;
+        isOutside |= x < 0 || x >= w.in;
+        element += place[i] * w.outStride;
+      }
+      for (int64_t n = 0; isOutside && n < shape.batch.extent; ++n)
+        out[element + n * shape.batch.out] =
+            std::numeric_limits<float>::quiet_NaN();
+    });
+  };
+  for (int64_t g = 0; g < shape.groups.extent; ++g)
+    for (int64_t f = 0; f < shape.features.extent; ++f)
+      forEach(taps, [&](const std::vector<int64_t> &tap) {
+        int64_t element = g * shape.groups.kernel + f * shape.features.kernel;
+        for (size_t i = 0; i < tap.size(); ++i)
+          element += tap[i] * shape.windows[i].kernelStride;
+        if (isOdd(element))
+          spoil(g, f, tap);
+      });
+}
+
+/// Whether Winograd's products of these numbers neither overflow nor become
+/// subnormal.
+bool ConvolvePlan::mayBeTransformed(const float *image, int64_t stored,
+                                    const float *kernel) {
+  if (!areOrdinary(getLargestMagnitudeBits(image, stored)))
+    return false;
+  auto [known, isNew] = ordinary.try_emplace(kernel, false);
+  if (isNew) {
+    int32_t largest = 0;
+    forEachOfKernel(kernel, [&](float element) {
+      largest = std::max(largest, getMagnitudeBits(element));
+    });
+    known->second = areOrdinary(largest);
+  }
+  return known->second;
+}
+
+/// False where the numbers are none for Winograd's products; nothing is written
+/// then.
+bool ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
+                            const char *biasData, char *outData) {
+  kernelData = kernelStage.take(kernelData);
+  image.set_data_handle(const_cast<char *>(imageStage.take(imageData)));
+  bias.set_data_handle(const_cast<char *>(biasData));
+  out.set_data_handle(const_cast<char *>(outStage.take(outData)));
+  if (takeImage)
+    takeImage->execute(stream, image, *imageCopy);
+  if (transforms) {
+    const memory &read = takeImage ? *imageCopy : image;
+    if (!mayBeTransformed(static_cast<const float *>(read.get_data_handle()),
+                          read.get_desc().get_size() / sizeof(float),
+                          reinterpret_cast<const float *>(kernelData)))
+      return false;
+  }
+  if (takeOut)
+    takeOut->execute(stream, out, *outCopy);
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, takeImage ? *imageCopy : image},
+      {DNNL_ARG_WEIGHTS, packKernel(kernelData)},
+      {DNNL_ARG_DST, giveOut ? *outCopy : out}};
+  if (hasBias)
+    arguments.insert({DNNL_ARG_BIAS, bias});
+  primitive->execute(stream, arguments);
+  if (giveOut)
+    giveOut->execute(stream, *outCopy, out);
+  outStage.give(outData);
+  return true;
+}
+
+bool ConvolvePlan::runGroups(const ConvolveCall &call) {
+  auto *imageData = static_cast<const char *>(call.image);
+  auto *kernelData = static_cast<const char *>(call.kernel);
+  auto *biasData = static_cast<const char *>(call.bias);
+  auto *outData = static_cast<char *>(call.out);
+  constexpr int64_t bytes = sizeof(float);
+  for (int64_t g = 0; g < shape.groups.extent; g += together) {
+    const char *biasHere =
+        hasBias ? biasData + g * shape.features.extent * bytes : nullptr;
+    if (!runGroup(imageData + g * shape.groups.image * bytes,
+                  kernelData + g * shape.groups.kernel * bytes, biasHere,
+                  outData + g * shape.groups.out * bytes))
+      return false;
+  }
+  return true;
+}
+
+void ConvolvePlan::run(const ConvolveCall &call) {
+  auto *out = static_cast<float *>(call.out);
+  if (addsBiasFirst || isAllPadding)
+    start(static_cast<const float *>(call.bias), out, 0);
+  if (!isAllPadding) {
+    if (fusesClamp)
+      clearInvalid();
+    if (!runGroups(call)) {
+      if (!direct)
+        direct = std::make_unique<ConvolvePlan>(call, pool,
+                                                /*mayTransform=*/false);
+      return direct->run(call);
+    }
+    // Perhaps a NaN, perhaps something else: from here on the bounds are
+    // applied behind it.
+    if (fusesClamp && sawInvalid()) {
+      choose(/*fusing=*/false);
+      runGroups(call);
+    }
+  }
+  auto *kernelData = static_cast<const float *>(call.kernel);
+  if (hasPadding && !isFinite(kernelData))
+    multiplyPadding(kernelData, out);
+  if (!clamp || fusesClamp)
+    return;
+  memory::dims extents{shape.batch.extent, shape.groups.extent,
+                       shape.features.extent},
+      strides{shape.batch.out, shape.groups.out, shape.features.out};
+  for (const Window &w : shape.windows) {
+    extents.push_back(w.out);
+    strides.push_back(w.outStride);
+  }
+  clamp->apply(out, extents, strides);
+}
+
+Convolutions::Convolutions(bool direct)
+    : direct(direct), pool(std::make_unique<OperandPool>()) {}
+Convolutions::~Convolutions() = default;
+
+ConvolvePlan &Convolutions::plan(const ConvolveCall &call) {
+  key.assign({call.numWindows, call.flags, call.bias != nullptr});
+  if (call.flags & DIST_CONVOLVE_CLAMP)
+    for (float bound : {call.low, call.high}) {
+      int32_t bits;
+      std::memcpy(&bits, &bound, sizeof bits);
+      key.push_back(bits);
+    }
+  key.insert(key.end(), call.table,
+             call.table + DIST_CONVOLVE_FIELDS +
+                 int64_t(call.numWindows) * DIST_WINDOW_FIELDS);
+  std::unique_ptr<ConvolvePlan> &known = plans[key];
+  if (!known) {
+    try {
+      known = std::make_unique<ConvolvePlan>(call, *pool,
+                                             /*mayTransform=*/!direct);
+    } catch (...) {
+      plans.erase(key);
+      throw;
+    }
+  }
+  return *known;
+}
+
+double Convolutions::run(const ConvolveCall &call) {
+  if (call.dtype != DIST_F32)
+    throw Error("dist_convolve: no convolution of dtype " +
+                std::to_string(call.dtype) +
+                "; the compiler has to generate loops for it");
+  if (call.numWindows < 1 || call.numWindows > 3)
+    throw Error("dist_convolve: " + std::to_string(call.numWindows) +
+                " windows; 1 to 3 are known");
+  useOneThread();
+  ConvolvePlan &plan = this->plan(call);
+  try {
+    plan.run(call);
+  } catch (const dnnl::error &error) {
+    throw Error(std::string("dist_convolve: oneDNN: ") + error.what());
+  }
+  return plan.flops();
+}

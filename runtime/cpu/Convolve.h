@@ -1,0 +1,47 @@
+//===- Convolve.h - Convolutions through oneDNN -----------------*- C++ -*-===//
+//
+// dist_convolve for CPU backends. oneDNN's code for a convolution is chosen
+// once per table and rank, by the table and, where there is a choice of
+// products, by the range of the numbers, so that results are the same bits on
+// every run. Kernels are brought into the order that this code reads: once for
+// each that stays the same, for every call otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_CPU_CONVOLVE_H
+#define DIST_RUNTIME_CPU_CONVOLVE_H
+
+#include "runtime/host/PlanKey.h"
+#include "runtime/rank/Rank.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace dist {
+
+class ConvolvePlan;
+class OperandPool;
+
+/// The convolutions of one rank, which is one thread, and their plans so far.
+class Convolutions {
+public:
+  /// `direct`: without Winograd's products.
+  explicit Convolutions(bool direct);
+  ~Convolutions();
+  /// Computes `call` and returns its floating-point operations; throws Error if
+  /// oneDNN cannot compute it.
+  double run(const ConvolveCall &call);
+
+private:
+  ConvolvePlan &plan(const ConvolveCall &call);
+
+  const bool direct;
+  /// Packed operands of all plans.
+  std::unique_ptr<OperandPool> pool;
+  std::unordered_map<PlanKey, std::unique_ptr<ConvolvePlan>, PlanKeyHash> plans;
+  PlanKey key;
+};
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_CPU_CONVOLVE_H

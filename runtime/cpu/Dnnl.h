@@ -1,0 +1,58 @@
+//===- Dnnl.h - What all calls of oneDNN share ------------------*- C++ -*-===//
+
+#ifndef DIST_RUNTIME_CPU_DNNL_H
+#define DIST_RUNTIME_CPU_DNNL_H
+
+#include "dist/Tensor.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+// Debian's oneDNN is built with OpenMP; <omp.h> belongs to a compiler.
+extern "C" void omp_set_num_threads(int);
+
+namespace dist {
+
+inline const dnnl::engine &cpuEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// A rank is one thread: oneDNN must not start a team in it. The setting is per
+/// thread.
+inline void useOneThread() {
+  thread_local bool single = (omp_set_num_threads(1), true);
+  (void)single;
+}
+
+/// Memory for operands in oneDNN's own order, which stay as long as the pool.
+/// They lie side by side in huge pages: what is read once a step, and is larger
+/// than the caches, would miss the TLB in small ones.
+class OperandPool {
+public:
+  dnnl::memory make(const dnnl::memory::desc &desc) {
+    constexpr int64_t line = 64, chunk = 8 << 20;
+    int64_t bytes = (int64_t(desc.get_size()) + line - 1) / line * line;
+    if (bytes > left) {
+      left = std::max(bytes, chunk);
+      chunks.push_back(allocate(left));
+      next = static_cast<char *>(chunks.back().get());
+    }
+    dnnl::memory memory(desc, cpuEngine(), next);
+    next += bytes;
+    left -= bytes;
+    return memory;
+  }
+
+private:
+  std::vector<std::shared_ptr<void>> chunks;
+  char *next = nullptr;
+  int64_t left = 0;
+};
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_CPU_DNNL_H

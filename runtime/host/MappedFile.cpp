@@ -1,0 +1,88 @@
+//===- MappedFile.cpp - A file as read-only memory ------------------------===//
+
+#include "runtime/host/MappedFile.h"
+#include "dist/OutputFile.h"
+#include "dist/Tensor.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace dist;
+
+/// The open file, and what it was like when it was mapped.
+struct MappedFile::Source {
+  int fd = -1;
+  struct stat info;
+  Source() = default;
+  Source(const Source &) = delete;
+  ~Source() {
+    if (fd >= 0)
+      close(fd);
+  }
+};
+
+MappedFile dist::mapFile(const std::string &path, int64_t limit) {
+  if (path.find('\0') != std::string::npos)
+    throw Error(std::string(path.c_str()) +
+                "\\0…: a name with a zero byte, which no file can have");
+  MappedFile file;
+  file.path = path;
+  file.source = std::make_shared<MappedFile::Source>();
+  // Without waiting, as for who writes to a pipe.
+  int fd = file.source->fd =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    throw Error(path + ": cannot open: " + std::strerror(errno));
+  struct stat &info = file.source->info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    throw Error(path + ": not a regular file");
+  file.bytes = info.st_size;
+  if (file.bytes > limit)
+    throw Error(path + ": has " + std::to_string(file.bytes) +
+                " bytes, more than the " + std::to_string(limit) +
+                " that such a file may have");
+  noteInput(path);
+  if (file.bytes == 0)
+    return file;
+  void *memory = mmap(nullptr, file.bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED)
+    throw Error(path + ": cannot map " + std::to_string(file.bytes) +
+                " bytes: " + std::strerror(errno));
+  file.memory = {memory, [bytes = file.bytes](void *p) { munmap(p, bytes); }};
+  return file;
+}
+
+void MappedFile::checkUnchanged() const {
+  struct stat now;
+  const struct stat &then = source->info;
+  if (fstat(source->fd, &now) != 0)
+    throw Error(path + ": cannot be looked at: " + std::strerror(errno));
+  if (now.st_size != then.st_size)
+    throw Error(path + ": had " + std::to_string(then.st_size) +
+                " bytes when it was opened and now has " +
+                std::to_string(now.st_size) +
+                ": it was written to while it was in use; run again");
+  auto differ = [](const timespec &a, const timespec &b) {
+    return a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec;
+  };
+  if (differ(now.st_mtim, then.st_mtim))
+    throw Error(path + ": was written to while it was in use; run again");
+  // Who writes can give the file its old time of writing again, but not that of
+  // its last change. This one moves also when the file gets or loses a name, as
+  // when another takes its place; then it was not written to.
+  if (now.st_nlink == then.st_nlink && differ(now.st_ctim, then.st_ctim))
+    throw Error(path + ": was written to, renamed or given other rights while "
+                       "it was in use; run again");
+}
+
+int64_t dist::elementsIn(const std::string &path, const Shape &shape) {
+  try {
+    return numElements(shape);
+  } catch (const Error &error) {
+    throw Error(path + ": " + error.what());
+  }
+}

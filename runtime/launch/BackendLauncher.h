@@ -1,0 +1,47 @@
+//===- BackendLauncher.h - How a backend starts its ranks -------*- C++ -*-===//
+//
+// One object a backend. A process may run all ranks of a program, or some of
+// them beside other processes that were started with it (mpirun): one of all is
+// the root, where results are gathered.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_LAUNCH_BACKENDLAUNCHER_H
+#define DIST_RUNTIME_LAUNCH_BACKENDLAUNCHER_H
+
+#include "dist/Launcher.h"
+#include "runtime/rank/Rank.h"
+
+namespace dist {
+
+/// What the ranks of a run have done.
+struct RanksResult {
+  /// By rank: all of the mesh at the root, none elsewhere.
+  std::vector<RankResult> ranks;
+  /// Of all ranks, if RunOptions::trace is set; at the root.
+  std::vector<TraceEvent> trace;
+};
+
+class BackendLauncher {
+public:
+  virtual ~BackendLauncher() = default;
+
+  /// As --backend names it.
+  virtual const char *name() const = 0;
+  /// What the programs that it runs are compiled for (dist-compile --target).
+  virtual const char *target() const = 0;
+  /// Whether this process is the one that reports.
+  virtual bool isRoot() const { return true; }
+  /// Runs the ranks of this process, each with an Executor, and gathers what
+  /// all have done at the root. Throws Error, in every process, when a rank
+  /// failed.
+  virtual RanksResult run(const Program &program, const Arguments &arguments,
+                          const RunOptions &options) const = 0;
+};
+
+/// What a manifest says of ranks and communicators, for a backend.
+Topology topologyOf(const Manifest &manifest);
+
+} // namespace dist
+
+#endif // DIST_RUNTIME_LAUNCH_BACKENDLAUNCHER_H

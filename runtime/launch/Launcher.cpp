@@ -1,0 +1,100 @@
+//===- Launcher.cpp - Runs a compiled program on all its ranks ------------===//
+//
+// Chooses the backend, and makes one result of what its ranks did.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dist/Launcher.h"
+#include "dist/Slices.h"
+#include "runtime/launch/ThreadsLauncher.h"
+#include "runtime/launch/Trace.h"
+
+#include <algorithm>
+
+using namespace dist;
+
+/// Those of this build: a new backend is one line here.
+static const BackendLauncher *const launchers[] = {&threadsLauncher()};
+
+static const BackendLauncher &findLauncher(const std::string &name) {
+  std::string known;
+  for (const BackendLauncher *launcher : launchers) {
+    if (name == launcher->name())
+      return *launcher;
+    known += std::string(known.empty() ? "" : ", ") + launcher->name();
+  }
+  throw Error("--backend " + name + ": not in this build; known is " + known);
+}
+
+void dist::checkBackend(const std::string &name) { findLauncher(name); }
+
+std::string dist::targetOf(const std::string &backend) {
+  return findLauncher(backend).target();
+}
+
+Topology dist::topologyOf(const Manifest &manifest) {
+  Topology topology;
+  topology.mesh = manifest.mesh;
+  for (const std::vector<AxisRef> &refs : manifest.communicators)
+    topology.comms.emplace_back(manifest.mesh, refs);
+  for (const CollectiveDesc &site : manifest.collectives)
+    topology.sites.push_back({site.scope, site.bytesSentPerRank});
+  for (const CheckDesc &check : manifest.checks)
+    topology.checks.push_back({check.message, check.hasValue});
+  return topology;
+}
+
+static void collect(const Manifest &manifest, std::vector<RankResult> ranks,
+                    bool keepParts, RunResult &result) {
+  for (size_t i = 0; i < manifest.results.size(); ++i) {
+    const TensorDesc &desc = manifest.results[i];
+    RunResult::Output output{
+        desc.name, Tensor::zeros(desc.dtype, desc.globalShape), {}};
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      Tensor &part = ranks[rank].parts[i];
+      if (isWriter(manifest.mesh, desc, rank))
+        writeSlice(manifest.mesh, desc, rank, part.data, output.tensor);
+      if (keepParts)
+        output.parts.push_back(std::move(part));
+      else
+        part = Tensor();
+    }
+    result.outputs.push_back(std::move(output));
+  }
+  for (size_t i = 0; i < ranks.front().repetitions.size(); ++i) {
+    int64_t start = INT64_MAX, end = 0;
+    for (const RankResult &rank : ranks) {
+      start = std::min(start, rank.repetitions[i].start);
+      end = std::max(end, rank.repetitions[i].end);
+    }
+    result.seconds.push_back((end - start) * 1e-9);
+  }
+}
+
+RunResult dist::launch(const Program &program, const Inputs &inputs,
+                       const RunOptions &options) {
+  const BackendLauncher &launcher = findLauncher(options.backend);
+  const Manifest &manifest = program.manifest;
+  if (manifest.target != launcher.target())
+    throw Error("the program is compiled for target " + manifest.target +
+                ", but --backend " + options.backend + " runs those for " +
+                launcher.target());
+  if (options.repeat < 1)
+    throw Error("repeat " + std::to_string(options.repeat) +
+                ": must be at least 1");
+  Arguments arguments(program, inputs, options.weights);
+  RanksResult ranks = launcher.run(program, arguments, options);
+  RunResult result;
+  result.isRoot = launcher.isRoot();
+  // The stepper has taken what it wanted, of files that were looked at before
+  // the first step.
+  if (options.stepper)
+    return result;
+  arguments.checkUnchanged();
+  if (!result.isRoot)
+    return result;
+  if (options.trace)
+    result.trace = formatTrace(ranks.trace, manifest);
+  collect(manifest, std::move(ranks.ranks), options.keepParts, result);
+  return result;
+}

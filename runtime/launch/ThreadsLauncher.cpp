@@ -1,0 +1,92 @@
+//===- ThreadsLauncher.cpp - Ranks as threads of this process -------------===//
+
+#include "runtime/launch/ThreadsLauncher.h"
+#include "dist/Slices.h"
+#include "runtime/threads/ThreadsBackend.h"
+
+using namespace dist;
+
+namespace {
+
+/// The steps of a run: its ranks share what their stepper says.
+struct Steps final : Holdings {
+  Steps(const Program &program, const Arguments &arguments,
+        const std::vector<Executor> &executors, Stepper *stepper)
+      : manifest(program.manifest), arguments(arguments), executors(executors),
+        stepper(stepper) {}
+
+  void next() {
+    // Each rank has copied what it takes of the files, and none reads on.
+    if (isFirst)
+      arguments.checkUnchanged();
+    isFirst = false;
+    goesOn = stepper->next(*this, inputs);
+  }
+
+  void copyArgument(size_t index, Tensor &whole) const override {
+    gather(manifest.arguments[index], whole,
+           [&](const Executor &one) { return one.argumentAt(index); });
+  }
+  Tensor getResult(size_t index) const override {
+    const TensorDesc &desc = manifest.results[index];
+    Tensor whole = Tensor::zeros(desc.dtype, desc.globalShape);
+    gather(desc, whole,
+           [&](const Executor &one) { return one.resultAt(index); });
+    return whole;
+  }
+
+  template <class Get>
+  void gather(const TensorDesc &desc, Tensor &whole, Get get) const {
+    for (size_t rank = 0; rank < executors.size(); ++rank)
+      if (isWriter(manifest.mesh, desc, rank))
+        writeSlice(manifest.mesh, desc, rank, get(executors[rank]), whole);
+  }
+
+  const Manifest &manifest;
+  const Arguments &arguments;
+  const std::vector<Executor> &executors;
+  Stepper *stepper;
+  bool isFirst = true, goesOn = true;
+  Inputs inputs;
+};
+
+struct ThreadsLauncher final : BackendLauncher {
+  const char *name() const override { return "threads"; }
+  const char *target() const override { return "cpu"; }
+
+  RanksResult run(const Program &program, const Arguments &arguments,
+                  const RunOptions &options) const override {
+    const Manifest &manifest = program.manifest;
+    // Each takes a stack, some memory, and its turn on the cores.
+    constexpr int64_t maxRanks = 4096;
+    if (manifest.mesh.size() > maxRanks)
+      throw Error("the mesh has " + std::to_string(manifest.mesh.size()) +
+                  " ranks; --backend threads runs at most " +
+                  std::to_string(maxRanks) + " in one process");
+    // Until all ranks have ended: they read each other's memory.
+    std::vector<Executor> executors(manifest.mesh.size(),
+                                    {program, arguments, options.padding});
+    ThreadsRun threads(topologyOf(manifest), options.link, options.streams,
+                       options.directConvolutions);
+    Steps steps(program, arguments, executors, options.stepper);
+    if (!threads.run([&](dist_rank &rank) {
+          if (options.stepper)
+            return executors[rank.index].runSteps(
+                rank, [&] { steps.next(); }, steps.goesOn, steps.inputs);
+          return executors[rank.index].run(rank, options.repeat, options.trace);
+        }))
+      throw Error(threads.message());
+    RanksResult result;
+    for (Executor &executor : executors)
+      result.ranks.push_back(executor.takeResult());
+    result.trace = threads.takeTrace();
+    return result;
+  }
+};
+
+} // namespace
+
+const BackendLauncher &dist::threadsLauncher() {
+  static const ThreadsLauncher launcher;
+  return launcher;
+}

@@ -1,0 +1,297 @@
+//===- Executor.cpp - One rank of a compiled program ----------------------===//
+
+#include "dist/Executor.h"
+#include "dist/Slices.h"
+#include "runtime/rank/Rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+using namespace dist;
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+static std::string weightsPath(const Program &program,
+                               const std::string &given) {
+  if (!given.empty())
+    return given;
+  const std::string &path = program.manifest.weights;
+  return path.empty() ? path
+                      : (std::filesystem::path(program.folder) / path).string();
+}
+
+static void checkFits(const std::string &from, const TensorDesc &desc,
+                      const Tensor &tensor) {
+  if (tensor.shape != desc.sourceShape())
+    throw Error(from + " has shape " + toString(tensor.shape) +
+                ", but the program wants " + toString(desc.sourceShape()));
+  if (std::optional<std::string> why = findInexact(tensor, desc.dtype))
+    throw Error(from + " is " + dtypeName(tensor.dtype) +
+                ", which does not convert to the program's " +
+                dtypeName(desc.dtype) + " without loss" + *why +
+                "; convert it before");
+}
+
+/// A constant's data, which nobody but the bundle itself has.
+static const Tensor *findConstant(const Program &program,
+                                  const TensorDesc &desc) {
+  const Tensor *source =
+      program.constants ? program.constants->find(desc.name) : nullptr;
+  if (!source)
+    throw Error(
+        (program.constants ? program.constants->path() : program.folder) +
+        ": the bundle lacks its constant '" + desc.name +
+        "'; compile it again");
+  checkFits("constant '" + desc.name + "' in " + program.constants->path(),
+            desc, *source);
+  return source;
+}
+
+Arguments::Arguments(const Program &program, const Inputs &inputs,
+                     const std::string &weights)
+    : program(program) {
+  std::string path = weightsPath(program, weights);
+  if (!path.empty() && weights.empty() && !std::filesystem::exists(path))
+    throw Error(path + ": no such file; the parameters lie beside the program, "
+                       "not in it: put them there, or name their file "
+                       "(--weights FILE.safetensors)");
+  if (!path.empty())
+    weightsFile.emplace(path);
+  std::string missingInputs, missingWeights;
+  std::map<std::string, bool> used;
+  for (const TensorDesc &desc : program.manifest.arguments) {
+    const Tensor *source = nullptr;
+    if (desc.kind == TensorDesc::Constant) {
+      source = findConstant(program, desc);
+    } else if (desc.kind == TensorDesc::Parameter) {
+      auto given = inputs.find(desc.name);
+      source = given != inputs.end() ? &given->second
+               : weightsFile         ? weightsFile->find(desc.name)
+                                     : nullptr;
+      if (given != inputs.end())
+        used[desc.name] = true;
+      if (!source)
+        missingWeights += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
+                          toString(desc.sourceShape());
+      else
+        checkFits(
+            "parameter '" + desc.name + "'" +
+                (given == inputs.end() ? " in " + weightsFile->path() : ""),
+            desc, *source);
+    } else {
+      auto it = inputs.find(desc.name);
+      used[desc.name] = true;
+      if (it == inputs.end()) {
+        missingInputs += "\n  " + desc.name + " " + dtypeName(desc.dtype) +
+                         toString(desc.globalShape);
+      } else {
+        source = &it->second;
+        checkFits("input '" + desc.name + "'", desc, *source);
+      }
+    }
+    sources.push_back(source);
+  }
+  if (!missingWeights.empty())
+    throw Error(weightsFile ? weightsFile->path() +
+                                  ": parameters not in this file "
+                                  "(--weights names another):" +
+                                  missingWeights
+                            : "no weights file (--weights FILE.safetensors) "
+                              "for the parameters:" +
+                                  missingWeights);
+  if (!missingInputs.empty())
+    throw Error("inputs not given (--input NAME=FILE.npy):" + missingInputs);
+  for (const auto &[name, tensor] : inputs)
+    if (!used.count(name)) {
+      std::string known;
+      for (const auto &[one, unused] : used)
+        known += " " + one;
+      throw Error("the program has no input '" + name +
+                  "'; its inputs are:" + (known.empty() ? " none" : known));
+    }
+}
+
+void Arguments::checkUnchanged() const {
+  if (weightsFile)
+    weightsFile->checkUnchanged();
+  if (program.constants)
+    program.constants->checkUnchanged();
+}
+
+//===----------------------------------------------------------------------===//
+// Executor
+//===----------------------------------------------------------------------===//
+
+/// Which arguments results are put into.
+static std::vector<bool> findUpdated(const Manifest &manifest) {
+  std::vector<bool> isUpdated(manifest.arguments.size());
+  for (const TensorDesc &result : manifest.results)
+    if (result.updates)
+      isUpdated[*result.updates] = true;
+  return isUpdated;
+}
+
+std::shared_ptr<void> Executor::allocate(dist_rank &rank, int64_t bytes) {
+  owners.push_back(rank.backend.allocate(bytes));
+  return owners.back();
+}
+
+/// Copies data of the host to new memory of the backend.
+std::shared_ptr<void> Executor::upload(dist_rank &rank, const void *from,
+                                       int64_t bytes) {
+  std::shared_ptr<void> to = allocate(rank, bytes);
+  if (!rank.backend.upload(to.get(), from, bytes))
+    throw Error("copying an argument to the memory of the backend failed");
+  return to;
+}
+
+/// Puts the rank's part of `source` into argument `index`, whose memory is its
+/// own.
+bool Executor::fill(dist_rank &rank, size_t index, const Tensor &source) {
+  const TensorDesc &desc = program.manifest.arguments[index];
+  bool isHost = rank.backend.sharesHostMemory();
+  std::shared_ptr<void> part =
+      isHost ? nullptr : dist::allocate(desc.localBytes());
+  void *place = places[index].get(), *to = isHost ? place : part.get();
+  readSlice(program.manifest.mesh, desc, rank.index, source, to, padding);
+  return isHost || rank.backend.upload(place, to, desc.localBytes());
+}
+
+/// Finds memory for an argument and puts it there; a slice that is one piece of
+/// the mapped file is used where it lies, unless the rank wants memory of its
+/// own.
+void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
+  const TensorDesc &desc = program.manifest.arguments[index];
+  const Tensor &source = arguments[index];
+  const char *slice =
+      source.dtype == desc.dtype && !owns
+          ? contiguousSlice(program.manifest.mesh, desc, rank.index, source)
+          : nullptr;
+  if (slice && !rank.backend.sharesHostMemory()) {
+    places[index] = upload(rank, slice, desc.localBytes());
+  } else if (slice &&
+             reinterpret_cast<uintptr_t>(slice) % dtypeBytes(desc.dtype) == 0) {
+    places[index] = {std::shared_ptr<void>(), const_cast<char *>(slice)};
+  } else {
+    places[index] = allocate(rank, desc.localBytes());
+    if (!fill(rank, index, source))
+      throw Error("copying an argument to the memory of the backend failed");
+  }
+}
+
+/// Gives the rank its arguments. Throws Error.
+void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
+  const Manifest &manifest = program.manifest;
+  std::vector<bool> isUpdated = findUpdated(manifest);
+  places.resize(manifest.arguments.size());
+  std::shared_ptr<void> joined;
+  for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+    const TensorDesc &desc = manifest.arguments[i];
+    if (desc.joinedShape.empty()) {
+      // What is written to is nobody else's: neither a file's nor a rank's.
+      placeArgument(rank, i, ownsArguments || isUpdated[i]);
+      args.push_back(places[i].get());
+      continue;
+    }
+    // The pieces follow each other; the last one ends the argument.
+    if (!desc.continuesJoined())
+      joined = dist::allocate(desc.heldBytes());
+    readSlice(manifest.mesh, desc, rank.index, arguments[i], joined.get(),
+              padding);
+    if (i + 1 < manifest.arguments.size() &&
+        manifest.arguments[i + 1].continuesJoined())
+      continue;
+    owners.push_back(joined);
+    args.push_back(rank.backend.sharesHostMemory()
+                       ? joined.get()
+                       : upload(rank, joined.get(), desc.heldBytes()).get());
+  }
+}
+
+/// Gives the rank its arguments, result buffers and scratch. Throws Error.
+void Executor::prepare(dist_rank &rank, bool ownsArguments) {
+  const Manifest &manifest = program.manifest;
+  bool isHost = rank.backend.sharesHostMemory();
+  prepareArguments(rank, ownsArguments);
+  for (const TensorDesc &desc : manifest.results) {
+    // A new value lies where the old one did.
+    std::shared_ptr<void> place = desc.updates
+                                      ? places[*desc.updates]
+                                      : allocate(rank, desc.localBytes());
+    results.push_back(place.get());
+    std::shared_ptr<void> part =
+        isHost ? place : dist::allocate(desc.localBytes());
+    result.parts.push_back({desc.dtype, desc.localShape, part.get(), part});
+  }
+  arena = allocate(rank, manifest.arenaBytes).get();
+  status = static_cast<int64_t *>(
+      allocate(rank, (1 + manifest.checks.size()) * sizeof(int64_t)).get());
+}
+
+/// Brings the results to where the host reads them.
+bool Executor::takeResults(dist_rank &rank) {
+  if (rank.backend.sharesHostMemory())
+    return true;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!rank.backend.download(result.parts[i].data, results[i],
+                               result.parts[i].bytes()))
+      return false;
+  return true;
+}
+
+static int64_t nowNanos() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+int32_t Executor::runSteps(dist_rank &rank, const std::function<void()> &next,
+                           const bool &goesOn, const Inputs &inputs) {
+  const Manifest &manifest = program.manifest;
+  Backend &backend = rank.backend;
+  prepare(rank, /*ownsArguments=*/true);
+  for (;;) {
+    if (!backend.meet())
+      return 1;
+    if (rank.index == 0)
+      next();
+    if (!backend.meet())
+      return 1;
+    if (!goesOn)
+      break;
+    for (size_t i = 0; i < manifest.arguments.size(); ++i) {
+      const TensorDesc &desc = manifest.arguments[i];
+      auto given = inputs.find(desc.name);
+      if (desc.kind != TensorDesc::Input || given == inputs.end())
+        continue;
+      if (!fill(rank, i, given->second))
+        return 1;
+    }
+    if (int32_t failed = rank.callMain(program.entry, args.data(),
+                                       results.data(), arena, status))
+      return failed;
+  }
+  return 0;
+}
+
+int32_t Executor::run(dist_rank &rank, int64_t repeat, bool trace) {
+  prepare(rank);
+  std::vector<bool> isUpdated = findUpdated(program.manifest);
+  for (int64_t i = 0; i < repeat; ++i) {
+    rank.tracing = trace && i + 1 == repeat;
+    // Each repetition begins with the same arguments.
+    for (size_t k = 0; i > 0 && k < isUpdated.size(); ++k)
+      if (isUpdated[k] && !fill(rank, k, arguments[k]))
+        return 1;
+    if (!rank.backend.meet())
+      return 1;
+    int64_t start = nowNanos();
+    int32_t failed = rank.callMain(program.entry, args.data(), results.data(),
+                                   arena, status);
+    if (failed)
+      return failed;
+    result.repetitions.push_back({start, nowNanos()});
+  }
+  return takeResults(rank) ? 0 : 1;
+}

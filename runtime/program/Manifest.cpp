@@ -1,0 +1,652 @@
+//===- Manifest.cpp - What a bundle says about its program ----------------===//
+
+#include "dist/Manifest.h"
+
+#include "runtime/host/Json.h"
+#include "runtime/host/MappedFile.h"
+
+#include <algorithm>
+#include <charconv>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace dist;
+using Json = nlohmann::ordered_json;
+
+static constexpr int64_t manifestVersion = 2;
+
+/// What no real program reaches; products of what is below do not overflow.
+static constexpr int64_t maxElements = int64_t(1) << 46;
+static constexpr int64_t maxManifestBytes = int64_t(1) << 30;
+
+Checksum dist::checksumOf(std::string_view data) {
+  return {static_cast<int64_t>(data.size()),
+          XXH3_64bits(data.data(), data.size())};
+}
+
+Checksum dist::checksumOfFile(const std::string &path) {
+  MappedFile file = mapFile(path);
+  Checksum sum = checksumOf(file.text());
+  file.checkUnchanged();
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// Throws Error for a key that means nothing here.
+static void checkKeys(const Json &json,
+                      std::initializer_list<std::string_view> known) {
+  if (!json.is_object())
+    throw Error("an object is expected, not an " +
+                std::string(json.type_name()));
+  for (const auto &[key, value] : json.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      throw Error("unknown key '" + key + "'");
+}
+
+/// A name that messages, options and files can have.
+static std::string readName(const Json &json) {
+  std::string name = json.get<std::string>();
+  if (name.find('\0') != std::string::npos)
+    throw Error("name '" + std::string(name.c_str()) +
+                "\\0…' has a zero byte, which no name may have");
+  return name;
+}
+
+static Mesh readMesh(const Json &json) {
+  checkKeys(json, {"axes"});
+  Mesh mesh;
+  int64_t ranks = 1;
+  for (const Json &axis : json.at("axes")) {
+    MeshAxis read{axis.at(0).get<std::string>(), integerOf(axis.at(1))};
+    if (read.size < 1)
+      throw Error("mesh axis " + read.name + " has size " +
+                  std::to_string(read.size));
+    if (__builtin_mul_overflow(ranks, read.size, &ranks) || ranks > maxRanks)
+      throw Error("the mesh has more than " + std::to_string(maxRanks) +
+                  " ranks");
+    if (mesh.find(read.name) >= 0)
+      throw Error("mesh axis " + read.name + " is there twice");
+    mesh.axes.push_back(read);
+  }
+  return mesh;
+}
+
+static AxisRef readAxisRef(const Mesh &mesh, const Json &json) {
+  checkKeys(json, {"name", "pre", "size"});
+  std::string name = json.at("name").get<std::string>();
+  int32_t axis = mesh.find(name);
+  if (axis < 0)
+    throw Error("the mesh has no axis " + name);
+  int64_t whole = mesh.axes[axis].size;
+  AxisRef ref = mesh.whole(axis);
+  if (json.contains("pre"))
+    ref.pre = integerOf(json.at("pre"));
+  if (json.contains("size"))
+    ref.size = integerOf(json.at("size"));
+  int64_t product;
+  if (ref.pre < 1 || ref.size < 1 ||
+      __builtin_mul_overflow(ref.pre, ref.size, &product) ||
+      whole % product != 0)
+    throw Error("axis " + name + " of size " + std::to_string(whole) +
+                " has no part of size " + std::to_string(ref.size) + " after " +
+                std::to_string(ref.pre));
+  ref.rest = whole / product;
+  return ref;
+}
+
+/// Adds the axes that `json` lists; all in `seen` are parts of their own.
+static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json,
+                                         std::vector<AxisRef> &seen) {
+  std::vector<AxisRef> refs;
+  for (const Json &one : json) {
+    AxisRef ref = readAxisRef(mesh, one);
+    for (const AxisRef &other : seen) {
+      // Of two parts one is made of digits that lie before those of the other.
+      auto before = [](const AxisRef &a, const AxisRef &b) {
+        return b.pre % (a.pre * a.size) == 0;
+      };
+      if (ref.axis == other.axis && !before(ref, other) && !before(other, ref))
+        throw Error("axis " + mesh.axes[ref.axis].name +
+                    " is used twice, or two of its parts overlap");
+    }
+    seen.push_back(ref);
+    refs.push_back(ref);
+  }
+  return refs;
+}
+
+/// A shape whose number of elements can be multiplied by what follows.
+static Shape readShape(const Json &json) {
+  Shape shape = integersOf(json);
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    if (extent < 0 || extent > maxElements ||
+        (extent > 0 && count > maxElements / extent))
+      throw Error("impossible shape " + toString(shape));
+    count *= std::max<int64_t>(extent, 1);
+  }
+  return shape;
+}
+
+static TensorDesc::Kind readKind(const std::string &kind) {
+  if (kind == "parameter")
+    return TensorDesc::Parameter;
+  if (kind == "constant")
+    return TensorDesc::Constant;
+  if (kind == "input")
+    return TensorDesc::Input;
+  if (kind == "output")
+    return TensorDesc::Output;
+  throw Error("kind '" + kind +
+              "'; known are parameter, constant, input, "
+              "output");
+}
+
+/// The block of a parameter that an argument is.
+static void readPart(const Json &json, TensorDesc &desc) {
+  checkKeys(json, {"of", "at"});
+  desc.partOf = readShape(json.at("of"));
+  desc.partAt = integersOf(json.at("at"));
+  size_t dims = desc.globalShape.size();
+  bool fits = desc.kind == TensorDesc::Parameter && dims > 0 &&
+              desc.partOf.size() == dims && desc.partAt.size() == dims;
+  for (size_t d = 0; fits && d < dims; ++d)
+    fits = desc.partAt[d] >= 0 && desc.globalShape[d] <= desc.partOf[d] &&
+           desc.partAt[d] <= desc.partOf[d] - desc.globalShape[d];
+  if (!fits)
+    throw Error("the block of " + toString(desc.globalShape) + " at " +
+                toString(desc.partAt) + " is no part of a parameter of " +
+                toString(desc.partOf));
+}
+
+/// The argument that a parameter is a piece of.
+static void readJoined(const Json &json, TensorDesc &desc) {
+  checkKeys(json, {"of", "at"});
+  desc.joinedShape = readShape(json.at("of"));
+  desc.joinedAt = integersOf(json.at("at"));
+  size_t dims = desc.localShape.size(), cut = 0;
+  bool fits = desc.kind == TensorDesc::Parameter && dims > 0 &&
+              desc.joinedShape.size() == dims && desc.joinedAt.size() == dims;
+  for (size_t d = 0; fits && d < dims; ++d) {
+    fits = desc.joinedAt[d] >= 0 && desc.localShape[d] > 0 &&
+           desc.localShape[d] <= desc.joinedShape[d] &&
+           desc.joinedAt[d] <= desc.joinedShape[d] - desc.localShape[d];
+    cut += desc.localShape[d] != desc.joinedShape[d];
+  }
+  if (!fits || cut != 1)
+    throw Error("the part of " + toString(desc.localShape) + " at " +
+                toString(desc.joinedAt) + " is no piece of an argument of " +
+                toString(desc.joinedShape));
+}
+
+/// Whether pieces of arguments follow each other without a gap.
+static void checkJoined(const std::vector<TensorDesc> &arguments) {
+  Shape next; // where the next piece begins
+  const TensorDesc *last = nullptr;
+  auto check = [&](bool holds, const TensorDesc &desc) {
+    if (!holds)
+      throw Error("'" + desc.name +
+                  "': the pieces of an argument do not follow each other");
+  };
+  for (const TensorDesc &desc : arguments) {
+    if (last)
+      check(desc.joinedShape == last->joinedShape &&
+                desc.dtype == last->dtype && desc.joinedAt == next,
+            desc);
+    else
+      check(!desc.continuesJoined(), desc);
+    last = nullptr;
+    next = desc.joinedAt;
+    for (size_t d = 0; d < desc.joinedShape.size(); ++d)
+      if (desc.localShape[d] != desc.joinedShape[d]) {
+        next[d] += desc.localShape[d];
+        last = next[d] < desc.joinedShape[d] ? &desc : nullptr;
+      }
+  }
+  if (last)
+    check(false, *last);
+}
+
+static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims);
+
+/// How devices share out a tensor of `shape`.
+static std::vector<std::vector<SubDim>>
+readDims(const Mesh &mesh, const Json &json, const Shape &shape) {
+  std::vector<AxisRef> seen;
+  std::vector<std::vector<SubDim>> dims;
+  for (const Json &dim : json) {
+    std::vector<SubDim> subDims;
+    for (const Json &sub : dim) {
+      checkKeys(sub, {"size", "axes"});
+      subDims.push_back({integerOf(sub.at("size")),
+                         readAxisRefs(mesh, sub.at("axes"), seen)});
+    }
+    dims.push_back(std::move(subDims));
+  }
+  if (dims.size() != shape.size())
+    throw Error(std::to_string(dims.size()) + " dims for shape " +
+                toString(shape));
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].empty())
+      dims[d].push_back({shape[d], {}});
+    Shape sizes;
+    for (const SubDim &sub : dims[d])
+      sizes.push_back(sub.size);
+    if (numElements(sizes) != shape[d])
+      throw Error("sub-dimensions " + toString(sizes) +
+                  " do not make dimension " + std::to_string(d) + " of " +
+                  toString(shape));
+  }
+  return dims;
+}
+
+static TensorDesc readTensor(const Mesh &mesh, const Json &json,
+                             bool isResult) {
+  TensorDesc desc;
+  desc.name = readName(json.at("name"));
+  try {
+    checkKeys(json, {"name", "kind", "dtype", "global_shape", "local_shape",
+                     "dims", "part", "joined", "updates"});
+    desc.kind = readKind(json.at("kind").get<std::string>());
+    desc.dtype = dtypeFromName(json.at("dtype").get<std::string>());
+    if ((desc.kind == TensorDesc::Output) != isResult)
+      throw Error("is in the wrong list: results are of kind output, arguments "
+                  "are not");
+    desc.globalShape = readShape(json.at("global_shape"));
+    desc.localShape = readShape(json.at("local_shape"));
+    desc.dims = readDims(mesh, json.at("dims"), desc.globalShape);
+    if (json.contains("part"))
+      readPart(json.at("part"), desc);
+    Shape expected = localShapeOf(desc);
+    if (desc.localShape != expected)
+      throw Error("local shape " + toString(desc.localShape) +
+                  ", but the slices of " + toString(desc.globalShape) +
+                  " have shape " + toString(expected));
+    if (json.contains("joined"))
+      readJoined(json.at("joined"), desc);
+    if (json.contains("updates") && !isResult)
+      throw Error("is an argument, which updates none");
+    if (json.contains("updates"))
+      desc.updates = integerOf(json.at("updates"));
+  } catch (const std::exception &e) {
+    throw Error("'" + desc.name + "': " + e.what());
+  }
+  return desc;
+}
+
+/// Whether each rank has the same part of both.
+static bool liesAlike(const TensorDesc &a, const TensorDesc &b) {
+  auto sameAxes = [](const AxisRef &a, const AxisRef &b) {
+    return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
+  };
+  auto sameSub = [&](const SubDim &a, const SubDim &b) {
+    return a.size == b.size &&
+           std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(),
+                      b.axes.end(), sameAxes);
+  };
+  return std::equal(
+      a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+      [&](const std::vector<SubDim> &a, const std::vector<SubDim> &b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameSub);
+      });
+}
+
+std::string dist::findUpdateProblem(const Manifest &manifest) {
+  std::vector<const TensorDesc *> updatedBy(manifest.arguments.size());
+  for (const TensorDesc &result : manifest.results) {
+    if (!result.updates)
+      continue;
+    if (*result.updates < 0 ||
+        *result.updates >= static_cast<int64_t>(updatedBy.size()))
+      return "'" + result.name + "': there is no argument " +
+             std::to_string(*result.updates) + " that it could update";
+    const TensorDesc *&other = updatedBy[*result.updates];
+    if (other)
+      return "'" + other->name + "' and '" + result.name +
+             "' update the same argument";
+    other = &result;
+    const TensorDesc &argument = manifest.arguments[*result.updates];
+    if (argument.kind == TensorDesc::Constant || !argument.joinedShape.empty())
+      return "'" + argument.name +
+             "': is a constant, or loaded beside others, and not updated";
+    if (argument.dtype != result.dtype ||
+        argument.globalShape != result.globalShape ||
+        argument.localShape != result.localShape ||
+        !liesAlike(argument, result))
+      return "'" + result.name +
+             "' comes out of a step in another type or placement than it goes "
+             "in by; the schedule can say how the parameter lies";
+  }
+  return "";
+}
+
+static CollectiveDesc readCollective(const Json &json, size_t communicators) {
+  checkKeys(json, {"op", "comm", "axes", "reduce", "dtype", "shape",
+                   "bytes_sent_per_rank", "scope", "cause", "location"});
+  CollectiveDesc desc;
+  desc.op = json.at("op").get<std::string>();
+  int64_t comm = json.contains("comm") ? integerOf(json.at("comm")) : -1;
+  if (comm < -1 || comm >= static_cast<int64_t>(communicators))
+    throw Error("a collective is on communicator " + std::to_string(comm) +
+                " of " + std::to_string(communicators));
+  desc.comm = static_cast<int32_t>(comm);
+  desc.axes = json.value("axes", std::vector<std::string>());
+  desc.reduce = json.value("reduce", "");
+  desc.dtype = json.value("dtype", "");
+  if (json.contains("shape"))
+    desc.shape = readShape(json.at("shape"));
+  if (json.contains("bytes_sent_per_rank"))
+    desc.bytesSentPerRank = integerOf(json.at("bytes_sent_per_rank"));
+  desc.scope = json.value("scope", "");
+  desc.cause = json.value("cause", "");
+  desc.location = json.value("location", "");
+  return desc;
+}
+
+static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims) {
+  Shape shape;
+  for (const std::vector<SubDim> &dim : dims) {
+    int64_t extent = 1;
+    for (const SubDim &sub : dim) {
+      std::vector<int64_t> sizes;
+      int64_t parts = 1;
+      for (const AxisRef &ref : sub.axes) {
+        sizes.push_back(ref.size);
+        parts *= ref.size;
+      }
+      if (&sub != &dim.front() && sub.size % parts != 0)
+        throw Error("a sub-dimension of size " + std::to_string(sub.size) +
+                    " cannot be cut into " + std::to_string(parts) +
+                    " parts beside others");
+      extent *= blockRows(sizes, sub.size);
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+Shape dist::localShapeOf(const TensorDesc &desc) {
+  return ::localShapeOf(desc.dims);
+}
+
+static RandomStreamsDesc readRandomStreams(const Mesh &mesh, const Json &json) {
+  checkKeys(json, {"operator", "axes", "global_shape", "dims"});
+  RandomStreamsDesc desc;
+  std::vector<AxisRef> seen;
+  desc.number = integerOf(json.at("operator"));
+  desc.axes = readAxisRefs(mesh, json.at("axes"), seen);
+  desc.globalShape = readShape(json.at("global_shape"));
+  desc.dims = readDims(mesh, json.at("dims"), desc.globalShape);
+  if (desc.axes.empty())
+    throw Error("random streams of operator " + std::to_string(desc.number) +
+                " are over no axis");
+  ::localShapeOf(desc.dims); // which throws for parts that there cannot be
+  return desc;
+}
+
+/// The name of a file in the bundle itself.
+static std::string readFileName(const Json &json, const char *key) {
+  std::string name = json.get<std::string>();
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    throw Error(std::string(key) + " '" + name +
+                "' is not the name of a file in the bundle");
+  return name;
+}
+
+static Checksum readChecksum(const Json &json) {
+  checkKeys(json, {"bytes", "xxh3"});
+  Checksum sum;
+  sum.bytes = integerOf(json.at("bytes"));
+  std::string text = json.at("xxh3").get<std::string>();
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, sum.xxh3, 16);
+  if (error != std::errc() || rest != end)
+    throw Error("checksum '" + text + "' is no hexadecimal number of 64 bits");
+  return sum;
+}
+
+static bool has(const Json &json, const char *key) {
+  return json.contains(key) && !json.at(key).is_null();
+}
+
+static Manifest readManifest(const Json &json) {
+  int64_t version = integerOf(json.at("version"));
+  if (version != manifestVersion)
+    throw Error("version " + std::to_string(version) + "; this program reads " +
+                std::to_string(manifestVersion) + ": compile the bundle again");
+  int64_t abi = integerOf(json.at("abi"));
+  if (abi != DIST_ABI_VERSION)
+    throw Error("compiled for runtime interface " + std::to_string(abi) +
+                "; this is " + std::to_string(DIST_ABI_VERSION) +
+                ": compile the bundle again");
+  checkKeys(json,
+            {"version", "abi", "target", "program", "mesh", "communicators",
+             "arguments", "results", "arena_bytes", "weights", "constants",
+             "collectives", "checks", "random_streams", "checksums"});
+  Manifest manifest;
+  manifest.target = json.at("target").get<std::string>();
+  manifest.program = readFileName(json.at("program"), "program");
+  manifest.mesh = readMesh(json.at("mesh"));
+  for (const Json &refs : json.at("communicators")) {
+    std::vector<AxisRef> seen;
+    manifest.communicators.push_back(readAxisRefs(manifest.mesh, refs, seen));
+  }
+  for (const Json &tensor : json.at("arguments"))
+    manifest.arguments.push_back(
+        readTensor(manifest.mesh, tensor, /*isResult=*/false));
+  checkJoined(manifest.arguments);
+  for (const Json &tensor : json.at("results"))
+    manifest.results.push_back(
+        readTensor(manifest.mesh, tensor, /*isResult=*/true));
+  if (std::string problem = findUpdateProblem(manifest); !problem.empty())
+    throw Error(problem);
+  manifest.arenaBytes = integerOf(json.at("arena_bytes"));
+  if (manifest.arenaBytes < 0 || manifest.arenaBytes > maxElements)
+    throw Error("arena_bytes is " + std::to_string(manifest.arenaBytes));
+  if (has(json, "weights"))
+    manifest.weights = readName(json.at("weights"));
+  if (has(json, "constants"))
+    manifest.constants = readFileName(json.at("constants"), "constants");
+  if (has(json, "collectives"))
+    for (const Json &collective : json.at("collectives"))
+      manifest.collectives.push_back(
+          readCollective(collective, manifest.communicators.size()));
+  if (has(json, "checks"))
+    for (const Json &check : json.at("checks")) {
+      checkKeys(check, {"message", "value"});
+      manifest.checks.push_back({check.at("message").get<std::string>(),
+                                 check.value("value", false)});
+    }
+  if (has(json, "random_streams"))
+    for (const Json &streams : json.at("random_streams"))
+      manifest.randomStreams.push_back(
+          readRandomStreams(manifest.mesh, streams));
+  const Json &sums = json.at("checksums");
+  checkKeys(sums, {"program", "constants"});
+  manifest.programChecksum = readChecksum(sums.at("program"));
+  if (!manifest.constants.empty())
+    manifest.constantsChecksum = readChecksum(sums.at("constants"));
+  return manifest;
+}
+
+Manifest Manifest::parse(std::string_view text, const std::string &source) {
+  try {
+    return readManifest(parseJson<Json>(text));
+  } catch (const std::exception &e) {
+    throw Error(source + ": " + e.what());
+  }
+}
+
+bool Manifest::isOne(std::string_view text) {
+  try {
+    Json json = parseJson<Json>(text);
+    integerOf(json.at("version"));
+    integerOf(json.at("abi"));
+    return json.at("program").is_string() &&
+           json.at("mesh").at("axes").is_array() &&
+           json.at("arguments").is_array() && json.at("results").is_array();
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
+Manifest Manifest::read(const std::string &path) {
+  MappedFile file;
+  try {
+    file = mapFile(path, maxManifestBytes);
+  } catch (const Error &error) {
+    throw Error(std::string(error.what()) + "; is this a bundle (OUT.dist)?");
+  }
+  Manifest manifest = parse(file.text(), path);
+  file.checkUnchanged();
+  return manifest;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static Json writeAxisRefs(const Mesh &mesh, const std::vector<AxisRef> &refs) {
+  Json json = Json::array();
+  for (const AxisRef &ref : refs) {
+    Json one = {{"name", mesh.axes[ref.axis].name}};
+    if (ref.size != mesh.axes[ref.axis].size) {
+      one["pre"] = ref.pre;
+      one["size"] = ref.size;
+    }
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
+static Json writeDims(const Mesh &mesh,
+                      const std::vector<std::vector<SubDim>> &dims) {
+  Json json = Json::array();
+  for (const std::vector<SubDim> &dim : dims) {
+    Json subDims = Json::array();
+    for (const SubDim &sub : dim)
+      subDims.push_back(
+          {{"size", sub.size}, {"axes", writeAxisRefs(mesh, sub.axes)}});
+    json.push_back(std::move(subDims));
+  }
+  return json;
+}
+
+static Json writeTensor(const Mesh &mesh, const TensorDesc &desc) {
+  static const char *const kinds[] = {"parameter", "constant", "input",
+                                      "output"};
+  Json json = {{"name", desc.name},
+               {"kind", kinds[desc.kind]},
+               {"dtype", dtypeName(desc.dtype)},
+               {"global_shape", desc.globalShape},
+               {"local_shape", desc.localShape},
+               {"dims", writeDims(mesh, desc.dims)}};
+  if (!desc.partOf.empty())
+    json["part"] = {{"of", desc.partOf}, {"at", desc.partAt}};
+  if (!desc.joinedShape.empty())
+    json["joined"] = {{"of", desc.joinedShape}, {"at", desc.joinedAt}};
+  if (desc.updates)
+    json["updates"] = *desc.updates;
+  return json;
+}
+
+static Json writeCollective(const CollectiveDesc &desc) {
+  Json json = {{"op", desc.op}, {"comm", desc.comm}, {"axes", desc.axes}};
+  if (!desc.reduce.empty())
+    json["reduce"] = desc.reduce;
+  json["dtype"] = desc.dtype;
+  json["shape"] = desc.shape;
+  json["bytes_sent_per_rank"] = desc.bytesSentPerRank;
+  json["scope"] = desc.scope;
+  json["cause"] = desc.cause;
+  json["location"] = desc.location;
+  return json;
+}
+
+static Json writeChecksum(const Checksum &sum) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(sum.xxh3));
+  return {{"bytes", sum.bytes}, {"xxh3", digits}};
+}
+
+/// All but the checksums.
+static Json writeManifest(const Manifest &manifest) {
+  const Mesh &mesh = manifest.mesh;
+  Json axes = Json::array();
+  for (const MeshAxis &axis : mesh.axes)
+    axes.push_back(Json::array({axis.name, axis.size}));
+  auto orNull = [](const std::string &text) {
+    return text.empty() ? Json() : Json(text);
+  };
+  Json json = {{"version", manifestVersion},
+               {"abi", DIST_ABI_VERSION},
+               {"target", manifest.target},
+               {"program", manifest.program},
+               {"mesh", {{"axes", std::move(axes)}}},
+               {"communicators", Json::array()},
+               {"arguments", Json::array()},
+               {"results", Json::array()},
+               {"arena_bytes", manifest.arenaBytes},
+               {"weights", orNull(manifest.weights)},
+               {"constants", orNull(manifest.constants)},
+               {"collectives", Json::array()},
+               {"checks", Json::array()}};
+  for (const std::vector<AxisRef> &refs : manifest.communicators)
+    json["communicators"].push_back(writeAxisRefs(mesh, refs));
+  for (const TensorDesc &desc : manifest.arguments)
+    json["arguments"].push_back(writeTensor(mesh, desc));
+  for (const TensorDesc &desc : manifest.results)
+    json["results"].push_back(writeTensor(mesh, desc));
+  for (const CollectiveDesc &desc : manifest.collectives)
+    json["collectives"].push_back(writeCollective(desc));
+  for (const CheckDesc &desc : manifest.checks)
+    json["checks"].push_back(
+        {{"message", desc.message}, {"value", desc.hasValue}});
+  for (const RandomStreamsDesc &desc : manifest.randomStreams)
+    json["random_streams"].push_back({{"operator", desc.number},
+                                      {"axes", writeAxisRefs(mesh, desc.axes)},
+                                      {"global_shape", desc.globalShape},
+                                      {"dims", writeDims(mesh, desc.dims)}});
+  return json;
+}
+
+static std::string dump(const Json &json, int indent) {
+  try {
+    return json.dump(indent);
+  } catch (const Json::exception &) {
+    throw Error("a name or a message of the program is not UTF-8, which a "
+                "manifest is written in");
+  }
+}
+
+std::string Manifest::toJson() const {
+  Json json = writeManifest(*this);
+  Json sums = {{"program", writeChecksum(programChecksum)}};
+  if (constantsChecksum)
+    sums["constants"] = writeChecksum(*constantsChecksum);
+  json["checksums"] = std::move(sums);
+  return dump(json, 1) + "\n";
+}
+
+std::string Manifest::agreement() const {
+  return dump(writeManifest(*this), -1);
+}
+
+std::string dist::differingKeys(const std::string &first,
+                                const std::string &second) {
+  Json a = Json::parse(first, nullptr, /*allow_exceptions=*/false);
+  Json b = Json::parse(second, nullptr, /*allow_exceptions=*/false);
+  if (!a.is_object() || !b.is_object())
+    return "everything";
+  std::string keys;
+  for (const auto &[key, value] : a.items())
+    if (!b.contains(key) || b.at(key) != value)
+      keys += (keys.empty() ? "" : ", ") + key;
+  return keys;
+}

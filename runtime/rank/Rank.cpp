@@ -1,0 +1,144 @@
+//===- Rank.cpp - What every backend's rank has in common -----------------===//
+
+#include "runtime/rank/Rank.h"
+#include "dist/Tensor.h"
+
+#include <algorithm>
+
+using namespace dist;
+
+const char *dist::collectiveName(CollectiveKind kind) {
+  static const char *const names[] = {
+      "all_reduce",  "all_gather",         "reduce_scatter", "all_to_all",
+      "broadcast",   "collective_permute", "halo_exchange",  "halo_reduce",
+      "gather_rows", "reduce_rows"};
+  return names[static_cast<int32_t>(kind)];
+}
+
+static bool isHalo(CollectiveKind kind) {
+  return kind == CollectiveKind::Halo || kind == CollectiveKind::HaloReduce;
+}
+
+std::string dist::toString(const CollectiveCall &call,
+                           const std::vector<Site> &sites) {
+  static const char *const ops[] = {"sum", "prod", "max", "min", "and", "or"};
+  auto number = [](const char *name, int64_t value) {
+    return std::string(" ") + name + "=" + std::to_string(value);
+  };
+  std::string text = collectiveName(call.kind);
+  bool reduces = call.kind == CollectiveKind::AllReduce ||
+                 call.kind == CollectiveKind::ReduceScatter;
+  if (reduces)
+    text += std::string(" ") + ops[call.op];
+  text += std::string(" of ") + dtypeName(call.dtype);
+  switch (call.kind) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Halo:
+  case CollectiveKind::HaloReduce:
+  case CollectiveKind::GatherRows:
+  case CollectiveKind::ReduceRows:
+    text += number("outer", call.outer) + number("whole", call.whole) +
+            number("inner", call.inner);
+    if (isHalo(call.kind))
+      text += number("low", call.low) + number("high", call.high) +
+              number("boundary", call.boundary);
+    break;
+  case CollectiveKind::AllToAll:
+    text += number("outer", call.outer) + number("split", call.whole) +
+            number("middle", call.middle) + number("concat", call.concatWhole) +
+            number("inner", call.inner) +
+            (call.splitFirst ? " split first" : " concat first");
+    break;
+  case CollectiveKind::Permute:
+    text += number("count", call.whole) + " pairs=";
+    for (int64_t i = 0; i < call.numPairs; ++i)
+      text += (i ? "," : "") + std::to_string(call.pairs[2 * i]) + ">" +
+              std::to_string(call.pairs[2 * i + 1]);
+    break;
+  case CollectiveKind::Broadcast:
+    text += number("root", call.root) + number("count", call.whole);
+    break;
+  case CollectiveKind::AllReduce:
+    text += number("count", call.whole);
+    break;
+  }
+  text += " over communicator " + std::to_string(call.comm);
+  if (call.site >= 0) {
+    text += " (site " + std::to_string(call.site);
+    if (static_cast<size_t>(call.site) < sites.size())
+      text += ": " + sites[call.site].scope;
+    text += ")";
+  }
+  return text;
+}
+
+uint64_t dist::fingerprint(const CollectiveCall &call) {
+  uint64_t hash = 0x9e3779b97f4a7c15ull;
+  auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0xbf58476d1ce4e5b9ull;
+    hash ^= hash >> 29;
+  };
+  mix(static_cast<uint64_t>(call.kind) |
+      static_cast<uint64_t>(call.dtype) << 8 |
+      static_cast<uint64_t>(call.op) << 16 |
+      static_cast<uint64_t>(call.splitFirst) << 24 |
+      static_cast<uint64_t>(static_cast<uint32_t>(call.site)) << 32);
+  for (int64_t field :
+       {call.outer, call.whole, call.inner, call.middle, call.concatWhole,
+        call.low, call.high, int64_t{call.boundary}, call.fill, call.root})
+    mix(field);
+  for (int64_t i = 0; i < 2 * call.numPairs; ++i)
+    mix(call.pairs[i]);
+  return hash;
+}
+
+std::string Topology::describe(int64_t rank) const {
+  std::string text = "rank " + std::to_string(rank);
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    text += (i ? ", " : " (") + mesh.axes[i].name + "=" +
+            std::to_string(mesh.coordinate(rank, static_cast<int32_t>(i)));
+  return mesh.axes.empty() ? text : text + ")";
+}
+
+bool dist_rank::check() {
+  if (!status)
+    return true;
+  int64_t first, judged = 0;
+  if (!backend.readStatus(status, first))
+    return false;
+  if (first == 0)
+    return true;
+  size_t which = first - 1;
+  if (which >= topology.checks.size())
+    return backend.fail("check " + std::to_string(which) +
+                        " of the program failed, which its manifest does not "
+                        "have");
+  const Check &check = topology.checks[which];
+  if (!backend.readStatus(status + first, judged))
+    return false;
+  return backend.fail(check.hasValue
+                          ? check.message + ", not " + std::to_string(judged)
+                          : check.message);
+}
+
+int32_t dist_rank::callMain(dist_main_fn entry, void *const *args,
+                            void *const *results, void *arena, int64_t *words) {
+  jmp_buf here;
+  leave = &here;
+  status = words;
+  // Volatile: it is written between setjmp and longjmp.
+  volatile bool returned = false;
+  if (setjmp(here) == 0) {
+    entry(this, args, results, arena, words);
+    returned = true;
+  }
+  leave = nullptr;
+  // Also where the program was left: what streams do must not outlast it.
+  bool synced = true;
+  for (int32_t stream = 0; stream < numStreams; ++stream)
+    synced &= backend.streamSync(stream);
+  bool ok = returned && synced && check();
+  status = nullptr;
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,231 @@
+//===- Rank.h - What every backend's rank has in common ---------*- C++ -*-===//
+//
+// The C interface (Interface.cpp) checks the arguments of a call, packs those
+// of a collective, a contraction or a convolution into a structure and hands it
+// to the rank's backend.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_RUNTIME_RANK_RANK_H
+#define DIST_RUNTIME_RANK_RANK_H
+
+#include "dist/Mesh.h"
+#include "dist/runtime.h"
+#include "runtime/rank/RowPlan.h"
+
+#include <array>
+#include <csetjmp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dist {
+
+constexpr int32_t numStreams = 16;
+constexpr int32_t numEvents = 4096;
+constexpr int32_t numRowPlans = 256;
+
+enum class CollectiveKind : int32_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Broadcast,
+  Permute,
+  Halo,
+  HaloReduce,
+  GatherRows,
+  ReduceRows
+};
+
+/// "all_reduce", ...
+const char *collectiveName(CollectiveKind kind);
+
+/// A call of a collective; the fields are runtime.h's parameters.
+struct CollectiveCall {
+  CollectiveKind kind;
+  int32_t comm;
+  int32_t stream;
+  int32_t site;
+  dist_dtype dtype = DIST_F32;
+  dist_op op = DIST_SUM;
+  int64_t outer = 1;
+  /// The dimension that is cut, whole; all_to_all's split dimension; count for
+  /// those that have no dimension.
+  int64_t whole = 0;
+  int64_t inner = 1;
+  // all_to_all
+  bool splitFirst = false;
+  int64_t middle = 1;
+  int64_t concatWhole = 1;
+  // halo_exchange, halo_reduce
+  int64_t low = 0, high = 0;
+  int32_t boundary = DIST_BOUNDARY_ZERO;
+  int64_t fill = 0;
+  /// broadcast's root.
+  int64_t root = 0;
+  // collective_permute
+  int64_t numPairs = 0;
+  const int64_t *pairs = nullptr;
+  /// gather_rows, reduce_rows; each member has its own.
+  const RowPlan *plan = nullptr;
+
+  const void *in = nullptr;
+  void *out = nullptr;
+};
+
+/// What the manifest says of the calls of one site.
+struct Site {
+  std::string scope;
+  /// By each rank, in one call.
+  int64_t bytesSent = 0;
+};
+
+/// What must be equal on all members of a group, for messages:
+/// "all_reduce sum of f32 count=12 (site 3: h.0.attn.c_proj)".
+std::string toString(const CollectiveCall &call,
+                     const std::vector<Site> &sites);
+
+/// Hash over what must be equal on all members of a group.
+uint64_t fingerprint(const CollectiveCall &call);
+
+/// A contraction; the fields are runtime.h's parameters.
+struct ContractCall {
+  /// As given; a backend refuses what is no dist_dtype that it knows.
+  int32_t inDtype;
+  int32_t outDtype;
+  int32_t flags;
+  int32_t numLoops;
+  const int64_t *loops;
+  const void *a;
+  const void *b;
+  void *c;
+};
+
+/// A convolution; the fields are runtime.h's parameters.
+struct ConvolveCall {
+  int32_t dtype;
+  int32_t flags;
+  int32_t numWindows;
+  const int64_t *table;
+  const void *image;
+  const void *kernel;
+  const void *bias;
+  void *out;
+  float low, high;
+};
+
+/// What a program asks of its data: that an index is in range, say.
+struct Check {
+  std::string message;
+  /// Whether the value that was judged belongs to the message.
+  bool hasValue;
+};
+
+/// What a program says about where its ranks are and what they do together.
+struct Topology {
+  Mesh mesh;
+  std::vector<Communicator> comms;
+  std::vector<Site> sites;
+  std::vector<Check> checks;
+
+  /// What a call sends; 0 where it has no site.
+  int64_t bytesSent(const CollectiveCall &call) const {
+    size_t site = call.site;
+    return call.site >= 0 && site < sites.size() ? sites[site].bytesSent : 0;
+  }
+
+  /// "rank 5 (dp=1, tp=1)".
+  std::string describe(int64_t rank) const;
+};
+
+/// What a rank did, for a trace: nanoseconds of the steady clock.
+struct TraceEvent {
+  std::string name;
+  int64_t rank;
+  int32_t stream;
+  int32_t site; // -1: none
+  int64_t startNanos, endNanos;
+  int64_t bytes; // sent by this rank; 0 for contractions
+  double flops;  // 0 for collectives
+  /// What it is for, of what has no site.
+  std::string module = {};
+};
+
+/// The machine on which one rank works. Each function returns whether it
+/// succeeded; after false the run has failed.
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  // Work: issued on a stream, done in its order.
+  virtual bool collective(const CollectiveCall &call) = 0;
+  /// On stream 0.
+  virtual bool contract(const ContractCall &call) = 0;
+  virtual bool convolve(const ConvolveCall &call) = 0;
+  /// What stream 0 does next is for this module; in traced runs alone.
+  virtual void mark(const char *module) {}
+
+  // Streams.
+  virtual bool eventRecord(int32_t event, int32_t stream) = 0;
+  virtual bool streamWait(int32_t stream, int32_t event) = 0;
+  /// Blocks the host until all work of `stream` is done.
+  virtual bool streamSync(int32_t stream) = 0;
+
+  // Memory.
+  /// Memory that the backend computes on, zeroed, aligned as dist_main demands.
+  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// Whether that is the host's memory, so that what lies there can be computed
+  /// on and read where it lies; if not, all goes through the three below.
+  virtual bool sharesHostMemory() const = 0;
+  /// Copies from the host's memory to the backend's, and back. Both return when
+  /// it is done; `download` sees the work of streams that have been synced.
+  virtual bool upload(void *to, const void *from, int64_t bytes) = 0;
+  virtual bool download(void *to, const void *from, int64_t bytes) = 0;
+  /// Sets `value` to status word `word` (runtime.h) of a program: at least what
+  /// the work before the last streamSync left there. A backend whose work runs
+  /// behind the host's need not wait for it: all streams are synced before the
+  /// word is asked for the last time.
+  virtual bool readStatus(const int64_t *word, int64_t &value) = 0;
+
+  // The run.
+  /// Waits until all ranks of the run are here.
+  virtual bool meet() = 0;
+  /// Ends the run on all ranks; returns false.
+  virtual bool fail(const std::string &message) = 0;
+  /// Whether the run has failed, here or on another rank.
+  virtual bool failed() const = 0;
+};
+
+} // namespace dist
+
+/// What the C interface's opaque handle stands for.
+struct dist_rank {
+  dist_rank(const dist::Topology &topology, int64_t index,
+            dist::Backend &backend)
+      : topology(topology), index(index), backend(backend) {}
+
+  /// Calls dist_main and waits for all streams; a failing call below it comes
+  /// back here, and so does a check that did not hold. `status` as dist_main
+  /// takes it. Returns 0, or non-zero if the run has failed.
+  int32_t callMain(dist_main_fn entry, void *const *args, void *const *results,
+                   void *arena, int64_t *status);
+
+  /// Fails the run if a check of the program has not held, as far as the
+  /// backend knows yet (readStatus); returns whether all have.
+  bool check();
+
+  const dist::Topology &topology;
+  const int64_t index;
+  dist::Backend &backend;
+  /// Whether what the rank does is to be recorded.
+  bool tracing = false;
+  /// Where a failing call goes while dist_main runs, else null.
+  jmp_buf *leave = nullptr;
+  /// The status words of the program while dist_main runs, else null.
+  const int64_t *status = nullptr;
+  /// Of rows that indices name; null where none was made.
+  std::array<std::unique_ptr<dist::RowPlan>, dist::numRowPlans> rowPlans;
+};
+
+#endif // DIST_RUNTIME_RANK_RANK_H

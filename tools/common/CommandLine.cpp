@@ -1,0 +1,81 @@
+//===- CommandLine.cpp - What all tools ask of their options --------------===//
+
+#include "llvm/Support/CommandLine.h"
+#include "tools/common/CommandLine.h"
+#include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace mlir;
+using namespace mlir::dist;
+namespace cl = llvm::cl;
+
+void mlir::dist::removeUncheckedOutputs() {
+  auto &options = cl::getRegisteredOptions();
+  for (const char *name :
+       {"info-output-file", "log-actions-to", "mlir-generate-reproducer",
+        "mlir-pass-pipeline-crash-reproducer",
+        "mlir-pass-pipeline-local-reproducer", "mlir-print-ir-tree-dir",
+        "profile-actions-to", "remarks-output-file"})
+    if (cl::Option *option = options.lookup(name))
+      option->removeArgument();
+}
+
+/// What is wrong with how `option` is given; "" if nothing is.
+static std::string findFault(const cl::Option &option) {
+  bool isList = option.getNumOccurrencesFlag() == cl::ZeroOrMore ||
+                option.getNumOccurrencesFlag() == cl::OneOrMore;
+  if (option.getNumOccurrences() > 1 && !isList)
+    return "is given " + std::to_string(option.getNumOccurrences()) +
+           " times; give it once";
+  // One whose value may be left out means something without.
+  if (option.getNumOccurrences() == 0 ||
+      option.getValueExpectedFlag() == cl::ValueOptional)
+    return "";
+  auto text = dynamic_cast<const cl::opt<std::string> *>(&option);
+  auto texts = dynamic_cast<const cl::list<std::string> *>(&option);
+  if ((text && text->empty()) ||
+      (texts &&
+       llvm::any_of(*texts, [](StringRef one) { return one.empty(); })))
+    return "has an empty value; leave the option out, or give it one";
+  return "";
+}
+
+void mlir::dist::checkOptions(StringRef tool) {
+  // Sorted: the options are in no order of their own.
+  std::map<StringRef, std::string> faults;
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (std::string fault = findFault(*option); !fault.empty())
+      faults[name] = fault;
+  for (const auto &[name, fault] : faults)
+    llvm::errs() << tool << ": error: " << (name.size() > 1 ? "--" : "-")
+                 << name << " " << fault << "\n";
+  if (!faults.empty())
+    std::exit(1);
+}
+
+void mlir::dist::parseArguments(int argc, char **argv, StringRef overview) {
+  // LLVM puts what is in the file NAME in the place of @NAME; here is none.
+  llvm::vfs::InMemoryFileSystem noFiles;
+  cl::ParseCommandLineOptions(argc, argv, overview, /*Errs=*/nullptr, &noFiles);
+}
+
+/// Options of libraries that the tool has hidden as unrelated to it: LLVM's
+/// thousands for its passes and code generators. Some write files that nothing
+/// checks, and most would do nothing.
+static void removeUnrelated() {
+  llvm::SmallVector<cl::Option *> unrelated;
+  for (auto [name, option] : cl::getRegisteredOptions())
+    if (option->getOptionHiddenFlag() == cl::ReallyHidden)
+      unrelated.push_back(option);
+  for (cl::Option *option : unrelated)
+    option->removeArgument();
+}
+
+void mlir::dist::parseOptions(StringRef tool, int argc, char **argv,
+                              StringRef overview) {
+  removeUncheckedOutputs();
+  removeUnrelated();
+  parseArguments(argc, argv, overview);
+  checkOptions(tool);
+}

@@ -1,0 +1,75 @@
+//===- Train.h - dist-run --train -------------------------------*- C++ -*-===//
+//
+// The loop of steps: what they are fed, what is said of them, and what is
+// written down.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_TRAIN_TRAIN_H
+#define DIST_TRAIN_TRAIN_H
+
+#include "dist/Launcher.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include <map>
+#include <set>
+#include <string>
+
+namespace mlir::dist {
+
+/// One static object of the tool.
+struct TrainOptions {
+  explicit TrainOptions(llvm::cl::OptionCategory &category);
+
+  /// Throws Error for options that say nothing without --train, or do not go
+  /// together; `others` are those of the tool that do not go with it.
+  void check(ArrayRef<const llvm::cl::Option *> others) const;
+  /// Adds the pass that makes of a program of level 1 one step.
+  void addPasses(OpPassManager &passes) const;
+  /// Whether there is to be a checkpoint of this step.
+  bool isSaved(int64_t step) const;
+
+  llvm::cl::opt<bool> train;
+  llvm::cl::opt<int64_t> steps;
+  llvm::cl::list<std::string> data;
+  llvm::cl::opt<std::string> optimizer, loss, of, target;
+  llvm::cl::list<std::string> parameters;
+  llvm::cl::opt<std::string> save, resume, curve;
+  llvm::cl::opt<int64_t> accumulate, saveEvery, shardSize;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<bool> inOrder;
+
+  /// Throws Error for options that a step which is made already cannot take.
+  void checkMade(llvm::StringRef input);
+  /// With all that it was given, for checkpoints.
+  std::string getOptimizer() const;
+
+private:
+  bool isMade = false;
+};
+
+/// Names of arguments that a step has besides parameters and data.
+struct StepArguments {
+  /// What the optimizer keeps.
+  std::set<std::string> states;
+  /// Parameters that the optimizer changes, and all that are no buffers.
+  std::set<std::string> trained, parameters;
+  /// What random numbers are keyed by besides the step; empty where there are
+  /// none.
+  std::string seed;
+  /// Labels, and of how many classes they are.
+  std::map<std::string, int64_t> classes;
+  /// What integers of inputs lie between, both included.
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+};
+StepArguments findStepArguments(ModuleOp module);
+
+/// Trains. `given` are the inputs that are the same in all steps.
+void runTraining(const ::dist::Program &program, const TrainOptions &options,
+                 const StepArguments &arguments, ::dist::Inputs given,
+                 ::dist::RunOptions run);
+
+} // namespace mlir::dist
+
+#endif // DIST_TRAIN_TRAIN_H

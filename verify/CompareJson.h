@@ -1,0 +1,23 @@
+//===- CompareJson.h - What comparisons found, as JSON ----------*- C++ -*-===//
+//
+// docs/verify.md says which keys there are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIST_VERIFY_COMPAREJSON_H
+#define DIST_VERIFY_COMPAREJSON_H
+
+#include "verify/Compare.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::dist {
+
+/// Adds the comparisons of one result, of which there is one at least: of each
+/// figure the largest, and the worst element of all.
+void addChecks(llvm::json::Object &object,
+               llvm::ArrayRef<::dist::Difference> checks);
+
+} // namespace mlir::dist
+
+#endif // DIST_VERIFY_COMPAREJSON_H
