@@ -202,8 +202,10 @@ static LogicalResult writeComparison(ModuleOp module, const Machine *machine,
         json ? printJson(reports, time, os) : printTable(reports, time, os);
       })))
     return failure();
-  return success(llvm::all_of(
-      reports, [](const ScheduleReport &one) { return one.report.has_value(); }));
+  bool areAll = llvm::all_of(reports, [](const ScheduleReport &one) {
+    return one.report.has_value();
+  });
+  return success(areAll);
 }
 
 /// Whether anything is said of a program.

@@ -202,8 +202,8 @@ static void printBackward(const FunctionReport &function, bool all,
 }
 
 static void printMostNote(llvm::raw_ostream &stream) {
-  stream << "  gather_rows, reduce_rows: at most; how many rows indices name is "
-            "known when the program runs (dist-run --trace)\n";
+  stream << "  gather_rows, reduce_rows: at most; how many rows indices name "
+            "is known when the program runs (dist-run --trace)\n";
 }
 
 static void printFunction(const FunctionReport &function, StringRef entry,
