@@ -5,7 +5,7 @@
 //   y = x + (relu(x W1 + c1) W2 + c2)
 // with one annotated weight; and on chains of generics whose bodies are alike,
 // or all differ. Prints microseconds an op and the peak of memory.
-// docs/compile-time.md says what the figures mean.
+// benchmarks/results/compile-time.md says what the figures mean.
 //
 //===----------------------------------------------------------------------===//
 

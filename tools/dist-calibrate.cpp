@@ -1,7 +1,7 @@
 //===- dist-calibrate.cpp - Measures this computer ------------------------===//
 //
-// Writes a machine file (docs/machines.md) of the computer that it runs on,
-// with ranks that are threads.
+// Writes a machine file (docs/internals/machines.md) of the computer that it
+// runs on, with ranks that are threads.
 //
 //===----------------------------------------------------------------------===//
 

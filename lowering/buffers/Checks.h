@@ -1,7 +1,7 @@
 //===- Checks.h - What must hold of a running program's data ----*- C++ -*-===//
 //
 // A check that does not hold is stored in the status words, and ends the run
-// with its message (rt.fail; docs/runtime.md).
+// with its message (rt.fail; docs/internals/runtime.md).
 //
 //===----------------------------------------------------------------------===//
 

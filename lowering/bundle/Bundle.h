@@ -1,7 +1,7 @@
 //===- Bundle.h - From a module to a bundle ---------------------*- C++ -*-===//
 //
 // Compiles a level-3 module (a level-0 module is one for a single rank) into
-// the folder that docs/bundle.md describes.
+// the folder that docs/internals/bundle.md describes.
 //
 //===----------------------------------------------------------------------===//
 

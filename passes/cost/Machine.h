@@ -75,8 +75,8 @@ struct Machine {
   /// sends at 1 GB/s, whichever devices it is between. It has no other figures.
   static Machine getUnknown();
 
-  /// Reads a machine file (docs/machines.md). Emits errors with line and column
-  /// of `file`.
+  /// Reads a machine file (docs/internals/machines.md). Emits errors with line
+  /// and column of `file`.
   static FailureOr<Machine> parse(StringRef text, StringRef file,
                                   MLIRContext *context);
   /// `name` is that of a preset, or of a file (*.json).

@@ -69,7 +69,8 @@ struct OverlapCost {
   double exposed = 0, starting = 0;
 
   /// The time if starts cost half as much again as was measured beside large
-  /// products: what is to gain by them must not hang on that (docs/overlap.md).
+  /// products: what is to gain by them must not hang on that
+  /// (docs/internals/overlap.md).
   double getCautious() const { return seconds + starting / 2; }
 };
 

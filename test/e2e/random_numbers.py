@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Random operators of ONNX: what they draw is what Philox4x32-10 says of the seed, the step, the operator and the
-element's place, by the formulas of docs/training.md.
+element's place, by the formulas of docs/internals/training.md.
 
     random_numbers.py [REGEX]     only cases whose name matches
 

@@ -2,7 +2,7 @@
 //
 // Elements are drawn by their place in the whole tensor, so that a device which
 // has a part of it, and a gradient that computes them again, draw the same.
-// docs/training.md has the formulas.
+// docs/internals/training.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 

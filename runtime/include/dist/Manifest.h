@@ -1,6 +1,7 @@
 //===- Manifest.h - What a bundle says about its program --------*- C++ -*-===//
 //
-// manifest.json of a bundle (docs/bundle.md), read, checked and written.
+// manifest.json of a bundle (docs/internals/bundle.md), read, checked and
+// written.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 //
 // Arithmetic on device meshes: coordinates, the groups that a communicator
 // forms, and the blocks into which a sharded dimension is cut
-// (docs/conventions.md, "Layout of a sharded dimension").
+// (docs/internals/levels.md, "Layout of a sharded dimension").
 //
 //===----------------------------------------------------------------------===//
 

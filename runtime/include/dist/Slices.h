@@ -1,8 +1,8 @@
 //===- Slices.h - Whole tensors and their local parts -----------*- C++ -*-===//
 //
-// Which elements of a whole tensor a rank holds (docs/conventions.md, "Layout
-// of a sharded dimension"), and the copies both ways. Of a parameter that is a
-// block of a tensor in the weights file, that tensor is the whole.
+// Which elements of a whole tensor a rank holds (docs/internals/levels.md,
+// "Layout of a sharded dimension"), and the copies both ways. Of a parameter
+// that is a block of a tensor in the weights file, that tensor is the whole.
 //
 //===----------------------------------------------------------------------===//
 

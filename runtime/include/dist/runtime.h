@@ -154,9 +154,10 @@ DIST_API int32_t dist_stream_wait(dist_rank *rank, int32_t stream,
 // messages and traces; -1 if it has none. `p` is the communicator's size.
 //
 // Uneven dimensions: where a whole dimension meets its blocks, the runtime cuts
-// it as docs/conventions.md says ("Layout of a sharded dimension": nested cuts,
-// each ceil(rows / axis size)). All blocks are stored with the same number of
-// rows, block_rows; padding is dropped on gathering and zero after scattering.
+// it as docs/internals/levels.md says ("Layout of a sharded dimension": nested
+// cuts, each ceil(rows / axis size)). All blocks are stored with the same
+// number of rows, block_rows; padding is dropped on gathering and zero after
+// scattering.
 
 /// out = reduction of the members' in. `in` may be `out`.
 DIST_API int32_t dist_all_reduce(dist_rank *rank, int32_t comm, int32_t stream,
