@@ -1,11 +1,12 @@
-//===- MergedRows.h - Rows that are merged from periods ---------*- C++ -*-===//
+//===- MergedRows.h - Rows merged from uneven periods -----------*- C++ -*-===//
 //
-// A resize computes rows by periods (of 42 rows 63 are 21 times 3), which are
-// then merged; so do transposed convolutions, upsampling and pixel shuffles.
-// Where devices share periods out unevenly, they have 11 times 3 and 10 times 3
-// rows, which are no blocks of 63: merged by an op that writes them in windows,
-// of a period each, only rows across the border move. Where all rows are
-// gathered for less, or nothing needs them in blocks, they stay as they are.
+// A resize computes rows by periods: from 42 rows to 63 is 21 periods of 3
+// rows, which are then merged. Transposed convolutions, upsampling and pixel
+// shuffles do the same. If devices shard the periods unevenly, they have 11 * 3
+// and 10 * 3 rows. But blocks of 63 rows have 32 and 31. So one row must cross
+// the border. An op that writes the merged rows in windows of one period each
+// moves only such rows. If gathering all rows sends less, or if nothing needs
+// them in blocks, the reshape stays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,8 @@
 namespace mlir::dist {
 class MeshOp;
 
-/// Rewrites reshapes that merge rows with a minor dimension, or take them
-/// apart, where devices have them in uneven blocks and less is sent so.
+/// Rewrites reshapes that merge rows with a minor dimension, or split them, if
+/// devices have them in uneven blocks and less is sent that way.
 LogicalResult rewriteMergedRows(ModuleOp module, MeshOp mesh);
 
 } // namespace mlir::dist

@@ -1,9 +1,9 @@
-//===- PaddedRows.h - Rows padded by rows of their own ----------*- C++ -*-===//
+//===- PaddedRows.h - Circular, reflected and edge padding ------*- C++ -*-===//
 //
-// A circular, reflected or repeated pad is imported as what is padded joined
-// with slices of it, and a dimension that is joined is needed whole. Written as
-// a pad whose rows are then chosen by their index, only rows across the borders
-// of blocks move, and those that the ends repeat are summed up.
+// Circular, reflected and edge padding is imported as a concatenation of a
+// value with slices of it, and a concatenated dimension must be whole. This
+// rewrites it as a pad whose rows are then selected by index. Only rows across
+// the borders of blocks move, and rows that the ends repeat are summed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,8 @@
 namespace mlir::dist {
 class MeshOp;
 
-/// Rewrites joins of a value with slices of its own rows where devices share
-/// them out and less is sent so.
+/// Rewrites concatenations of a value with slices of its own rows, if devices
+/// shard these rows and less is sent that way.
 LogicalResult rewritePaddedRows(ModuleOp module, MeshOp mesh);
 
 } // namespace mlir::dist
