@@ -10,7 +10,8 @@
 
 namespace mlir::dist {
 
-/// What dist-compile and dist-run have in common; one static object a tool.
+/// The common options of dist-compile and dist-run; one static object for each
+/// tool.
 struct CompileOptions {
   explicit CompileOptions(llvm::cl::OptionCategory &category)
       : schedule("schedule", llvm::cl::desc("File with the schedule"),

@@ -1,7 +1,7 @@
-//===- Checks.h - What must hold of a running program's data ----*- C++ -*-===//
+//===- Checks.h - Run-time checks of a program's data -----------*- C++ -*-===//
 //
-// A check that does not hold is stored in the status words, and ends the run
-// with its message (rt.fail; docs/internals/runtime.md).
+// A check that fails is stored in the status words, and ends the run with its
+// message (rt.fail; docs/internals/runtime.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +13,18 @@
 
 namespace mlir::dist {
 
-/// On an op that needs no check, or has been checked elsewhere, until
+/// On an op that needs no check, or is checked elsewhere, until
 /// --dist-guard-ops.
 inline constexpr llvm::StringLiteral kGuardedAttr = "rt.guarded";
 
-/// Where `loc` is in the model's source, for a message.
+/// The position of `loc` in the model's source, for a message.
 std::string describePlace(Location loc);
 
 /// The status words of `function`, at its start.
 Value createStatus(OpBuilder &builder, func::FuncOp function);
 
-/// Stores that a check does not hold where `bad` is true; `judged`, an integer
-/// or index, is the value that the message ends with, if any.
+/// Stores that a check failed, if `bad` is true. `judged`, an integer or index,
+/// is the value at the end of the message, if any.
 void createFailIf(OpBuilder &builder, Location loc, Value bad, Value status,
                   StringRef message, Value judged = {});
 

@@ -1,7 +1,7 @@
 //===- Contraction.h - Sums of products among linalg ops --------*- C++ -*-===//
 //
-// Recognises by body and indexing maps, never by name, what the runtime's
-// contraction computes.
+// Recognizes the runtime's contraction by body and indexing maps, never by
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace mlir::dist {
 /// dist_loop_kind of runtime.h.
 using rt::LoopKind;
 
-/// The kind of each loop of c += a * b where every indexing map is a projected
+/// The kind of each loop of c += a * b, if every indexing map is a projected
 /// permutation; fails for every other op. Extensions of a and b before the
 /// product are looked through.
 FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);

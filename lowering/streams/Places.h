@@ -1,7 +1,7 @@
-//===- Places.h - Which bytes ops touch -------------------------*- C++ -*-===//
+//===- Places.h - Bytes that ops access -------------------------*- C++ -*-===//
 //
-// For a proof about a planned program. It shares nothing with BufferAliases on
-// purpose: what checks a plan must not rest on what made it.
+// For a proof about a planned program. On purpose it shares nothing with
+// BufferAliases: the check of a plan must not rely on what made the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,24 +14,24 @@
 namespace mlir::dist {
 
 /// Bytes [begin, end) of a piece of memory: an allocation, a global, an
-/// argument of the function. Without `memory` they may lie anywhere.
+/// argument of the function. Without `memory` they may be anywhere.
 struct Place {
   Value memory;
   int64_t begin = 0, end = INT64_MAX;
 };
 
 /// Whether two places may have a byte in common. Arguments of a function that
-/// are never written may be one memory; those are not told apart, as reading
+/// are never written may be one memory. They are not distinguished, as reading
 /// both does no harm.
 bool mayOverlap(const Place &a, const Place &b);
 
-/// Where a buffer may lie: through views and selections, and, of the arena, at
-/// which bytes.
+/// The places that a buffer may have: through views and selections, and in the
+/// arena at which bytes.
 SmallVector<Place, 2> getPlaces(Value buffer);
 
-/// Calls `visit` with the buffers that `op`, or an op within, may touch, and
-/// whether it may write them. Kernels say by `llvm.readonly` what they read.
-/// A null buffer stands for memory that the op does not name.
+/// Calls `visit` with the buffers that `op`, or an op in it, may touch, and
+/// whether it may write them. Kernels mark what they only read by
+/// `llvm.readonly`. A null buffer stands for memory that the op does not name.
 void visitAccesses(Operation *op,
                    llvm::function_ref<void(Value buffer, bool writes)> visit);
 
