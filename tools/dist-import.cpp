@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Import.h"
-#include "frontends/onnx/Safetensors.h"
+#include "frontends/onnx/WeightsWriter.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/common/CommandLine.h"
 

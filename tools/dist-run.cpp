@@ -24,7 +24,7 @@
 #include "tools/common/RunCompiler.h"
 #include "tools/common/TimeLimit.h"
 #include "train/Train.h"
-#include "verify/Checks.h"
+#include "verify/Comparisons.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

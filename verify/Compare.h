@@ -68,8 +68,8 @@ struct Difference {
 /// comparison with all work in f64. If rounding decides an element in f64, too,
 /// and it is smaller there in proportion to f64's precision, then it is zero up
 /// to rounding.
-void settleZeros(const Difference &own, Difference &wide,
-                 const Tolerance &tolerance);
+void acceptRoundedZeros(const Difference &own, Difference &wide,
+                        const Tolerance &tolerance);
 
 /// Compares `parts`, one for each rank, with the whole. Throws Error if the
 /// shape or element type is not the expected one, or no rank holds some

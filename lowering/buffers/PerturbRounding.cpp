@@ -214,10 +214,10 @@ Value Perturber::isInexact(Operation *op, Value result) {
     Value x = operand(0), y = operand(1);
     if (isa<arith::SubFOp>(op))
       y = arith::NegFOp::create(b, y);
-    Value ofY = arith::SubFOp::create(b, result, x);
-    Value ofX = arith::SubFOp::create(b, result, ofY);
-    error = arith::AddFOp::create(b, arith::SubFOp::create(b, x, ofX),
-                                  arith::SubFOp::create(b, y, ofY));
+    Value yPart = arith::SubFOp::create(b, result, x);
+    Value xPart = arith::SubFOp::create(b, result, yPart);
+    error = arith::AddFOp::create(b, arith::SubFOp::create(b, x, xPart),
+                                  arith::SubFOp::create(b, y, yPart));
   } else if (isa<arith::MulFOp>(op)) {
     error = math::FmaOp::create(b, operand(0), operand(1),
                                 arith::NegFOp::create(b, result));

@@ -7,8 +7,8 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
-#include "lowering/buffers/Checks.h"
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "lowering/decompose/ExpandRandom.h"
 #include "lowering/decompose/Passes.h"

@@ -3,7 +3,7 @@
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

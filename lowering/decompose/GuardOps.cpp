@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -8,7 +8,7 @@
 #ifndef DIST_LOWERING_KERNELS_KERNELTARGET_H
 #define DIST_LOWERING_KERNELS_KERNELTARGET_H
 
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/kernels/KernelGroup.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -31,14 +31,14 @@ private:
   /// scores.
   struct End {
     Product product;
-    unsigned ofScores = 0;
+    unsigned scoreOperand = 0;
     /// The map of the cotangent.
     AffineMap out = {};
     /// The product's operands, before the padding of queries is filled in.
     Value operands[2] = {};
     linalg::LinalgOp op() const { return product.op; }
-    Value getOfScores() const { return operands[ofScores]; }
-    Value getOther() const { return operands[1 - ofScores]; }
+    Value getScoreOperand() const { return operands[scoreOperand]; }
+    Value getOther() const { return operands[1 - scoreOperand]; }
   };
 
   /// A value that is needed besides the attention and the three products: the
@@ -92,7 +92,7 @@ private:
   /// Whether the query with that index is not padding.
   Value cloneIsQuery(OpBuilder &b, Value index);
   LogicalResult matchOfScores();
-  LogicalResult matchOfX(Value product);
+  LogicalResult matchXCotangent(Value product);
   Value getOfNumber(Value value);
   LogicalResult matchOfWeights(const ElementsOf::Leaf &leaf);
   AffineMap toDims(AffineMap map, ArrayRef<AffineExpr> loops) {
@@ -118,12 +118,12 @@ private:
   DenseMap<Operation *, bool> knownEnds;
   /// If some queries are padding: whether a query is not, in the body of an op
   /// that fills padding.
-  Value isQuery;
+  Value queryMask;
   /// The cotangent of the result, and its map.
   Value cotangent;
   AffineMap cotangentMap;
   /// Scalars: of a score, of x, and further leaves of the former.
-  Value ofScores, ofX;
+  Value scoreCotangent, xCotangent;
   SmallVector<Value> leaves;
 };
 

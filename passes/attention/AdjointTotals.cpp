@@ -26,7 +26,7 @@ void AdjointMatch::findNeeded() {
   SmallVector<Value> pending = {attention.getWeights()};
   first = ofQuery->op();
   for (const End *end : {&*ofQuery, &*ofKey, &*ofValue}) {
-    pending.push_back(end->op()->getOperand(end->ofScores));
+    pending.push_back(end->op()->getOperand(end->scoreOperand));
     if (end->op()->isBeforeInBlock(first))
       first = end->op();
   }
@@ -56,11 +56,11 @@ bool AdjointMatch::isTerm(Value scalar) {
   Block *from = elements.getIndex(0).getParentBlock();
   SmallVector<Value> pending = {scalar}, found;
   llvm::SmallDenseSet<Value> seen;
-  bool isOfX = false;
+  bool isXCotangent = false;
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
-    isOfX |= value == ofX;
-    if (!seen.insert(value).second || value == ofX ||
+    isXCotangent |= value == xCotangent;
+    if (!seen.insert(value).second || value == xCotangent ||
         value == attention.getScore() ||
         llvm::is_contained(attention.getLeaves(), value) ||
         llvm::is_contained(leaves, value))
@@ -82,9 +82,9 @@ bool AdjointMatch::isTerm(Value scalar) {
     if (Operation *op = value.getDefiningOp())
       llvm::append_range(pending, op->getOperands());
   }
-  if (isOfX)
+  if (isXCotangent)
     llvm::append_range(leaves, found);
-  return isOfX;
+  return isXCotangent;
 }
 
 bool AdjointMatch::areAll(ArrayRef<AffineExpr> places) {

@@ -350,14 +350,14 @@ LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
 
 SmallVector<AffineMap> AttentionMatch::getInputMaps() {
   unsigned batches = getNumDims() - 4;
-  SmallVector<AffineExpr> ofScores;
+  SmallVector<AffineExpr> scoreExprs;
   for (AffineExpr place : scoreLoops)
-    ofScores.push_back(place ? place.replaceDims(dims) : place);
-  ofScores[featureLoop] =
+    scoreExprs.push_back(place ? place.replaceDims(dims) : place);
+  scoreExprs[featureLoop] =
       getAffineDimExpr(batches + 2, product.op.getContext());
   SmallVector<AffineMap> maps = {
-      toDims(scores.maps[1 - keyOperand], ofScores),
-      toDims(scores.maps[keyOperand], ofScores),
+      toDims(scores.maps[1 - keyOperand], scoreExprs),
+      toDims(scores.maps[keyOperand], scoreExprs),
       toDims(product.maps[1 - weightsOperand], dims)};
   for (Value leaf : leaves)
     maps.push_back(toDims(elements.getLeaf(leaf)->map, dims));

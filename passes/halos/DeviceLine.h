@@ -30,9 +30,9 @@ public:
   bool isCrossedBy(ArrayRef<AxisRefAttr> others) const;
 
 private:
-  /// Steps along each axis.
-  using Steps = SmallVector<int64_t, 2>;
-  std::optional<Steps> getSteps(Value index, unsigned depth) const;
+  /// AxisStrides along each axis.
+  using AxisStrides = SmallVector<int64_t, 2>;
+  std::optional<AxisStrides> getSteps(Value index, unsigned depth) const;
 
   ArrayAttr axesAttr;
   const MeshLayout &layout;

@@ -14,7 +14,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/cost/StepTime.h"
-#include "passes/halos/WideRows.h"
+#include "passes/halos/HaloWideningWriter.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::dist {

@@ -29,9 +29,9 @@ static constexpr unsigned kMostOps = 48;
 
 namespace {
 /// The exchanges of one attention's keys and values that are alike.
-class HaloGroup {
+class KeyValueHalos {
 public:
-  HaloGroup(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
+  KeyValueHalos(ArrayRef<HaloExchangeOp> exchanges, const SyncedHalos &synced)
       : exchanges(exchanges), first(exchanges.front()), synced(synced) {}
 
   /// Moves them if that sends less.
@@ -69,7 +69,7 @@ private:
 };
 } // namespace
 
-int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
+int64_t KeyValueHalos::getBytes(ArrayRef<Rows> frontier) const {
   int64_t sum = 0;
   for (Rows rows : frontier)
     sum += getRowBytes(rows);
@@ -78,8 +78,8 @@ int64_t HaloGroup::getBytes(ArrayRef<Rows> frontier) const {
 
 /// The last of the values in the frontier that are made row by row and that
 /// `mayPass`: all that reads it is behind. Null where there is none.
-Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
-                          function_ref<bool(Rows)> mayPass) const {
+Rows *KeyValueHalos::findLast(MutableArrayRef<Rows> frontier,
+                              function_ref<bool(Rows)> mayPass) const {
   Rows *last = nullptr;
   for (Rows &rows : frontier) {
     Operation *op = rows.first.getDefiningOp();
@@ -92,7 +92,7 @@ Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
   return last;
 }
 
-SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
+SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
   // What is made of rows of which a product was passed is passed by no other:
@@ -125,7 +125,7 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   return best;
 }
 
-Value HaloGroup::exchange(Rows rows) {
+Value KeyValueHalos::exchange(Rows rows) {
   if (findSynced(rows)) {
     OpBuilder b(first);
     return synced.find(rows.first)
@@ -150,7 +150,7 @@ Value HaloGroup::exchange(Rows rows) {
   return op.getResult();
 }
 
-Value HaloGroup::findWhole(Rows rows) const {
+Value KeyValueHalos::findWhole(Rows rows) const {
   HaloExchangeOp exchange = first;
   auto [block, dim] = rows;
   if (!isSliceOfWhole(block, dim, exchange.getAxes()))
@@ -162,7 +162,7 @@ Value HaloGroup::findWhole(Rows rows) const {
 }
 
 /// What the exchange would make of a slice of what all devices have.
-Value HaloGroup::takeWhole(Rows rows) {
+Value KeyValueHalos::takeWhole(Rows rows) {
   auto [block, dim] = rows;
   Location loc = first.getLoc();
   OpBuilder b(first);
@@ -201,7 +201,7 @@ Value HaloGroup::takeWhole(Rows rows) {
                                         sizes, ones);
 }
 
-Value HaloGroup::widen(Rows rows) {
+Value KeyValueHalos::widen(Rows rows) {
   if (auto it = wide.find(rows); it != wide.end())
     return it->second;
   Value value;
@@ -221,7 +221,7 @@ Value HaloGroup::widen(Rows rows) {
   return value;
 }
 
-void HaloGroup::run() {
+void KeyValueHalos::run() {
   SmallVector<Rows> starts, apart;
   for (HaloExchangeOp exchange : exchanges) {
     Rows rows{exchange.getOperand(), exchange.getDim()};
@@ -241,15 +241,15 @@ void HaloGroup::run() {
 }
 
 /// Null where no sync has brought these rows.
-SyncedRows *HaloGroup::findSynced(Rows rows) const {
+SyncedRows *KeyValueHalos::findSynced(Rows rows) const {
   const SyncedHalo *halo = synced.find(rows.first);
   SyncedRows *found = halo ? halo->find(rows.second) : nullptr;
   HaloExchangeOp exchange = first;
   return found && found->sync.getAxes() == exchange.getAxes() ? found : nullptr;
 }
 
-SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
-                                         bool keepsProducts) const {
+SmallVector<Rows> KeyValueHalos::findPresent(function_ref<bool(Rows)> present,
+                                             bool keepsProducts) const {
   SmallVector<Rows> frontier;
   for (HaloExchangeOp exchange : exchanges)
     if (Rows rows{exchange.getOperand(), exchange.getDim()};
@@ -282,7 +282,7 @@ SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
   return frontier;
 }
 
-FailureOr<bool> HaloGroup::takePresent() {
+FailureOr<bool> KeyValueHalos::takePresent() {
   // What a sync has brought is taken however much is computed of it: the user
   // has said so.
   SmallVector<Rows> frontier =
@@ -304,7 +304,7 @@ FailureOr<bool> HaloGroup::takePresent() {
 }
 
 /// Exchanges the frontier, and computes from it what was exchanged.
-void HaloGroup::replace(ArrayRef<Rows> frontier) {
+void KeyValueHalos::replace(ArrayRef<Rows> frontier) {
   chosen.insert(frontier.begin(), frontier.end());
   for (HaloExchangeOp exchange : exchanges)
     exchange.getResult().replaceAllUsesWith(
@@ -372,7 +372,7 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
   for (auto &[attention, all] : byAttention) {
     // All at once where they are alike, else those whose rows are present.
     if (areAlike(all)) {
-      FailureOr<bool> isTaken = HaloGroup(all, synced).takePresent();
+      FailureOr<bool> isTaken = KeyValueHalos(all, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (*isTaken)
@@ -380,14 +380,14 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
     }
     SmallVector<HaloExchangeOp, 2> others;
     for (HaloExchangeOp exchange : all) {
-      FailureOr<bool> isTaken = HaloGroup(exchange, synced).takePresent();
+      FailureOr<bool> isTaken = KeyValueHalos(exchange, synced).takePresent();
       if (failed(isTaken))
         return failure();
       if (!*isTaken)
         others.push_back(exchange);
     }
     if (!others.empty() && areAlike(others))
-      HaloGroup(others, synced).run();
+      KeyValueHalos(others, synced).run();
   }
   return success();
 }

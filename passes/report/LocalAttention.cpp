@@ -295,7 +295,9 @@ static std::optional<AttentionUse> makeLocalUse(AttentionOp op, Value result,
     all.insert(findUsers(result));
   }
   findSeen(op, isOfHeads, refs, masks, ways);
-  ways.choose(isOfHeads ? Way::Heads : Way::Gathered, all.countBytes(ways.p));
+  ways.choose(isOfHeads ? AttentionStrategy::Heads
+                        : AttentionStrategy::Gathered,
+              all.countBytes(ways.p));
   return ways.list();
 }
 

@@ -8,7 +8,14 @@
 
 namespace mlir::dist {
 
-enum class Way { Halo, HaloOfInput, Gathered, Ring, Zigzag, Heads };
+enum class AttentionStrategy {
+  Halo,
+  HaloOfInput,
+  Gathered,
+  Ring,
+  Zigzag,
+  Heads
+};
 
 /// The numbers that all strategies of sharding an attention are estimated from.
 /// It starts with those of a device's own attention, with sharded queries.
@@ -17,7 +24,7 @@ public:
   Strategies(AttentionOp op, ArrayRef<AxisRefAttr> axes, int64_t count);
 
   /// The program's strategy, and the bytes of its collectives.
-  void choose(Way way, std::optional<int64_t> bytes) {
+  void choose(AttentionStrategy way, std::optional<int64_t> bytes) {
     chosen = way;
     sent = bytes;
   }
@@ -46,13 +53,13 @@ public:
   std::optional<KeyWindow> window;
 
 private:
-  void add(Way way, std::string name, int64_t bytes, int64_t flops,
-           std::string problem = {});
+  void add(AttentionStrategy way, std::string name, int64_t bytes,
+           int64_t flops, std::string problem = {});
   std::pair<int64_t, int64_t> countSeen() const;
 
   AttentionOp op;
   AttentionUse use;
-  Way chosen = Way::Gathered;
+  AttentionStrategy chosen = AttentionStrategy::Gathered;
   std::optional<int64_t> sent;
 };
 

@@ -41,7 +41,7 @@ struct Ring {
 
 /// Circulating blocks: the device's own block, the ops that compute keys or
 /// values from one, and the dimension of keys in these.
-struct Traveller {
+struct CirculatingBlock {
   Value block;
   SmallVector<Operation *> makers;
   Value made;
@@ -118,7 +118,7 @@ protected:
   Value passOn(Value block, StringRef what);
   StringAttr getCause(const Twine &what);
   /// Keys or values of a block that was received.
-  Value make(const Traveller &traveller, Value block, Value owner);
+  Value make(const CirculatingBlock &circulating, Value block, Value owner);
   /// The part of further operands for the block of keys that begins at `first`.
   SmallVector<Value> cutExtras(ArrayRef<Value> extras, Value first);
   /// The owner of the block that is here after so many steps.
@@ -137,8 +137,9 @@ protected:
   bool isSameForAll(Value value) const;
   /// Exchanges tensors with the device at the other end; two of one type in one
   /// call.
-  Value mirror(Value tensor, const Twine &what);
-  std::pair<Value, Value> mirror(Value x, Value y, const Twine &what);
+  Value exchangeWithMirrorRank(Value tensor, const Twine &what);
+  std::pair<Value, Value> exchangeWithMirrorRank(Value x, Value y,
+                                                 const Twine &what);
   /// The first half, or the second, of a tensor with a dimension of queries.
   Value cutHalf(Value tensor, int64_t dim, bool isFirst);
   Value join(Value firstHalf, Value secondHalf, int64_t dim);
@@ -197,7 +198,7 @@ protected:
   Operation *before;
   OpBuilder b;
   FloatType score;
-  Traveller keys, values;
+  CirculatingBlock keys, values;
   int64_t numKeys = 0, blockKeys = 0;
   Value device;
   llvm::DenseMap<Value, Value> largest;
@@ -224,7 +225,7 @@ public:
 private:
   friend class RingAdjoint;
   /// The accumulated results of queries, in the type of scores.
-  struct Seen {
+  struct PartialAttention {
     Value means, largest, sums;
   };
   /// A block of keys and values that is here after so many steps.
@@ -237,17 +238,21 @@ private:
   /// The types of rows and of means, in the type of scores.
   RankedTensorType getRowType(const Queries &queries);
   RankedTensorType getMeansType(const Queries &queries);
-  Seen compute(const Queries &queries, const Step &step);
-  Seen add(const Seen &before, const Seen &more);
+  PartialAttention compute(const Queries &queries, const Step &step);
+  PartialAttention add(const PartialAttention &before,
+                       const PartialAttention &more);
   /// Adds one more block to the results of queries; `before` is null for the
   /// first block.
-  Seen advance(const Queries &queries, const Seen &before, const Step &step);
-  Value needs(const Queries &queries, const Seen &before, const Step &step);
-  Seen cutHalf(const Seen &seen, bool isFirst);
-  Seen bringHome(const Seen &ofMirrors);
-  Seen join(const Seen &firstHalf, const Seen &secondHalf);
-  Value finish(const Seen &seen);
-  void replaceRows(const Seen &seen);
+  PartialAttention advance(const Queries &queries,
+                           const PartialAttention &before, const Step &step);
+  Value needs(const Queries &queries, const PartialAttention &before,
+              const Step &step);
+  PartialAttention cutHalf(const PartialAttention &seen, bool isFirst);
+  PartialAttention returnToOwner(const PartialAttention &ofMirrors);
+  PartialAttention join(const PartialAttention &firstHalf,
+                        const PartialAttention &secondHalf);
+  Value finish(const PartialAttention &seen);
+  void replaceRows(const PartialAttention &seen);
   DictionaryAttr describeRing();
 
   AttentionOp op;
@@ -282,7 +287,7 @@ public:
 
 private:
   /// The cotangents of keys, or of values.
-  struct Home {
+  struct OwnerBlock {
     /// The op's result.
     Value whole;
     /// The device's own block of it, until the sum is complete.
@@ -298,14 +303,14 @@ private:
     Value block;
     int64_t dim;
   };
-  LogicalResult findHomes();
+  LogicalResult findOwnerBlocks();
   LogicalResult findSums(SetVector<Operation *> &sums);
   LogicalResult findOwnBlock(Operation *sum);
-  void findSmallest(Home &home);
+  void findSmallest(OwnerBlock &ownerBlock);
   /// In the form in which it travels.
-  Value toTravel(const Home &home, Value block);
+  Value toTravel(const OwnerBlock &ownerBlock, Value block);
   /// Replaces a sum by the device's block.
-  void bringHome(const Sum &sum);
+  void returnToOwner(const Sum &sum);
   /// Queries, what is known of them, and their cotangent so far.
   struct Part : Queries {
     Value result, largestX, sums, cotangent;
@@ -339,7 +344,7 @@ private:
   SmallVector<Part, 2> parts;
   /// Whether blocks of which a mask leaves nothing may be skipped.
   bool skips = false;
-  std::optional<Home> homes[2]; // of keys, of values
+  std::optional<OwnerBlock> ownerBlocks[2]; // of keys, of values
   SmallVector<Sum> sums;
 };
 

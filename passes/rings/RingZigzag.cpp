@@ -20,16 +20,16 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-Value RingWriter::mirror(Value tensor, const Twine &what) {
+Value RingWriter::exchangeWithMirrorRank(Value tensor, const Twine &what) {
   return CollectivePermuteOp::create(b, loc, tensor.getType(), tensor,
                                      ring.axes, ring.axes, b.getUnitAttr(),
                                      mesh, getCause("zigzag: " + what));
 }
 
-std::pair<Value, Value> RingWriter::mirror(Value x, Value y,
-                                           const Twine &what) {
+std::pair<Value, Value> RingWriter::exchangeWithMirrorRank(Value x, Value y,
+                                                           const Twine &what) {
   if (x.getType() != y.getType())
-    return {mirror(x, what), mirror(y, what)};
+    return {exchangeWithMirrorRank(x, what), exchangeWithMirrorRank(y, what)};
   RankedTensorType type = typeOf(x);
   SmallVector<int64_t> shape = {1};
   llvm::append_range(shape, type.getShape());
@@ -41,9 +41,10 @@ std::pair<Value, Value> RingWriter::mirror(Value x, Value y,
     return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), tensor,
                                          groups);
   };
-  Value both = mirror(tensor::ConcatOp::create(
-                          b, loc, /*dim=*/0, ValueRange{expand(x), expand(y)}),
-                      what);
+  Value both = exchangeWithMirrorRank(
+      tensor::ConcatOp::create(b, loc, /*dim=*/0,
+                               ValueRange{expand(x), expand(y)}),
+      what);
   auto take = [&](int64_t number) -> Value {
     SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)),
         sizes = getAsIndexOpFoldResult(b.getContext(), shape),
@@ -151,8 +152,8 @@ LogicalResult RingWriter::getMirrors(Queries &queries) {
       return tensor;
     Value &came = mirrored[tensor];
     if (!came)
-      came = mirror(place ? cutHalf(tensor, *place, /*isFirst=*/true) : tensor,
-                    what);
+      came = exchangeWithMirrorRank(
+          place ? cutHalf(tensor, *place, /*isFirst=*/true) : tensor, what);
     return came;
   };
   queries.tensor = get(0, "half of the queries");

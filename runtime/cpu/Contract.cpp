@@ -221,7 +221,7 @@ private:
   const memory &packB(const char *b);
 
   OperandPool &pool;
-  LoopNest nest;
+  ContractLoopNest nest;
   int32_t inDtype, outDtype;
   bool accumulate;
   /// Whether a and b have changed places.

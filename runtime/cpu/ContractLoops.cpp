@@ -41,8 +41,8 @@ static Loop take(std::vector<Loop> &loops, dist_loop_kind kind, Score score) {
   return loop;
 }
 
-LoopNest dist::arrangeLoops(const ContractCall &call) {
-  LoopNest nest;
+ContractLoopNest dist::arrangeLoops(const ContractCall &call) {
+  ContractLoopNest nest;
   std::vector<Loop> loops;
   for (int32_t i = 0; i < call.numLoops; ++i) {
     const int64_t *row = call.loops + i * DIST_LOOP_FIELDS;

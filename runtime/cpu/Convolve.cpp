@@ -19,9 +19,9 @@
 #include "runtime/cpu/Convolve.h"
 #include "dist/Tensor.h"
 #include "runtime/cpu/Clamp.h"
-#include "runtime/cpu/Describe.h"
 #include "runtime/cpu/Dnnl.h"
 #include "runtime/cpu/Magnitudes.h"
+#include "runtime/cpu/MemoryDescriptors.h"
 #include "runtime/cpu/Staging.h"
 
 #include <algorithm>

@@ -198,7 +198,7 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
     }
     // The pieces follow each other; the last one ends the argument.
     if (!desc.continuesJoined())
-      joined = dist::allocate(desc.heldBytes());
+      joined = dist::allocate(desc.rankBytes());
     readSlice(manifest.mesh, desc, rank.index, arguments[i], joined.get(),
               padding);
     if (i + 1 < manifest.arguments.size() &&
@@ -207,7 +207,7 @@ void Executor::prepareArguments(dist_rank &rank, bool ownsArguments) {
     owners.push_back(joined);
     args.push_back(rank.backend.sharesHostMemory()
                        ? joined.get()
-                       : upload(rank, joined.get(), desc.heldBytes()).get());
+                       : upload(rank, joined.get(), desc.rankBytes()).get());
   }
 }
 

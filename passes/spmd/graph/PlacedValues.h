@@ -55,7 +55,7 @@ public:
   /// The same for an operand whose placement costs something to change. Null
   /// for values that are created where they are used, since they do not tie the
   /// ops that share them, unless a constraint places them.
-  ShardingAttr getTie(Value value) const {
+  ShardingAttr getTyingPlacement(Value value) const {
     return isa<RankedTensorType>(value.getType()) &&
                    (!isFreeValue(value) || constrained.contains(value))
                ? getCompleted(value)

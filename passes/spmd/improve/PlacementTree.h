@@ -16,7 +16,7 @@
 namespace mlir::dist {
 
 /// One placement of an op.
-struct Way {
+struct PlacementOption {
   /// By operand; null for values that are not tensors, or are free.
   SmallVector<ShardingAttr, 4> operands;
   /// The placements of its free operands; null for the others.
@@ -38,7 +38,7 @@ struct TreeNode {
   /// By operand from outside: the value before it is resharded.
   SmallVector<Value, 4> sources;
   /// The first option is the current placement.
-  SmallVector<Way, 0> ways;
+  SmallVector<PlacementOption, 0> options;
 };
 
 class PlacementTree {

@@ -82,7 +82,7 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   };
   for (auto [operand, tensor, bytes] :
        llvm::zip_equal(op->getOperands(), rule.operands, operandBytes)) {
-    ShardingAttr from = values.getTie(operand);
+    ShardingAttr from = values.getTyingPlacement(operand);
     if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
@@ -215,7 +215,7 @@ void Chooser::run() {
   findPassed();
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands)) {
-    ShardingAttr tie = values.getTie(operand);
+    ShardingAttr tie = values.getTyingPlacement(operand);
     collect(operand, tensor,
             tie && !passed.empty() ? values.getPlacement(operand) : tie, true);
   }
@@ -240,7 +240,7 @@ void Chooser::run() {
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         operands += llvm::is_contained(list, reduction.factor) &&
-                    values.getTie(operand) != nullptr;
+                    values.getTyingPlacement(operand) != nullptr;
     if (reduction.operands < 2 || reduction.operands != operands)
       continue;
     SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();

@@ -21,9 +21,9 @@
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/spmd/prepare/MergedRows.h"
-#include "passes/spmd/prepare/PaddedRows.h"
+#include "passes/spmd/prepare/PadByIndex.h"
 #include "passes/spmd/prepare/Passes.h"
+#include "passes/spmd/prepare/UnevenMerge.h"
 #include "passes/spmd/propagate/PlacementAnalysis.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -456,8 +456,8 @@ void SeparateDimsPass::runOnOperation() {
   if (!*mesh)
     return;
   auto rewriteRows = [&] {
-    return success(succeeded(rewritePaddedRows(getOperation(), *mesh)) &&
-                   succeeded(rewriteMergedRows(getOperation(), *mesh)));
+    return success(succeeded(rewritePadsByIndex(getOperation(), *mesh)) &&
+                   succeeded(rewriteUnevenMerges(getOperation(), *mesh)));
   };
   if (failed(rewriteRows()))
     return signalPassFailure();

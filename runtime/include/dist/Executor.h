@@ -65,9 +65,9 @@ public:
 /// Runs a program step by step: a result that updates an argument
 /// (TensorDesc::updates) is that argument of the next step, and stays on its
 /// rank.
-class Stepper {
+class StepControl {
 public:
-  virtual ~Stepper() = default;
+  virtual ~StepControl() = default;
   /// Called before each step, on one thread, with all ranks waiting: sets the
   /// inputs that change, and returns whether there is a step.
   virtual bool next(const Holdings &held, Inputs &inputs) = 0;
@@ -99,8 +99,8 @@ public:
   int32_t run(dist_rank &rank, int64_t repeat, bool trace);
 
   /// Runs dist_main step by step, each on the results of the one before
-  /// (Stepper). `next` is called on one rank before each step, while all others
-  /// wait. It sets the inputs that change, and whether there is a step.
+  /// (StepControl). `next` is called on one rank before each step, while all
+  /// others wait. It sets the inputs that change, and whether there is a step.
   int32_t runSteps(dist_rank &rank, const std::function<void()> &next,
                    const bool &goesOn, const Inputs &inputs);
 

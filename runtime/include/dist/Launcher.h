@@ -33,7 +33,7 @@ struct RunOptions {
   /// Whether each rank's part of the results is wanted, too.
   bool keepParts = false;
   /// If set, runs the program step by step, instead of `repeat`.
-  Stepper *stepper = nullptr;
+  StepControl *stepControl = nullptr;
   /// The value of padding in arguments.
   Padding padding = Padding::Zero;
   /// Whether each element of a convolution is the sum of its window's products.

@@ -68,11 +68,11 @@ struct TensorDesc {
                        [](int64_t at) { return at != 0; });
   }
   /// The shape of a rank's part of the argument.
-  const Shape &heldShape() const {
+  const Shape &rankShape() const {
     return joinedShape.empty() ? localShape : joinedShape;
   }
-  int64_t heldBytes() const {
-    return numElements(heldShape()) * dtypeBytes(dtype);
+  int64_t rankBytes() const {
+    return numElements(rankShape()) * dtypeBytes(dtype);
   }
 
   /// The shape of the tensor that the argument's data comes from.

@@ -1,12 +1,12 @@
-//===- Checks.h - The comparisons of --verify and --expect ------*- C++ -*-===//
+//===- Comparisons.h - What --verify and --expect do ------------*- C++ -*-===//
 //
 // Compares the results of a run with those of the program on one rank, and with
 // recorded ones, and reports the comparisons.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_VERIFY_CHECKS_H
-#define DIST_VERIFY_CHECKS_H
+#ifndef DIST_VERIFY_COMPARISONS_H
+#define DIST_VERIFY_COMPARISONS_H
 
 #include "dist/Launcher.h"
 #include "mlir/Support/LLVM.h"
@@ -89,4 +89,4 @@ void reportJson(const ::dist::Program &program, const ::dist::RunResult &result,
 
 } // namespace mlir::dist
 
-#endif // DIST_VERIFY_CHECKS_H
+#endif // DIST_VERIFY_COMPARISONS_H

@@ -1,12 +1,12 @@
-//===- Contraction.h - Sums of products among linalg ops --------*- C++ -*-===//
+//===- ContractionMatch.h - Contractions among linalg ops -------*- C++ -*-===//
 //
 // Recognizes the runtime's contraction by body and indexing maps, never by
 // name.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_BUFFERS_CONTRACTION_H
-#define DIST_LOWERING_BUFFERS_CONTRACTION_H
+#ifndef DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H
+#define DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H
 
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "lowering/rt/Rt.h"
@@ -23,4 +23,4 @@ FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_BUFFERS_CONTRACTION_H
+#endif // DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H

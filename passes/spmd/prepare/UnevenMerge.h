@@ -1,4 +1,4 @@
-//===- MergedRows.h - Rows merged from uneven periods -----------*- C++ -*-===//
+//===- UnevenMerge.h - Rows merged from uneven periods ----------*- C++ -*-===//
 //
 // A resize computes rows by periods: from 42 rows to 63 is 21 periods of 3
 // rows, which are then merged. Transposed convolutions, upsampling and pixel
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_PASSES_SPMD_PREPARE_MERGEDROWS_H
-#define DIST_PASSES_SPMD_PREPARE_MERGEDROWS_H
+#ifndef DIST_PASSES_SPMD_PREPARE_UNEVENMERGE_H
+#define DIST_PASSES_SPMD_PREPARE_UNEVENMERGE_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,8 +20,8 @@ class MeshOp;
 
 /// Rewrites reshapes that merge rows with a minor dimension, or split them, if
 /// devices have them in uneven blocks and less is sent that way.
-LogicalResult rewriteMergedRows(ModuleOp module, MeshOp mesh);
+LogicalResult rewriteUnevenMerges(ModuleOp module, MeshOp mesh);
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_SPMD_PREPARE_MERGEDROWS_H
+#endif // DIST_PASSES_SPMD_PREPARE_UNEVENMERGE_H

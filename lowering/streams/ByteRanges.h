@@ -1,12 +1,12 @@
-//===- Places.h - Bytes that ops access -------------------------*- C++ -*-===//
+//===- ByteRanges.h - Bytes that ops access ---------------------*- C++ -*-===//
 //
 // For a proof about a planned program. On purpose it shares nothing with
 // BufferAliases: the check of a plan must not rely on what made the plan.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_STREAMS_PLACES_H
-#define DIST_LOWERING_STREAMS_PLACES_H
+#ifndef DIST_LOWERING_STREAMS_BYTERANGES_H
+#define DIST_LOWERING_STREAMS_BYTERANGES_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -15,7 +15,7 @@ namespace mlir::dist {
 
 /// Bytes [begin, end) of a piece of memory: an allocation, a global, an
 /// argument of the function. Without `memory` they may be anywhere.
-struct Place {
+struct ByteRange {
   Value memory;
   int64_t begin = 0, end = INT64_MAX;
 };
@@ -23,11 +23,11 @@ struct Place {
 /// Whether two places may have a byte in common. Arguments of a function that
 /// are never written may be one memory. They are not distinguished, as reading
 /// both does no harm.
-bool mayOverlap(const Place &a, const Place &b);
+bool mayOverlap(const ByteRange &a, const ByteRange &b);
 
 /// The places that a buffer may have: through views and selections, and in the
 /// arena at which bytes.
-SmallVector<Place, 2> getPlaces(Value buffer);
+SmallVector<ByteRange, 2> getByteRanges(Value buffer);
 
 /// Calls `visit` with the buffers that `op`, or an op in it, may touch, and
 /// whether it may write them. Kernels mark what they only read by
@@ -37,4 +37,4 @@ void visitAccesses(Operation *op,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_STREAMS_PLACES_H
+#endif // DIST_LOWERING_STREAMS_BYTERANGES_H

@@ -1,6 +1,6 @@
-//===- WideRows.cpp - Ops on more rows than a device's own ----------------===//
+//===- HaloWideningWriter.cpp - Ops on more rows --------------------------===//
 
-#include "passes/halos/WideRows.h"
+#include "passes/halos/HaloWideningWriter.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,7 +1,7 @@
-//===- Describe.h - The manifest of a module --------------------*- C++ -*-===//
+//===- ModuleManifest.h - The manifest of a module --------------*- C++ -*-===//
 
-#ifndef DIST_LOWERING_BUNDLE_DESCRIBE_H
-#define DIST_LOWERING_BUNDLE_DESCRIBE_H
+#ifndef DIST_LOWERING_BUNDLE_MODULEMANIFEST_H
+#define DIST_LOWERING_BUNDLE_MODULEMANIFEST_H
 
 #include "dist/Manifest.h"
 #include "dist/Tensor.h"
@@ -28,4 +28,4 @@ LogicalResult describeConstants(ModuleOp module, ::dist::Manifest &manifest,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_BUNDLE_DESCRIBE_H
+#endif // DIST_LOWERING_BUNDLE_MODULEMANIFEST_H

@@ -1,4 +1,4 @@
-//===- PaddedRows.h - Circular, reflected and edge padding ------*- C++ -*-===//
+//===- PadByIndex.h - Circular and reflected padding ------------*- C++ -*-===//
 //
 // Circular, reflected and edge padding is imported as a concatenation of a
 // value with slices of it, and a concatenated dimension must be whole. This
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_PASSES_SPMD_PREPARE_PADDEDROWS_H
-#define DIST_PASSES_SPMD_PREPARE_PADDEDROWS_H
+#ifndef DIST_PASSES_SPMD_PREPARE_PADBYINDEX_H
+#define DIST_PASSES_SPMD_PREPARE_PADBYINDEX_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,8 +17,8 @@ class MeshOp;
 
 /// Rewrites concatenations of a value with slices of its own rows, if devices
 /// shard these rows and less is sent that way.
-LogicalResult rewritePaddedRows(ModuleOp module, MeshOp mesh);
+LogicalResult rewritePadsByIndex(ModuleOp module, MeshOp mesh);
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_SPMD_PREPARE_PADDEDROWS_H
+#endif // DIST_PASSES_SPMD_PREPARE_PADBYINDEX_H

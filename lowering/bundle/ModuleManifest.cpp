@@ -1,6 +1,6 @@
-//===- Describe.cpp - What a manifest says of a module --------------------===//
+//===- ModuleManifest.cpp - The manifest of a module ----------------------===//
 
-#include "lowering/bundle/Describe.h"
+#include "lowering/bundle/ModuleManifest.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"

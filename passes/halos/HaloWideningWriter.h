@@ -1,4 +1,4 @@
-//===- WideRows.h - Ops on more rows than a device's own --------*- C++ -*-===//
+//===- HaloWideningWriter.h - Ops on more rows ------------------*- C++ -*-===//
 //
 // A device may compute its neighbours' rows itself, from more rows of the op's
 // operands. The numbers are the same if all devices along the line do the same
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_PASSES_HALOS_WIDEROWS_H
-#define DIST_PASSES_HALOS_WIDEROWS_H
+#ifndef DIST_PASSES_HALOS_HALOWIDENINGWRITER_H
+#define DIST_PASSES_HALOS_HALOWIDENINGWRITER_H
 
 #include "passes/halos/DeviceLine.h"
 
@@ -74,4 +74,4 @@ Value cutRows(OpBuilder &b, Location loc, Rows rows, int64_t from,
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_HALOS_WIDEROWS_H
+#endif // DIST_PASSES_HALOS_HALOWIDENINGWRITER_H

@@ -1,7 +1,7 @@
-//===- Describe.h - Operands of strides, for oneDNN -------------*- C++ -*-===//
+//===- MemoryDescriptors.h - Strided operands for oneDNN --------*- C++ -*-===//
 
-#ifndef DIST_RUNTIME_CPU_DESCRIBE_H
-#define DIST_RUNTIME_CPU_DESCRIBE_H
+#ifndef DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H
+#define DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -20,4 +20,4 @@ dnnl::memory::desc describe(const dnnl::memory::dims &extents,
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_CPU_DESCRIBE_H
+#endif // DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H

@@ -1,12 +1,12 @@
-//===- Checks.h - Run-time checks of a program's data -----------*- C++ -*-===//
+//===- RuntimeChecks.h - Checks of a program's data -------------*- C++ -*-===//
 //
 // A check that fails is stored in the status words, and ends the run with its
 // message (rt.fail; docs/internals/runtime.md).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_BUFFERS_CHECKS_H
-#define DIST_LOWERING_BUFFERS_CHECKS_H
+#ifndef DIST_LOWERING_BUFFERS_RUNTIMECHECKS_H
+#define DIST_LOWERING_BUFFERS_RUNTIMECHECKS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -30,4 +30,4 @@ void createFailIf(OpBuilder &builder, Location loc, Value bad, Value status,
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_BUFFERS_CHECKS_H
+#endif // DIST_LOWERING_BUFFERS_RUNTIMECHECKS_H
