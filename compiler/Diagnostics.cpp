@@ -153,7 +153,8 @@ static StringRef getName(DiagnosticSeverity severity) {
   llvm_unreachable("no such severity");
 }
 
-/// The file that is spoken of as a whole; empty if there is none, or a place.
+/// The file, if a location names a whole file; empty for a position, or if
+/// there is no file.
 static StringRef getFile(Diagnostic &diagnostic) {
   auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
   return file && file.getStartLine() == 0 ? file.getFilename().getValue() : "";

@@ -61,8 +61,8 @@ static int64_t getRanks() {
   return ranksOption;
 }
 
-/// What else the computer did: figures of a busy one are worth less, which is
-/// said.
+/// The load of the computer: figures of a busy one are worth less, which is
+/// reported.
 static std::string describeLoad(int64_t ranks) {
   double load;
   if (getloadavg(&load, 1) != 1)

@@ -176,7 +176,7 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
   return writeOutput(output, [&](llvm::raw_ostream &os) { os << plan->text; });
 }
 
-/// Whether anything is said of a program.
+/// Whether a program has anything to report.
 static bool hasOthers() {
   const cl::Option *all[] = {&input,
                              &schedule,

@@ -123,7 +123,8 @@ static cl::opt<std::string>
 static bool verifying() { return verifyMode != "off" || !reference.empty(); }
 static bool inF64() { return verifyMode == "f64"; }
 
-/// As text, so that what LLVM takes for a number is none: "" would be 0.
+/// As text, so that nothing becomes a number that LLVM takes for one: "" would
+/// be 0.
 static std::optional<double>
 parseTolerance(const cl::opt<std::string> &option) {
   if (option.empty())
@@ -288,7 +289,8 @@ static void sayPredicted(const std::optional<Simulation> &predicted) {
                  << " ms a step\n";
 }
 
-/// What the program then draws is said: it is not what it draws on one device.
+/// A warning about random numbers: the program does not draw those of one
+/// device.
 static void sayStreams(RunCompiler &compiler) {
   if (std::string text = compiler.describeStreams(); !text.empty())
     llvm::outs() << text << "\n";

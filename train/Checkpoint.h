@@ -18,7 +18,7 @@
 
 namespace mlir::dist {
 
-/// Where a run was, and by what words.
+/// The state of a run, and the names for it.
 struct Position {
   int64_t step = 0;
   uint64_t seed = 0;

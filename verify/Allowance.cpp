@@ -106,7 +106,7 @@ static void addJumps(Spread &spread, const std::vector<double> &large,
   }
 }
 
-/// Where the program's symbol lies; null if it has none.
+/// The address of the program's symbol; null if it has no such symbol.
 template <class T>
 static T *lookUp(const Program &program, llvm::StringRef name) {
   return static_cast<T *>(dlsym(program.code.get(), name.str().c_str()));

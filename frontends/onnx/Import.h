@@ -31,7 +31,7 @@ struct ImportedModel {
   /// Those of the model that it has no arguments for, as the exporter made
   /// constants of them (Parameters::findFolded).
   std::vector<std::string> foldedParameters;
-  /// Constants that may hang on parameters (Parameters::findComputed).
+  /// Constants that may depend on parameters (Parameters::findComputed).
   std::vector<std::string> computedConstants;
   /// Batch norms in training mode whose running statistics are computed from
   /// parameters, which they do not change.

@@ -1,7 +1,7 @@
 //===- Refusals.h - What cannot be imported ---------------------*- C++ -*-===//
 //
-// All of it, to be said at once: by what is lacking, with counts and the first
-// place, and the open sizes that would have to be given.
+// Collects all problems, to report them at once: by what is missing, with
+// counts and the first position, and the open sizes that must be given.
 //
 //===----------------------------------------------------------------------===//
 

@@ -214,7 +214,7 @@ static bool merge(const Origins &from, Origins &to) {
 }
 
 void BufferAliases::spreadOrigins() {
-  // Once, but for what goes round loops.
+  // Once, except around loops.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto [index, to] : llvm::enumerate(handedOnAs))

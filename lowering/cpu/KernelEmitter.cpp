@@ -77,10 +77,9 @@ getAnnotation(MLIRContext *context, LLVM::LoopVectorizeAttr vectorize,
       /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{});
 }
 
-/// LLVM makes rows of scalars of short loops before it looks for vectors, of
-/// those whose bodies are small enough, and then finds other vectors or none:
-/// it is to look for vectors first. `interleave`: null where that is its
-/// choice.
+/// LLVM fully unrolls short loops with small bodies before it vectorizes, and
+/// then finds other vectors or no vectors. This forbids it, so that the loop
+/// vectorizer sees them first. `interleave`: null if LLVM may choose.
 static void annotate(scf::ForOp loop, int64_t count,
                      LLVM::LoopInterleaveAttr interleave) {
   MLIRContext *context = loop.getContext();
@@ -128,10 +127,10 @@ void LoopEmitter::emitCarried(const Run &run, ArrayRef<Loop> loops,
     body.emitBody(member, carriedAccesses, carried);
 }
 
-/// How many vectors are added up apart, LLVM would choose by what else the loop
-/// does and where its buffers lie. The order in which a row is added up is to
-/// depend on its length alone, so that a kernel of some rows has the bits of
-/// one of all.
+/// LLVM would choose the number of separate accumulators from the rest of the
+/// loop and the positions of its buffers. But the order in which a row is
+/// summed must depend only on its length, so that a kernel of some rows gives
+/// the bits of a kernel of all.
 static void fixOrder(scf::ForOp loop) {
   std::optional<APInt> count = loop.getStaticTripCount();
   if (!count)

@@ -130,7 +130,7 @@ findWritten(AffineMap map, ArrayRef<int64_t> loops) {
 }
 
 /// The value of an expression of dimensions and constants; -1, which is no
-/// place, where something is divided by what is not positive.
+/// index, if a divisor is not positive.
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();

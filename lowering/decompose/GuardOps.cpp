@@ -423,7 +423,7 @@ struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       ops.push_back(op);
-      // LLVM would drop a check of what is said never to happen.
+      // LLVM would drop a check of something that is marked as impossible.
       if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
         op->setAttr(flags.getIntegerOverflowAttrName(),
                     arith::IntegerOverflowFlagsAttr::get(

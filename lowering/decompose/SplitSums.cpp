@@ -24,8 +24,8 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether a value in a body hangs on what the body has accumulated so far, but
-/// for `sum`.
+/// Whether a value in a body depends on an accumulator of the body other than
+/// `sum`.
 static bool hangsOnOthers(Value value, BlockArgument sum) {
   Block *body = sum.getOwner();
   unsigned first =
@@ -73,7 +73,7 @@ bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
 namespace {
 /// How the terms of a sum are parted.
 struct Parts {
-  /// Loops that each part has one turn of.
+  /// Loops that are cut into parts of one iteration.
   SmallVector<unsigned> apart;
   /// Of this loop a part has `turns` turns; not there if no loop is cut.
   std::optional<unsigned> cut;

@@ -51,7 +51,7 @@ private:
   /// The first two as narrow as what they are multiplied by, if that is
   /// multiplied so.
   Value narrowWeights, narrowCotangents;
-  /// Terms of totals, but for the cotangents of scores themselves.
+  /// Terms of totals that are not the cotangents of scores themselves.
   SmallVector<std::pair<Value, Value>> terms;
 };
 
@@ -132,8 +132,8 @@ void AdjointExpansion::writeKeys(Range queries, Range keys, bool isPlain) {
       kept = applyRegion(op.getBody(), values, places, isPlain, /*yielded=*/1);
       ofWeight = select(kept, ofWeight, constant(0));
     }
-    // Beside a weight of 1 there is none: what comes back for it is the sum,
-    // which rounding may tell apart.
+    // A weight of 1 has no other weights beside it: its cotangent is the sum,
+    // from which it may differ by rounding.
     ofRow = select(compare(arith::CmpFPredicate::OEQ, weight, constant(1)),
                    ofWeight, ofRow);
     Value xCotangents = ofNumber(

@@ -99,8 +99,9 @@ static bool beginsInside(const Unpadded &unpadded,
       });
 }
 
-/// The image from where windows begin, if that is none of the zeros in front of
-/// it; else `low` becomes the zeros that they read.
+/// The image from the first window on, if windows do not begin in the padding
+/// before it. Otherwise `low` becomes the number of padding zeros that they
+/// read.
 static Value takeOffsets(OpBuilder &builder, Location loc, Value image,
                          const Convolution &convolution,
                          SmallVector<int64_t> &low) {

@@ -334,9 +334,9 @@ static DenseSet<Value> findConvolved(func::FuncOp function) {
   return found;
 }
 
-/// Whether it combines fewer elements to go along the innermost dimension of
-/// the image last, apart from the others. What is combined must not hang on the
-/// order: no sums.
+/// Whether combining along the innermost dimension of the image last,
+/// separately from the others, combines fewer elements. The order must not
+/// matter, so sums are excluded.
 static bool paysApart(PaddedWindows padded) {
   linalg::GenericOp op = padded.op;
   const Window &last = padded.windows.back();

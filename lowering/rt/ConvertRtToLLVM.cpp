@@ -154,7 +154,7 @@ public:
     i32(*value);
     return success();
   }
-  /// The function is named as the op, but for `dist_` in front.
+  /// The function has the name of the op, with the prefix `dist_`.
   Value emit(Type result) {
     LLVM::LLVMFuncOp function =
         symbols.function(("dist_" + op->getName().stripDialect()).str(), result,

@@ -40,7 +40,7 @@ static rt::Boundary convert(BoundaryKind kind) {
   return *rt::symbolizeBoundary(stringifyBoundaryKind(kind));
 }
 
-/// The bits of a boundary's constant; 0 where it has none.
+/// The bits of a boundary's constant; 0 without a constant.
 static int64_t getBits(BoundaryAttr boundary) {
   TypedAttr value = boundary ? boundary.getValue() : TypedAttr();
   if (auto number = dyn_cast_or_null<FloatAttr>(value))

@@ -86,8 +86,8 @@ static bool isOfMatrices(const Product &product) {
          llvm::is_contained(product.kinds, LoopKind::N);
 }
 
-/// From the scores on, everything that hangs on them; what products make does
-/// not count, nor what is made by ops that are not looked into.
+/// All that depends on the scores. Results of products do not count, nor those
+/// of ops that are not analyzed.
 void AdjointMatch::findEnds() {
   Operation *last = attention.getLastOp();
   SmallVector<Value> pending;
@@ -467,7 +467,8 @@ Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
       .getResult(0);
 }
 
-/// The tensor with dimensions of one element where the map's results are none.
+/// The tensor with dimensions of one element where the map's results are not
+/// dimensions.
 static Value addUnitDims(OpBuilder &b, Value tensor, Type type, AffineMap map) {
   if (tensor.getType() == type)
     return tensor;

@@ -114,7 +114,7 @@ bool AdjointMatch::matchSum(Operation *op) {
   if (!start || !matchPattern(start, m_AnyZeroFloat()) ||
       !out.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
-  // Where each loop stands, by what hangs on the scores.
+  // The position of each loop, from what depends on the scores.
   SmallVector<AffineExpr> loops(sum.getNumLoops());
   for (OpOperand *input : sum.getDpsInputOperands()) {
     if (!dependent.contains(input->get()))

@@ -166,8 +166,8 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
   return kept;
 }
 
-/// A row in which all keys are at -inf has none: exponentials are then of these
-/// less zero, and quotients by a sum of zero are zero.
+/// A row in which all keys are at -inf has no maximum. Its exponentials are
+/// then of these minus zero, and quotients by a sum of zero are zero.
 LogicalResult AttentionMatch::matchWeights(bool withFactors) {
   weight = elements.get(getWeights(), getWeightsMap());
   Value sum, largest, weight = this->weight;

@@ -73,7 +73,7 @@ static bool isDimOrZero(AffineExpr expr) {
 }
 
 /// A tensor of one element that a body reads, as random numbers read their
-/// seed; null if the op is none that does.
+/// seed; null if the op reads no such tensor.
 static Value getScalarRead(Operation *op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   if (!extract || !extract.getTensor().getType().hasStaticShape() ||
@@ -96,7 +96,7 @@ bool mlir::dist::isLeader(OpOperand &use) {
   return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
-/// Whether the op's results hang on its operands alone. It may check them.
+/// Whether the op's results depend only on its operands. It may check them.
 static bool hangsOnOperands(Operation *op) {
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
@@ -341,7 +341,7 @@ Value ElementsOf::getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
       ->getResult(0);
 }
 
-/// The body at `loops`, but for ops that combine it with what was there.
+/// The body at `loops`, without ops that combine it with the old value.
 IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
                                 ArrayRef<Operation *> except) {
   IRMapping mapping;

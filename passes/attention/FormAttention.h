@@ -1,6 +1,6 @@
 //===- FormAttention.h - Softmax between contractions -----------*- C++ -*-===//
 //
-// Recognizes attention by what it computes, whatever ops an export uses, and
+// Recognizes attention from its computation, whatever ops an export uses, and
 // replaces it by dist.attention.
 //
 //===----------------------------------------------------------------------===//

@@ -71,7 +71,7 @@ private:
   int64_t rounds = 0;
   /// Numbers of what the loop carries and varies.
   SmallVector<unsigned> carried;
-  /// What varies and all rounds read.
+  /// Differentiable values from outside the loop that all iterations read.
   SmallVector<Value> reads;
   Adjoints within;
   scf::ForOp backward;

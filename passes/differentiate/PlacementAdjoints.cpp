@@ -46,7 +46,7 @@ struct SyncModel : DifferentiableOpInterface::ExternalModel<SyncModel, SyncOp> {
       made.setMode(SyncMode::FwdPost);
       cotangent = made.getResult();
     }
-    // It lies as the value did before.
+    // It is placed as the value was before.
     if (adjoints.isActive(sync.getOperand()))
       cotangent =
           FollowOp::create(b, op->getLoc(), cotangent.getType(), cotangent,

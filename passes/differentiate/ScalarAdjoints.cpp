@@ -149,7 +149,7 @@ static void derive(arith::TruncFOp op, Rule r) {
 static void derive(math::PowFOp op, Rule r) {
   Value x = op.getLhs(), y = op.getRhs();
   r.add(x, [&] {
-    // Where y is 0 the power is 1, also of 0, whose y - 1 th power is none.
+    // If y is 0 the power is 1, also of 0, which has no power y - 1.
     Value slope =
         r.times(y, r.call<math::PowFOp>({x, r.minus(y, r.number(1))}));
     return r.choose(r.is(arith::CmpFPredicate::OEQ, y, r.number(0)),

@@ -272,7 +272,7 @@ static LogicalResult derive(Context<tensor::FromElementsOp> c) {
   return success();
 }
 
-/// One element: zeros but for its place.
+/// One element: zeros except at its position.
 static LogicalResult derive(Context<tensor::ExtractOp> c) {
   Value source = c.op.getTensor();
   auto insert = [&](Value number, Value into) -> Value {

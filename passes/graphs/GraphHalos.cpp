@@ -48,7 +48,8 @@ struct GraphHalo {
 /// Rows that a lookup names, of which placement gathers all.
 struct RowGather {
   tensor::GatherOp lookup;
-  /// What is gathered, by what of it the lookup's table is made.
+  /// The gathered value, by the value derived from it that is the lookup's
+  /// table.
   SmallVector<AllGatherOp, 1> wholes;
   GraphHalo halo;
 };

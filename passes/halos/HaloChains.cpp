@@ -243,9 +243,9 @@ double HaloChains::getSecondsMore(unsigned number, Widths widths) {
 
 /// What an exchange that is joined leaves behind: slices, masks and copies.
 static constexpr int kJoinedOps = 4;
-/// Of a few rows more a library may take more than their share, by blocks that
-/// are not full: convnext by rows (0.1 ms a step, 5 us and 1 GB/s) was foreseen
-/// to gain 2 us by shares, and lost 8.
+/// A library may need more than a proportional time for a few more rows,
+/// because of blocks that are not full. For convnext by rows (0.1 ms a step, 5
+/// us and 1 GB/s), the proportional estimate was a gain of 2 us, and it lost 8.
 static constexpr double kDoubt = 2;
 
 double HaloChains::getJoinedSeconds(unsigned number, Widths wider) {

@@ -76,8 +76,9 @@ int64_t KeyValueHalos::getBytes(ArrayRef<Rows> frontier) const {
   return sum;
 }
 
-/// The last of the values in the frontier that are made row by row and that
-/// `mayPass`: all that reads it is behind. Null where there is none.
+/// The last of the values in the frontier that are computed row by row and that
+/// `mayPass`: all its readers are behind the frontier. Null if there is no such
+/// value.
 Rows *KeyValueHalos::findLast(MutableArrayRef<Rows> frontier,
                               function_ref<bool(Rows)> mayPass) const {
   Rows *last = nullptr;

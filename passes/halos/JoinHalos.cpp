@@ -81,16 +81,17 @@ void ChainChoice::findGroups() {
     findGroupsTo(end);
 }
 
-/// Of all groups that end with a level, the one that is best with what is
-/// before it. What two levels cost more than with an exchange between them, all
-/// groups that reach over both cost more as well, or more than that: what is in
-/// between is computed of as many rows more. So where that is not less than
-/// nothing, larger groups are not looked at. Nor are they where a larger one
-/// cannot be best: cut in two behind the first level of this one it costs as
-/// much but for what these two levels cost more, and its front part is as good
-/// as `best` at most. So no walk is much longer than twice the best group,
-/// however many levels there are. What all larger groups have, and perhaps more
-/// of, is what is known of one that is to grow.
+/// Finds the group that ends with a level and is best together with what is
+/// before it.
+///
+/// The additional cost of joining two levels is a lower bound for all groups
+/// that contain both, since the ops in between compute at least as many more
+/// rows. So if it is not negative, larger groups need not be tried. They need
+/// not be tried either if they cannot be best: cut in two behind the first
+/// level of this group, a larger group costs the same except for the additional
+/// cost of these two levels, and its front part is at most as good as `best`.
+/// So no walk is much longer than twice the best group, however many levels
+/// there are. For a group that may still grow, costs are lower bounds.
 void ChainChoice::findGroupsTo(unsigned end) {
   HaloGroup group(chains, chain, end);
   double before = std::numeric_limits<double>::infinity();

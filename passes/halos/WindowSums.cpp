@@ -1,8 +1,8 @@
-//===- WindowSums.cpp - What a device's iterations add up -----------------===//
+//===- WindowSums.cpp - Sums of a device's iterations ---------------------===//
 //
-// The adjoint of readWindows, step by step: rows that a device has added up for
-// others go home by one dist.halo_reduce and are added there, the last
-// dimension first, so that corners go by the same way as they come. Where
+// The adjoint of readWindows, step by step. Rows that a device has summed for
+// others are sent to their owners by one dist.halo_reduce and added there. The
+// last dimension comes first, so that corners take the same way back. Where
 // readWindows gathers, a sum is scattered.
 //
 //===----------------------------------------------------------------------===//
@@ -294,8 +294,8 @@ LogicalResult LocalWindows::sendHome(DestinationStyleOpInterface op,
   return success();
 }
 
-/// The slice that cuts off rows of a result which are then not sent: along
-/// dimensions that are shared out only where windows write them.
+/// The slice that cuts off rows of a result which are then not sent: only along
+/// sharded dimensions that windows write.
 static tensor::ExtractSliceOp findLocalCrop(OpResult result,
                                             const TensorRule &tensor,
                                             ShardingAttr sharding,

@@ -1,4 +1,4 @@
-//===- JointTurn.cpp - A turn and its adjoint in one block ----------------===//
+//===- JointTurn.cpp - An iteration and its adjoint -----------------------===//
 
 #include "passes/loops/JointTurn.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +34,8 @@ static std::optional<int64_t> countTurns(scf::ForOp loop) {
 }
 
 namespace {
-/// Integers that hang on the number of a turn alone, and do not overflow.
+/// Integers that depend only on the number of an iteration, and do not
+/// overflow.
 class Lines {
 public:
   /// The two do as many turns.
@@ -59,7 +60,7 @@ private:
   }
   std::optional<Line> compute(Value value);
   bool fits(Line line, Type type) const;
-  /// Whether it is none below zero in any turn.
+  /// Whether it is never negative.
   bool isPositive(Line line) const {
     return line.offset >= 0 && line.factor * last + line.offset >= 0;
   }

@@ -105,7 +105,7 @@ static void moveGathers(scf::ForOp loop) {
 }
 
 /// The op that adds to the sum that the loop carries as its argument `number`,
-/// which nothing else reads; null where there is none such.
+/// and that is its only reader; null if there is no such op.
 static linalg::GenericOp findAddition(scf::ForOp loop, unsigned number) {
   BlockArgument sum = loop.getRegionIterArg(number);
   Value next = loop.getYieldedValues()[number];

@@ -54,8 +54,8 @@ bool RecomputedOps::isComputed(Value value) const {
          !isa<tensor::EmptyOp, LocalConstantOp>(op);
 }
 
-/// By the mark that the schedule left; of what placement put there, by the
-/// module that it is there for, or by what it is computed from.
+/// From the mark that the schedule left. For ops that placement inserted: from
+/// the module that they serve, or from their operands.
 void RecomputedOps::findModules() {
   llvm::DenseMap<StringRef, Attribute> marks;
   for (Operation &op : block)

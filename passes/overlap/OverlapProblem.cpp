@@ -22,7 +22,7 @@ static double getResultBytes(Operation *op) {
   return bytes;
 }
 
-/// What is said of the innermost module that is named; null where nothing is.
+/// The note for the innermost module that has one; null if no module has one.
 static Attribute findWish(Operation *op, MeshOp mesh) {
   const NamedAttribute *note =
       findModuleNote(op, mesh->getAttrOfType<DictionaryAttr>(kOverlapAttr));

@@ -1,9 +1,9 @@
 //===- RotateLoops.cpp - Loops fetch what the next turn reads -------------===//
 //
-// What a turn sends that hangs on nothing the loop carries (a layer's
-// parameters that are stored in parts, say) is sent a turn ahead, so that it
-// travels beside the turn before. Upstream's pipeliner rewrites the loop; what
-// is decided here is for which collectives that pays.
+// Collectives that do not depend on loop-carried values (those of a layer's
+// parameters that are stored sharded) are issued one iteration early, so that
+// they travel beside the iteration before. Upstream's pipeliner rewrites the
+// loop. This file decides for which collectives that pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ public:
 
   /// Finds the transfers that could be a turn ahead; none in most loops.
   bool findCandidates();
-  /// Of these the first so many that are foreseen to save most; null where none
-  /// saves the margin within the memory.
+  /// The number of collectives, from the first on, with the best estimate;
+  /// empty if no number saves the margin within the memory.
   void choose(double margin, double memory);
   std::string describe() const;
   bool pays() const { return chosen > 0; }
@@ -58,7 +58,7 @@ private:
   StepTimes &times;
   CommNumbers &comms;
   int64_t turns = 0;
-  /// Ops that hang on nothing the loop carries.
+  /// Ops that do not depend on loop-carried values.
   llvm::SmallPtrSet<Operation *, 16> fetchable;
   SmallVector<Operation *> candidates;
   size_t chosen = 0;

@@ -410,9 +410,9 @@ LogicalResult Unrolling::exchange(Operation *op) {
          << "another order; place what is in turns so that no more is needed";
 }
 
-/// Each turn does all of `turn`, but for what is equal in all turns. Then comes
-/// what is made of all of them. None of these share a kernel, so that kernels
-/// are those of the program without turns.
+/// Each turn runs all of `turn`, except ops that are equal in all turns. Then
+/// come the ops that read all turns. None of these share a kernel, so that
+/// kernels are those of the program without turns.
 LogicalResult Unrolling::flush() {
   bool isJoined = !joined.empty();
   for (auto [chunk, map] : llvm::enumerate(maps)) {

@@ -1,8 +1,8 @@
 //===- LocalAttention.cpp - Attention whose sequence or heads are cut -----===//
 //
-// Gathered keys and values, and heads that all-to-alls share out, are ops of
-// linalg and collectives by level 3. The attentions are recognised, and where
-// their rows come from is looked at, row by row.
+// At level 3, attentions with gathered keys and values, or with heads that
+// all-to-alls shard, are linalg ops and collectives. They are recognized, and
+// the origin of their rows is found, row by row.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,8 @@
 //===- Strategies.cpp - Ways to share out an attention --------------------===//
 //
-// Of an attention whose queries or heads are shared out: what each way would
-// send, and what the busiest rank computes. (Jacobs et al., "DeepSpeed
-// Ulysses", 2023, for heads; Liu et al., "Ring Attention", 2023, for keys and
-// values that go round.)
+// For an attention whose queries or heads are sharded: the bytes of each
+// strategy, and the work of the busiest rank. (Jacobs et al., "DeepSpeed
+// Ulysses", 2023, for heads; Liu et al., "Ring Attention", 2023, for rings.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,7 +138,7 @@ AttentionUse Strategies::list() {
   int64_t round = (p - 1) * blockKeys * keyBytes;
   add(AttentionStrategy::Gathered, "keys and values gathered", round,
       work * most);
-  // Blocks are computed with whole, but for those that masks leave nothing of.
+  // Blocks are computed whole, except those that masks exclude.
   add(AttentionStrategy::Ring, "keys and values go round", round,
       work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/false));
   add(AttentionStrategy::Zigzag, "keys and values go round, zigzag",

@@ -187,7 +187,7 @@ static std::string flopsText(int64_t flops) {
                   {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"});
 }
 
-/// The ways to share out attentions to keys nearby, those that are alike once.
+/// The strategies for local attentions; equal ones appear once.
 static void printAttentions(ArrayRef<AttentionUse> uses,
                             llvm::raw_ostream &stream) {
   Columns columns("llrrrl");

@@ -88,7 +88,7 @@ namespace {
 /// What is known of the attentions of a module that a directive names.
 struct Module {
   std::vector<bool> seen;
-  /// The least window of all; nothing where one has none.
+  /// The smallest window of all; empty if one has no window.
   std::optional<KeyWindow> window;
   /// Of directives that say so: whether devices are busier without it.
   bool gains = false;

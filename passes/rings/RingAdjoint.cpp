@@ -1,11 +1,10 @@
-//===- RingAdjoint.cpp - Cotangents of keys and values go round -----------===//
+//===- RingAdjoint.cpp - The adjoint of ring attention --------------------===//
 //
-// The adjoint of attention whose keys and values went round (Liu et al., "Ring
-// attention with blockwise transformers", 2023, appendix A). They go round once
-// more. What a device adds to the cotangents of a block is added to what came
-// with the block and goes on with it, p - 1 times, until it is back at its
-// owner, where the owner adds its own part: the sum over the devices that stood
-// there.
+// The adjoint of ring attention (Liu et al., "Ring attention with blockwise
+// transformers", 2023, appendix A). Keys and values circulate once more. The
+// cotangents of a block travel with it, p - 1 times, and each device adds its
+// part. Back at its owner, the owner adds its own part. The result is the sum
+// over the devices that the program had there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -216,7 +215,7 @@ void RingAdjoint::returnToOwner(const Sum &given) {
   }
   sum->getResult(0).replaceAllUsesWith(whole);
   setScopes(from, sum);
-  // But for those who take their own blocks of what is made of it.
+  // Except ops that take their own block of the result.
   llvm::SetVector<Operation *> reached(whole.user_begin(), whole.user_end());
   SmallVector<AllSliceOp> slices;
   for (unsigned next = 0; next < reached.size(); ++next) {

@@ -10,10 +10,10 @@
 //   m' = max(m, m_t), a = l exp(m - m'), b = l_t exp(m_t - m'), l' = a + b,
 //   o' = (a o + b o_t) / l'
 //
-// A block that masks which hang on places alone leave nothing of adds nothing
-// to rows that have seen a key before; where all have, it is passed on only.
-// In zigzag each device does that for the second half of its queries, and for
-// the first half of the mirror's (RingZigzag.cpp).
+// Some blocks are excluded by masks that depend only on positions. Such a block
+// adds nothing to rows that have seen a key before; if all rows have, it is
+// only passed on. In zigzag each device does that for the second half of its
+// queries, and for the first half of the mirror's (RingZigzag.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -292,9 +292,9 @@ LogicalResult RingAttention::write() {
       if (!ring.seen.empty())
         seen.largest.getDefiningOp()->setAttr(kRingAttr, describeRing());
       if (ring.isZigzag) {
-        // The first half goes on at the other end, where blocks that a mask
-        // leaves nothing of come first: whether they may be skipped is said
-        // here, where there are rows that have seen something.
+        // The first half continues at the other end, where blocks that a mask
+        // excludes come first. This device decides whether they may be skipped,
+        // since it has rows that have seen something.
         ofFirstHalf = cutHalf(seen, /*isFirst=*/true);
         isMirrorMasked = isAnyMasked(getElement(exchangeWithMirrorRank(
             getLeast(ofFirstHalf.largest),

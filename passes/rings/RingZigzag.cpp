@@ -100,8 +100,8 @@ bool RingWriter::isSameForAll(Value value) const {
          (maker && maker->hasTrait<OpTrait::ConstantLike>());
 }
 
-/// What the device at the other end has in the place of a scalar that hangs on
-/// coordinates; null where that is not known.
+/// The value, on the device at the other end, of a scalar that depends on
+/// coordinates; null if it is unknown.
 Value RingWriter::getMirrors(Value scalar, IRMapping &known) {
   if (Value there = known.lookupOrNull(scalar))
     return there;

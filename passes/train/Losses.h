@@ -19,7 +19,8 @@ struct Loss {
   Value addValue(OpBuilder &builder, Location loc) const;
 };
 
-/// The number of labels that count; 1 if there are none, so that the loss is 0.
+/// The number of labels that count; 1 if no label counts, so that the loss is
+/// 0.
 Value addLabelCount(OpBuilder &builder, Location loc, Value labels,
                     Type logits);
 

@@ -325,10 +325,10 @@ LogicalResult StepBuilder::checkNames() {
   return success();
 }
 
-/// What is kept of a parameter lies as that does; over the axis
-/// Optimizer::zero, where the parameter does not use it, it is shared out
-/// besides, along the largest dimension that is whole (ZeRO, Rajbhandari et al.
-/// 2020). Null: where propagation takes it.
+/// The states of a parameter are placed like it. In addition they are sharded
+/// over the axis Optimizer::zero, if the parameter does not use it, along the
+/// largest dimension that is whole (ZeRO, Rajbhandari et al. 2020). Null: as
+/// propagation decides.
 ShardingAttr StepBuilder::placeState(unsigned argument) {
   auto own = function.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);

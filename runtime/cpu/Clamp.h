@@ -29,7 +29,7 @@ struct Clamp {
   /// As oneDNN computes it.
   void appendTo(dnnl::post_ops &ops) const;
   /// Whether `primitive`, whose last operation is this one, raises the flag for
-  /// a NaN and has no other result than `apply` for what is none.
+  /// a NaN, and has the same results as `apply` for other numbers.
   bool isNoticedBy(const dnnl::convolution_forward::primitive_desc &description,
                    dnnl::stream &stream) const;
 

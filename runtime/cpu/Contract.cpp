@@ -281,7 +281,7 @@ ContractPlan::ContractPlan(const ContractCall &call, OperandPool &pool)
                     nest.k.extent > 1;
   if (f32 && isConstant && paysToSpread() && spreadB())
     return;
-  // dnnl_sgemm reads many rows of b as they lie as fast as packed ones.
+  // dnnl_sgemm reads many rows of b as fast in their layout as packed.
   int64_t few =
       f32 && hasAvx512() && nest.around.empty() ? fewSpreadRows : fewRows;
   packs = isConstant && (bf16 || nest.n.b != 1 || nest.m.extent < few);

@@ -572,8 +572,8 @@ bool ConvolvePlan::mayBeTransformed(const float *image, int64_t stored,
   return known->second;
 }
 
-/// False where the numbers are none for Winograd's products; nothing is written
-/// then.
+/// False if the numbers are not suitable for Winograd's products; nothing is
+/// written then.
 bool ConvolvePlan::runGroup(const char *imageData, const char *kernelData,
                             const char *biasData, char *outData) {
   kernelData = kernelStage.take(kernelData);

@@ -118,7 +118,8 @@ static std::vector<AxisRef> readAxisRefs(const Mesh &mesh, const Json &json,
   return refs;
 }
 
-/// A shape whose number of elements can be multiplied by what follows.
+/// A shape whose number of elements can be multiplied by the factors that
+/// follow.
 static Shape readShape(const Json &json) {
   Shape shape = integersOf(json);
   int64_t count = 1;
@@ -212,7 +213,7 @@ static void checkJoined(const std::vector<TensorDesc> &arguments) {
 
 static Shape localShapeOf(const std::vector<std::vector<SubDim>> &dims);
 
-/// How devices share out a tensor of `shape`.
+/// How devices shard a tensor of `shape`.
 static std::vector<std::vector<SubDim>>
 readDims(const Mesh &mesh, const Json &json, const Shape &shape) {
   std::vector<AxisRef> seen;

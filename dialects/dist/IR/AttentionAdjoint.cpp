@@ -51,7 +51,7 @@ AttentionAdjointOp::decomposeOperation(OpBuilder &builder) {
   Value xCotangents = parts.generic(
       {weights, ofWeights, sums}, {all, all, rows}, empty(all), all, all,
       [&](ValueRange v) -> Value {
-        // Beside a weight of 1 there is none.
+        // A weight of 1 has no other weights beside it.
         Value isOnly = arith::CmpFOp::create(
             b, loc, arith::CmpFPredicate::OEQ, v[0],
             arith::ConstantOp::create(b, loc,

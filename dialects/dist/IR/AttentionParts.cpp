@@ -230,7 +230,7 @@ static SmallVector<Value> writeParts(AttentionOp op, OpBuilder &builder) {
     results.push_back(parts.generic(
         {largest, sums}, {rows, rows}, op.getInits()[1], op.getMap(result + 1),
         rows, [&](ValueRange v) -> Value {
-          // Of no keys at all the sum is none, whatever was added up.
+          // The sum over no keys at all is zero, whatever was added.
           Value logarithm = math::LogOp::create(b, loc, v[1]);
           Value infinity = arith::ConstantOp::create(
               b, loc, b.getFloatAttr(element, parts.number(true)));

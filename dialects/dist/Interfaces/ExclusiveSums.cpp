@@ -135,7 +135,8 @@ void Scalars::visit(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(getConstant(operand));
-  // Folding may rewrite an op in place, by what holds for these zeros only.
+  // Folding may rewrite an op in place, using facts that hold only for these
+  // zeros.
   Operation *copy = op.clone();
   SmallVector<OpFoldResult> folded;
   Attribute constant;

@@ -385,8 +385,8 @@ struct GatherModel
   }
 };
 
-/// Each device adds the rows that it has to those that it has: updates that are
-/// shared out leave a sum pending, and rows of others are added as zeros.
+/// Each device adds the rows that it has to those that it owns. Sharded updates
+/// leave a sum pending; rows of others are added as zeros.
 struct ScatterAddModel
     : ShardingRuleOpInterface::ExternalModel<ScatterAddModel, ScatterAddOp> {
   ShardingRule getShardingRule(Operation *op) const {

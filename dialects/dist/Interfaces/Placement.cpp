@@ -168,9 +168,9 @@ bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// Whether devices that share out `size` elements in blocks have the same
-/// blocks where each is `minor` elements: 8 rows on 3 devices, and 16. Not said
-/// of several axes, since reshards gather what those cut unevenly.
+/// Whether devices that shard `size` elements in blocks have the same blocks if
+/// each element is `minor` elements: 8 rows on 3 devices, and 16. False for
+/// several axes, since reshards gather what those cut unevenly.
 static bool areBlocksAlike(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes,
                            int64_t size, int64_t minor) {
   if (axes.size() != 1 || ShapedType::isDynamic(size) ||

@@ -230,9 +230,9 @@ static Value scanPairs(Emitter &e, Value value, ArrayRef<int64_t> shape,
 /// Up to this many elements are scanned as pairs.
 static constexpr int64_t kScanBlock = 16;
 
-/// By blocks: in each its own sums, to which those of the blocks before it are
-/// added (Blelloch, "Prefix sums and their applications", 1990). Devices that
-/// share out the blocks need of each other but the blocks' sums.
+/// By blocks: each block has its own sums, to which those of the blocks before
+/// it are added (Blelloch, "Prefix sums and their applications", 1990). Devices
+/// that shard the blocks exchange only the blocks' sums.
 static Value scanBlocks(Emitter &e, Value value, Shape shape, Scan scan) {
   int64_t size = shape[scan.axis];
   if (isOpen(size) || size <= kScanBlock)

@@ -406,7 +406,7 @@ static LogicalResult resize(NodeContext &c) {
       value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    // By periods devices can share out the axis.
+    // Devices can shard the axis by periods.
     Taps taps = interpolation(target, line);
     Period period = choosePeriod(taps, line);
     Reach reach = findReach(taps, period);

@@ -59,7 +59,7 @@ struct Node {
 
   /// "MatMul", or "com.microsoft.Attention" outside the standard domain.
   std::string opName() const { return domain.empty() ? op : domain + "." + op; }
-  /// The name, or the first output's where the node has none.
+  /// The name, or the first output's if the node has no name.
   llvm::StringRef label() const {
     if (!name.empty())
       return name;

@@ -321,8 +321,8 @@ void Parameters::name(const Model &model, const Scopes &scopes) {
                      scopes[*next] == scope && leafName(stem) == "bias" &&
                      entries[bias->second].firstUser == next &&
                      taken.insert(joinPath(scope, "bias")).second)
-              // A tied bias goes by the first of its names; the module that
-              // adds it is its place.
+              // A tied bias gets the first of its names; its scope is the
+              // module that adds it.
               entries[bias->second].name = joinPath(scope, "bias");
           }
         }
@@ -400,8 +400,8 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
     parameter.isBuffer =
         signature.empty() ? entry.isStatistic : signature.isBuffer(entry.name);
 
-    // A table that is looked up first and multiplied with last goes by either
-    // name; the lookup's module is its place.
+    // A table that is first used for lookups and last as a factor gets either
+    // name; its scope is the module of the lookup.
     const Node &user = *entry.firstUser;
     StringRef scope = scopes[user], module = modulePath(entry.name);
     if (user.op == "Gather" && entry.firstInput == 0 &&

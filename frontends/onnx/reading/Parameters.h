@@ -55,9 +55,10 @@ public:
   bool isAlias(const Node &node) const;
 
   const std::vector<Parameter> &list() const { return parameters; }
-  /// Parameters of the model that are none here, sorted: the exporter computed
-  /// something from them, or nothing reads them. Where the file does not list
-  /// the model's, what was computed, by its name in the file.
+  /// Parameters of the model that are missing here, sorted: the exporter
+  /// computed something from them, or nothing reads them. If the file does not
+  /// list the model's parameters: the computed constants, by their name in the
+  /// file.
   std::vector<std::string> findFolded(const Model &model,
                                       const Scopes &scopes) const;
   /// Tables of floats that the file has beside the model's own list of

@@ -122,7 +122,7 @@ int64_t Sizes::mul(int64_t a, int64_t b) {
   std::optional<Polynomial> product =
       multiply(toPolynomial(a), toPolynomial(b));
   exceeded |= !product;
-  // Some size; who asked is told of it.
+  // Some size; the caller has got the error.
   return product ? toSize(*product) : isOpen(a) ? a : b;
 }
 

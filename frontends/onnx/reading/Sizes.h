@@ -5,9 +5,9 @@
 // integers, for themselves: as numbers that no size and no model has. Equal
 // polynomials are equal numbers, so that shapes are compared as ever.
 //
-// What is said of open sizes is proved of all of at least 1 within the limits
-// that the model sets them, which is what they may be bound to; what cannot be
-// proved is not assumed.
+// Facts about open sizes are proved for all sizes of at least 1 within the
+// limits that the model sets, which are the sizes that they may be bound to.
+// Facts that cannot be proved are not assumed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,8 +26,8 @@ static Value inherit(Operation *made, Operation *like) {
   return made->getResult(0);
 }
 
-/// The dimension of an operand that is `loop`; nothing where it has none, and
-/// -1 where the loop is only a part of one, or of several.
+/// The dimension of an operand that is `loop`; empty if there is no such
+/// dimension, and -1 if the loop is only a part of one, or of several.
 static std::optional<int64_t> findDim(AffineMap map, unsigned loop) {
   std::optional<int64_t> found;
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {

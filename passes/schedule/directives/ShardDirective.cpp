@@ -206,8 +206,8 @@ static LogicalResult verifyBlocks(ShardOp directive, const ScopeIndex &scopes,
 static FailureOr<SmallVector<unsigned>> findBlocks(ShardOp directive,
                                                    const ScopeIndex &scopes,
                                                    ArrayRef<unsigned> targets) {
-  // Those of one name are parts of one parameter, but for what others read of
-  // it as a whole.
+  // Arguments of one name are parts of one parameter, except for readers of the
+  // whole.
   llvm::MapVector<std::pair<Operation *, StringRef>, SmallVector<unsigned, 4>>
       byName;
   for (unsigned number : targets) {

@@ -456,8 +456,8 @@ LogicalResult PlanReader::readForward(const LocatedJson &forward) {
   return success();
 }
 
-/// `{"layers.\d+.mlp.experts": ["ep"]}`: what modules share out over axes, or
-/// send round.
+/// `{"layers.\d+.mlp.experts": ["ep"]}`: modules and the axes over which they
+/// are sharded, or form a ring.
 LogicalResult PlanReader::readModules(
     const LocatedJson &modules,
     function_ref<void(const LocatedJson &, ArrayAttr)> add) {

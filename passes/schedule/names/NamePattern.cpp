@@ -84,8 +84,8 @@ static StringRef getPerlClass(char escape) {
   return {};
 }
 
-/// The POSIX extended regular expression that says what `regex`, in the dialect
-/// of Perl and Python, does; nullopt where there is none.
+/// The POSIX extended regular expression that is equivalent to `regex`, in the
+/// dialect of Perl and Python; nullopt if there is none.
 static std::optional<std::string> translateRegex(StringRef regex,
                                                  std::string &error) {
   auto refuse = [&](StringRef what) {

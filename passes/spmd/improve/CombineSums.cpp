@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// Additions, each read by one other of them but for the root.
+/// Additions, each of which is read by only one of the others, except the root.
 struct SumTree {
   Operation *root = nullptr;
   /// Those that add two of all elements, and those that add something to each

@@ -320,7 +320,7 @@ SmallVector<unsigned> Mover::choose() {
 }
 
 void Mover::run() {
-  // Next to nothing goes by few transfers.
+  // Few bytes are sent by few transfers.
   latency = kTransfer;
   SmallVector<unsigned> first(nodes.size(), 0);
   int64_t now = evaluate(first);

@@ -191,7 +191,7 @@ void PlacementTree::collectAxes() {
   layout.refine(list, others);
   axes.clear();
   axes.insert(list.begin(), list.end());
-  // Parts of 3 and of 4 devices of 12 have none in common.
+  // Parts of 3 and of 4 devices of 12 have no common part.
   for (size_t i = 1; i < axes.size(); ++i)
     if (anyOverlap(axes[i], axes.getArrayRef().take_front(i)))
       return axes.clear();

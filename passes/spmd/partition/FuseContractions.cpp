@@ -102,7 +102,7 @@ LogicalResult Group::findFeatures() {
          << "cannot be fused: its layers have no output features";
 }
 
-/// Whether the types are equal but for one dimension.
+/// Whether the types are equal, except for one dimension.
 static bool areAlike(Type a, Type b, int64_t dim) {
   auto first = cast<RankedTensorType>(a), second = cast<RankedTensorType>(b);
   SmallVector<int64_t> shape(first.getShape());

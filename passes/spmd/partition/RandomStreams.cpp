@@ -1,8 +1,8 @@
 //===- RandomStreams.cpp - Random numbers of devices' own streams ---------===//
 //
-// A dimension that devices share out is a number with digits: which device of
-// each axis, and which element of its block. The digits of axes with streams
-// say which stream; the others, without them, which number of it.
+// An index of a sharded dimension is a number with digits: the device's
+// coordinate on each axis, and the element of its block. The digits of axes
+// with streams select the stream; the others select the number in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ public:
   Value getStream() const { return stream; }
 
 private:
-  /// How much of a stream's number one more along `axis` is; 0 where it is none
-  /// of the axes with streams.
+  /// Stride of `axis` in the stream number; 0 if it is not one of the axes with
+  /// streams.
   int64_t getWeight(AxisRefAttr axis) const;
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
@@ -178,7 +178,7 @@ static void numberWhole(OpBuilder &builder, RandomWordsOp words,
 //===----------------------------------------------------------------------===//
 
 /// Adds `scale` times an index to the multiples of loops that it is a sum of;
-/// false where it is none.
+/// false if it is no such sum.
 static bool addLinear(Value index, int64_t scale,
                       SmallVectorImpl<int64_t> &loops) {
   if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {

@@ -47,7 +47,8 @@ struct PadByIndex {
 };
 } // namespace
 
-/// Appends the rows of `source` that `slice` is. False where it is none.
+/// Appends the rows of `source` that `slice` selects. False if it is no such
+/// slice.
 static bool collectRows(Value piece, Value source, int64_t dim,
                         SmallVectorImpl<int64_t> &rows) {
   // Slices may have moved before what merged other dimensions of both.

@@ -1,10 +1,10 @@
 //===- SeparateDims.cpp - Merged dimensions that devices share out --------===//
 //
-// A dimension into which heads were merged behind a batch has blocks of blocks
-// where devices share out the heads, and these have to be even: a merged
-// dimension that they are not is whole on every device. So that it need not be,
-// what reads it is rewritten on the dimensions that it is made of, up to where
-// these are apart again.
+// If heads are merged into a dimension behind a batch and then sharded, the
+// merged dimension has blocks of blocks, and these must be even. If they are
+// not, the merged dimension is whole on every device. To avoid that, its
+// readers are rewritten on the separate dimensions, up to where the dimensions
+// are separated again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,8 +70,8 @@ bool Separation::mayExpand(OpOperand *operand) const {
   auto reader = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   if (!collapse || !collapses.contains(collapse) || !reader || !isPlain(reader))
     return false;
-  // Products stay sums over one dimension, which kernels take: their major one
-  // can be shared out.
+  // Products stay sums over one dimension, as kernels need them. Their major
+  // one can be sharded.
   bool isProduct = linalg::isaContractionOpInterface(reader);
   AffineMap map = reader.getMatchingIndexingMap(operand);
   SmallVector<utils::IteratorType> loops = reader.getIteratorTypesArray();
@@ -293,7 +293,7 @@ struct SeparateDimsPass
 
 private:
   using Groups = SmallVector<ReassociationIndices, 4>;
-  /// Collapses of which some group might be shared out unevenly in `mesh`.
+  /// Collapses of which some group might be sharded unevenly in `mesh`.
   SmallVector<tensor::CollapseShapeOp> findCandidates(MeshOp mesh);
   void rewrite(Separation &separation);
   FailureOr<bool> separate(MeshOp mesh);

@@ -146,7 +146,7 @@ public:
   void choose(SmallVectorImpl<UnevenMerge> &candidates);
 
 private:
-  /// How the periods are shared out.
+  /// The sharding of the periods.
   DimShardingAttr getPeriods(const UnevenMerge &rows) const;
   unsigned getTie(const UnevenMerge &rows, bool isMerged) const {
     return isMerged
@@ -359,7 +359,7 @@ static void rewrite(const UnevenMerge &rows) {
           note(tensor::ExpandShapeOp::create(b, loc, apart, result, others));
   }
   for (Operation *created : made)
-    // But for where an earlier run has placed it, which has other dimensions.
+    // Unless an earlier run has placed it, with other dimensions.
     for (NamedAttribute attr : op->getDiscardableAttrs())
       if (attr.getName() != kShardingsAttr)
         created->setDiscardableAttr(attr.getName(), attr.getValue());

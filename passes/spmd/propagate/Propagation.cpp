@@ -123,9 +123,10 @@ bool Propagation::isMinor(const Node &node, size_t operand) const {
   return false;
 }
 
-/// Whether a contraction's operand is told of a factor that is summed over by
-/// another one alone, which is no parameter: values say less of where weights
-/// of attention are than queries do, which they reach through a softmax.
+/// Whether a factor that a contraction sums over is propagated to an operand
+/// from the other one only, which is not a parameter. Values tell less about
+/// the placement of attention's weights than queries do, which reach them
+/// through a softmax.
 bool Propagation::isPulled(const Node &node, size_t operand,
                            unsigned factor) const {
   return !isCheap(node) && operand < node.rule->operands.size() &&

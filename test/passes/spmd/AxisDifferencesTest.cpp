@@ -1,8 +1,8 @@
 //===- AxisDifferencesTest.cpp - What devices see, device by device -------===//
 //
-// Random values of what each device of a mesh sees are computed one device at a
-// time, with coordinates along all parts of axes, nested or not: what is said
-// to be the same along some axes must be.
+// Random values of a mesh's devices are computed one device at a time, with
+// coordinates along all parts of axes, nested or not. Values that the analysis
+// calls equal along some axes must be equal.
 //
 //===----------------------------------------------------------------------===//
 
