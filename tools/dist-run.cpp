@@ -108,7 +108,7 @@ static cl::opt<std::string> trace("trace",
                                   cl::desc("The last run as a trace, which "
                                            "Perfetto shows, or as a page for "
                                            "a browser (*.html); with --machine "
-                                           "beside what was foreseen"),
+                                           "beside the estimate"),
                                   cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
@@ -558,10 +558,10 @@ static bool run() {
   bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
-    std::optional<double> foreseen;
+    std::optional<double> estimate;
     if (predicted)
-      foreseen = predicted->time.getTotal();
-    reportJson(program, result, checks, ok, leftOut, foreseen);
+      estimate = predicted->time.getTotal();
+    reportJson(program, result, checks, ok, leftOut, estimate);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)

@@ -194,9 +194,10 @@ void LoopRotation::choose(double margin, double memory) {
 
 std::string LoopRotation::describe() const {
   return llvm::formatv(
-             "{0} of {1} collectives that hang on nothing the loop carries are "
-             "sent a turn ahead: {2:F3} ms a turn as given ({3:F3} waiting), "
-             "{4:F3} ({5:F3}) at best{6}",
+             "{0} of {1} collectives that do not depend on loop-carried values "
+             "are "
+             "issued one iteration early: {2:F3} ms an iteration as given "
+             "({3:F3} waiting), {4:F3} ({5:F3}) at best{6}",
              chosen, candidates.size(), given.seconds * 1e3,
              given.exposed * 1e3, least.seconds * 1e3, least.exposed * 1e3,
              lacksMemory ? "; more would need more memory than allowed" : "")

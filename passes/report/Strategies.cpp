@@ -147,7 +147,7 @@ AttentionUse Strategies::list() {
       work * blockKeys * countRowsInRing(seen, p, rows, /*isZigzag=*/true),
       rows < 2 ? "blocks of one query have no halves" : "");
   int64_t moved = blockKeys * keyBytes + rows * (queryBytes + resultBytes);
-  add(AttentionStrategy::Heads, "heads shared out", moved / p * (p - 1),
+  add(AttentionStrategy::Heads, "heads sharded", moved / p * (p - 1),
       work / heads * llvm::divideCeil(heads, p) * all,
       heads < p ? std::to_string(p) + " ranks for keys of " +
                       std::to_string(heads) + " heads"

@@ -245,7 +245,7 @@ LogicalResult RandomStreams::checkShared(RandomWordsOp words, Operation *op,
   if (devices == layout.size(axes))
     return success();
   InFlightDiagnostic error = emitStreamError(words);
-  error << "what is drawn is not shared out over ";
+  error << "the drawn tensor is not sharded over ";
   llvm::interleaveComma(axes, error);
   error << ": of " << layout.size(axes) << " devices " << devices
         << " have parts of their own, and others would draw different numbers "
