@@ -1,8 +1,8 @@
 //===- Stages.h - A tool's stages and their times ---------------*- C++ -*-===//
 //
 // Each tool goes through stages: parse, schedule, placement, lowering, … A
-// stage that takes long is named on stderr. -v prints the time of each,
-// --mlir-timing that of the passes as well.
+// stage that takes long is named on stderr. -v prints their times;
+// --mlir-timing also prints those of the passes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -45,11 +45,11 @@ struct Expected {
   std::string failure;
 };
 
-/// Runs a program of one rank as it is. If `perturbed` is set, the same program
-/// compiled to be perturbed (LowerOptions), it is run `runs` times with random
-/// rounding errors, and a few times with large ones, to find discontinuities.
-/// These are the same on every call. The two programs may be one. Throws Error,
-/// also if no perturbed run ends well.
+/// Runs a program of one rank as it is. `perturbed`, if set, is the same
+/// program compiled to be perturbed (LowerOptions). It is run `runs` times with
+/// random rounding errors, and a few times with large ones, to find
+/// discontinuities. The errors are the same on every call. The two programs may
+/// be one. Throws Error, also if no perturbed run ends well.
 Expected runExpected(const Program &program, const Program *perturbed,
                      const Inputs &inputs, const RunOptions &options,
                      int64_t runs);

@@ -47,10 +47,12 @@ bool mayAlias(const Origins *a, const Origins *b);
 /// The buffers of one function, in time and memory linear in its size. Buffers
 /// that are created later are unknown, and so may alias everything.
 ///
-/// These are proved to be apart: different allocations; globals of different
-/// names; the arguments that receive results (rt.num_results: the runtime never
-/// passes memory there that holds anything else); and arguments that the
-/// function updates (`dist.updated`). Other arguments may share memory.
+/// These are proved to be apart:
+/// - different allocations, and globals of different names;
+/// - the arguments that receive results (rt.num_results): the runtime never
+///   passes memory there that holds anything else;
+/// - arguments that the function updates (`dist.updated`). Other arguments may
+///   share memory.
 class BufferAliases {
 public:
   explicit BufferAliases(func::FuncOp function);

@@ -253,10 +253,10 @@ static Operation *findOrigin(Value value) {
   return op;
 }
 
-/// Results must lie where the caller says, so what else may lie there or read
-/// it has to be out of the way before: such results are copied, all of them
-/// before the first is in its place. What an argument is updated by may be that
-/// argument, as it is.
+/// Results must be written to the caller's buffers. Other values that may be
+/// there, or that read them, are copied first: all of them before the first
+/// result is in its place. The new value of an argument may be that argument,
+/// unchanged.
 static void separateResults(func::ReturnOp terminator, const Updates &updates) {
   auto function = terminator->getParentOfType<func::FuncOp>();
   OpBuilder builder(terminator);
@@ -534,9 +534,9 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
   place.replaceAllUsesExcept(elsewhere, result);
 }
 
-/// Takes what is the same memory as `place`, an argument made for a new value,
-/// out of the way of others: what reads the old value reads a copy of it, and
-/// the new one is computed elsewhere.
+/// Protects other readers from `place`, an argument that was added for a new
+/// value. Readers of the old value read a copy of it, and the new value is
+/// computed elsewhere.
 static void setApart(BlockArgument place) {
   auto function = cast<func::FuncOp>(place.getOwner()->getParentOp());
   Operation *terminator = place.getOwner()->getTerminator();

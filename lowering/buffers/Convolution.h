@@ -26,11 +26,11 @@ struct Convolution {
   SmallVector<Window> windows;
 };
 
-/// Matches out += image * kernel in which the image is indexed by sums: a loop
-/// of the result and a loop of the kernel, each times a constant, plus a
-/// constant that is not negative. There are one to three such dimensions, and
-/// at most one each of batch, group, channel and feature. Fails for every other
-/// op.
+/// Matches out += image * kernel in which the image is indexed by sums. Each
+/// sum is a loop of the result and a loop of the kernel, each times a constant,
+/// plus a constant that is not negative. There are one to three such
+/// dimensions, and at most one each of batch, group, channel and feature. Fails
+/// for every other op.
 FailureOr<Convolution> matchConvolution(linalg::LinalgOp op);
 
 } // namespace mlir::dist

@@ -1,9 +1,9 @@
 //===- FormAttention.cpp - Attention that is worth tiles ------------------===//
 //
 // --dist-form-attention: attentions with many scores become dist.attention.
-// Tiles are copied in the order that products read fastest, so transposes of
-// queries, keys and values that came before are left out, and numbers that
-// queries and keys are both multiplied by are one, of the queries.
+// Tiles are copied in the order that products read fastest. So transposes of
+// queries, keys and values before it are left out. Factors of queries and of
+// keys become one factor of the queries.
 //
 //===----------------------------------------------------------------------===//
 

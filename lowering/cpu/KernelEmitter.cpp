@@ -19,8 +19,8 @@ using namespace mlir::dist;
 /// Sums of few terms (Sums.h) are added up so many at a time.
 static constexpr int64_t kFewSums = 64;
 
-/// A loop that carries a sum is done in vectors of at most so many terms, of
-/// which so many at a time have sums of their own, if it has as many.
+/// A loop that accumulates a sum uses vectors of at most so many elements, and
+/// so many separate accumulators, if it is long enough.
 static constexpr int64_t kLanes = 16, kVectorsAtOnce = 4;
 
 /// How many turns of a loop LLVM may make a row of.

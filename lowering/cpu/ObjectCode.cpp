@@ -171,10 +171,10 @@ static void extractLoops(llvm::Function &function, bool isLoop = false) {
     llvm::MergeBlockIntoPredecessor(&block);
 }
 
-/// The entry is thousands of calls and loops of calls in a row, and LLVM takes
-/// quadratic time to find registers for the ones and to tell what is known in
-/// the others: parts of it become functions, which have the entry's arguments
-/// and little else in common.
+/// The entry function is thousands of calls and loops of calls in a row. LLVM
+/// takes quadratic time to allocate registers for the calls, and to analyze the
+/// loops. So parts of it become functions, which have the entry's arguments and
+/// little else in common.
 static void cutLongBlocks(llvm::Module &module) {
   SmallVector<llvm::Function *> functions;
   for (llvm::Function &function : module)

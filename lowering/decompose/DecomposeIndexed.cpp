@@ -202,9 +202,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   }
 };
 
-/// tensor.scatter and dist.scatter_add: indices are checked as those of a
-/// gather, then loops over them put one slice each to its place: in place of
-/// what is there, or added to it.
+/// tensor.scatter and dist.scatter_add: indices are checked like those of a
+/// gather. Then loops over them write one slice each to its position, or add
+/// it.
 struct Scatter {
   Operation *op;
   TypedValue<RankedTensorType> source, dest, indices;

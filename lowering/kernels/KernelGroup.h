@@ -41,8 +41,8 @@ struct GroupLimits {
   /// The most nests in one kernel.
   size_t maxMembers;
   /// Whether a shared loop must not walk along rows whose columns a nest's own
-  /// loops walk: if one core runs all iterations, each of them touches a line
-  /// of the cache for one element.
+  /// loops walk. If one core ran all iterations, each of them would touch a
+  /// line of the cache for one element.
   bool keepsRowsInside;
 };
 

@@ -78,8 +78,8 @@ void splitWindows(func::FuncOp function);
 /// get their channels innermost. Constant kernels are marked.
 void chooseLayouts(func::FuncOp function);
 
-/// For a program on one rank that is compared with programs on so many ranks:
-/// contractions of bf16 are summed in f32 if those programs do so, because each
+/// For a program on one rank that is compared with programs on so many ranks.
+/// Contractions of bf16 are summed in f32 if those programs do so, because each
 /// rank's part is a contraction that the target's library does.
 void widenContractions(ModuleOp module, const KernelTarget &target,
                        int64_t ranks);

@@ -1,9 +1,9 @@
 //===- SelectConvolutions.cpp - Convolutions become runtime calls ---------===//
 //
-// Recognises convolutions (Convolution.h) on tensors, where what stands before
-// and after one is plain to see: zeros around the image become the call's
-// padding; a zero fill, a bias, a sum with another tensor and bounds of the
-// result become part of the call. Whether a call pays, the target says.
+// Recognizes convolutions (Convolution.h) on tensors, where the ops around one
+// are easy to see. Zeros around the image become the call's padding. A zero
+// fill, a bias, a sum with another tensor and bounds of the result become part
+// of the call. The target decides whether a call pays.
 //
 //===----------------------------------------------------------------------===//
 

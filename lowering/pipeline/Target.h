@@ -1,10 +1,10 @@
 //===- Target.h - A target to compile for -----------------------*- C++ -*-===//
 //
-// The interface between the lowering and a target: passes from linalg ops on
-// buffers to its kernels; passes from these to the LLVM dialect of the program
-// that the host loads; and the file of that program. The passes before these
-// are in Pipeline.h, for all targets. lowering/targets lists the targets of
-// this build.
+// The interface between the lowering and a target. It has passes from linalg
+// ops on buffers to kernels, and passes from these to the LLVM dialect of the
+// program that the host loads. It also writes the file of that program. The
+// passes before these are in Pipeline.h, for all targets. lowering/targets
+// lists the targets of this build.
 //
 //===----------------------------------------------------------------------===//
 

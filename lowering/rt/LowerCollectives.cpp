@@ -116,10 +116,11 @@ static DenseMap<Operation *, Operation *> findUnits(Block &block) {
   return units;
 }
 
-/// A collective on a stream is waited for before its first user, or before the
-/// ops that may be one kernel with that, behind a fence: else a kernel would be
-/// two. Or before a call of its communicator that is done where it stands,
-/// which may come from an inlined function.
+/// The wait for a collective on a stream stands before its first user. If other
+/// ops may be in one kernel with that user, it stands before these, behind a
+/// fence; otherwise there would be two kernels. It also stands before a
+/// synchronous call of the communicator, which may come from an inlined
+/// function.
 void Lowering::findEnds(Block &block) {
   DenseMap<Operation *, Operation *> units = findUnits(block);
   DenseMap<ArrayAttr, Operation *> nextCall;

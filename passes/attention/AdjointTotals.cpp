@@ -1,8 +1,8 @@
 //===- AdjointTotals.cpp - What else is made of scores' cotangents --------===//
 //
-// Whoever reads what the attention and the three products of its adjoint need
-// of the scores gets it from the op: as sums where sums are all that becomes of
-// it, else as a tensor.
+// Other readers of values that the attention and the three products of its
+// adjoint read of the scores get them from the op: as sums if they only sum
+// them, else as a tensor.
 //
 //===----------------------------------------------------------------------===//
 

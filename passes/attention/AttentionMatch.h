@@ -124,7 +124,7 @@ private:
   bool nanIsZero = false;
   /// Whether means of no keys are zero.
   bool noneIsZero = false;
-  SmallVector<Value> leaves; // but for the score
+  SmallVector<Value> leaves; // except the score
   Product scores;
   unsigned keyOperand = 0;
   /// For each loop of the scores, the product's loop or zero.

@@ -11,9 +11,8 @@
 
 namespace mlir::dist {
 
-/// Estimates of seconds for the work of one rank, on a machine whose devices
-/// are the mesh's in row-major order: rank i of the mesh is device i of the
-/// machine.
+/// Estimates of seconds for the work of one rank. The machine's devices are the
+/// mesh's in row-major order: rank i of the mesh is device i of the machine.
 class CostModel {
 public:
   CostModel(const Machine &machine, MeshOp mesh)

@@ -1,10 +1,10 @@
 //===- GraphHalos.cpp - Only rows that indices name are exchanged ---------===//
 //
-// dist.graph_halo: of a table that is sharded over devices, and looked up by
-// indices that are as well, placement has gathered all rows, and scattered sums
-// of all rows. Here each device asks for the rows that its indices name, and
-// sends its sums to who has their rows: the halo of a part of a graph (as in
-// Wang et al., "Deep Graph Library", 2019, and Zheng et al., "DistDGL", 2020).
+// dist.graph_halo: placement has gathered all rows of a sharded table that is
+// looked up by sharded indices, and has scattered sums of all rows. Here each
+// device asks for the rows that its indices name, and sends its sums to the
+// owners of the rows: the halo of a part of a graph. (As in Wang et al., "Deep
+// Graph Library", 2019, and Zheng et al., "DistDGL", 2020.)
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,9 +9,9 @@
 
 namespace mlir::dist {
 
-/// The devices along the axes of an exchange, in a module of level 3: which
-/// values are equal on all of them, and how indices grow from one device to the
-/// next.
+/// The devices along the axes of an exchange, in a module of level 3. Tells
+/// which values are equal on all of them, and how indices grow from one device
+/// to the next.
 class DeviceLine {
 public:
   DeviceLine(ModuleOp module, const MeshLayout &layout, ArrayAttr axes);

@@ -2,10 +2,11 @@
 //
 // An exchange may be joined with exchanges before it, if its operand's rows are
 // computed from theirs row by row or in windows. These then bring more rows,
-// and the ops in between compute more rows. A chain is a set of exchanges that
-// are connected in this way, in levels: the rows of a level are computed from
-// those of the level before, and perhaps from others. Consecutive levels may be
-// joined (HaloGroup.h).
+// and the ops in between compute more rows.
+//
+// A chain is a set of exchanges that are connected in this way, in levels. The
+// rows of a level are computed from those of the level before, and perhaps from
+// others. Consecutive levels may be joined (HaloGroup.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,9 +92,9 @@ public:
   /// The time of an exchange as it is, or of one as wide as that.
   int64_t getBytesSent(unsigned number, std::optional<Widths> widths = {});
   double getSeconds(unsigned number, std::optional<Widths> widths = {});
-  /// Additional seconds; 0 if no times are needed. For an exchange that brings
-  /// more rows; for one that is removed and whose result is `wider`, with the
-  /// fill of its ends; and for so many more rows of an op.
+  /// Additional seconds; 0 if no times are needed. Three cases: an exchange
+  /// that brings more rows; one that is removed and whose result is `wider`,
+  /// with the fill of its ends; so many more rows of an op.
   double getSecondsMore(unsigned number, Widths widths);
   double getJoinedSeconds(unsigned number, Widths wider);
   double getComputeSeconds(Rows rows, Widths widths);

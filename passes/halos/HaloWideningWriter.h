@@ -2,10 +2,10 @@
 //
 // A device may compute its neighbours' rows itself, from more rows of the op's
 // operands. The numbers are the same if all devices along the line do the same
-// to consecutive rows: row i + n of one device is row i of the next, if the
-// first row moves by n from device to device. Rules say which rows of operands
-// an op's rows depend on. Indices that are compared with the position of a
-// device's block must move along.
+// to consecutive rows: then row i + n of one device is row i of the next. For
+// that, the first row must move by n from device to device. Rules say which
+// rows of operands an op's rows depend on. Indices that are compared with the
+// position of a device's block must move along.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
 //===- HoistHalos.cpp - Exchanges where rows are smallest -----------------===//
 //
-// What is exchanged for an attention is a frontier of values through which all
-// goes that its neighbours' keys and values are made of. The frontier starts at
-// these and moves on towards the function's arguments, always past the last op
-// in it that computes row by row; the smallest one on that way is taken. Where
-// it comes to values of which a dist.sync has brought the rows, or to slices of
-// what all devices have, it ends there.
+// For an attention, the exchanged values are a frontier: all that its
+// neighbours' keys and values are computed from goes through it. The frontier
+// starts at these and moves towards the function's arguments, always past the
+// last op in it that computes row by row. The smallest frontier on that way is
+// taken. It ends at values of which a dist.sync has brought the rows, and at
+// slices of values that all devices have.
 //
 //===----------------------------------------------------------------------===//
 

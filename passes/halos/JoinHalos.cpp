@@ -1,11 +1,11 @@
 //===- JoinHalos.cpp - Layers that follow each other exchange once --------===//
 //
-// Which exchanges of a chain are joined is chosen by dynamic programming over
-// its levels: groups of levels that follow each other are independent, since
-// none asks more of an exchange outside of it. (Communication-avoiding
-// stencils: Demmel, Hoemmen, Mohiyuddin, Yelick, "Avoiding communication in
-// sparse matrix computations", IPDPS 2008; for convolutions, fused tiles:
-// Alwani, Chen, Ferdman, Milder, "Fused-layer CNN accelerators", MICRO 2016.)
+// Dynamic programming over the levels of a chain chooses the exchanges to join.
+// Groups of consecutive levels are independent, since no group needs more rows
+// of an exchange outside of it. (Communication-avoiding stencils: Demmel,
+// Hoemmen, Mohiyuddin, Yelick, "Avoiding communication in sparse matrix
+// computations", IPDPS 2008; for convolutions, fused tiles: Alwani, Chen,
+// Ferdman, Milder, "Fused-layer CNN accelerators", MICRO 2016.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,9 +87,9 @@ void ChainChoice::findGroups() {
 /// The additional cost of joining two levels is a lower bound for all groups
 /// that contain both, since the ops in between compute at least as many more
 /// rows. So if it is not negative, larger groups need not be tried. They need
-/// not be tried either if they cannot be best: cut in two behind the first
+/// not be tried either if they cannot be best. Cut in two behind the first
 /// level of this group, a larger group costs the same except for the additional
-/// cost of these two levels, and its front part is at most as good as `best`.
+/// cost of these two levels. And its front part is at most as good as `best`.
 /// So no walk is much longer than twice the best group, however many levels
 /// there are. For a group that may still grow, costs are lower bounds.
 void ChainChoice::findGroupsTo(unsigned end) {

@@ -1,8 +1,8 @@
 //===- LowerHalos.cpp - Halos by other collectives ------------------------===//
 //
-// A halo exchange is one call in which each device sends to several others. Of
-// devices that have no such call, or a slow one, it is made of shifts along the
-// line of devices, or of one gather: no number is computed, so that all three
+// A halo exchange is one call in which each device sends to several others. On
+// devices without such a call, or with a slow one, it is made of shifts along
+// the line of devices, or of one gather. No arithmetic is done, so all three
 // give the same bits.
 //
 //===----------------------------------------------------------------------===//

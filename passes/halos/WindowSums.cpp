@@ -36,9 +36,10 @@ static Value createFilled(OpBuilder &b, Location loc, Value like,
   return linalg::FillOp::create(b, loc, value, empty).getResult(0);
 }
 
-/// What a device's sums begin with: what one device's do, if that is nothing,
-/// as what begins with 0 is never -0, and what begins with -0, since it moves
-/// rows, may be. Any other `init` is added to the sums at the end.
+/// The initial value of a device's sums. It is the one-device program's initial
+/// value if that adds nothing. A sum that begins with 0 is never -0; one that
+/// begins with -0 moves rows, so it may be -0. Any other `init` is added to the
+/// sums at the end.
 static TypedAttr getStart(OpBuilder &b, Value init, bool isAddedTo) {
   Type element = getElementTypeOrSelf(init.getType());
   if (!isAddedTo)

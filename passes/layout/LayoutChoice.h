@@ -2,9 +2,9 @@
 //
 // Linalg ops read and write tensors in any order of dimensions at no cost.
 // Between them are chains of carriers (DimOrders.h). Each chain with
-// collectives gets the order in which the fewest bytes are copied: by the
-// collectives, and at the chain's ends, where other ops know one order only
-// (arguments, results, calls, loops, other ops).
+// collectives gets the order in which the fewest bytes are copied. Copies are
+// made by collectives, and at the chain's ends, where other ops know one order
+// only (arguments, results, calls, loops, other ops).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- Recompute.cpp - What backward reads is kept, or computed again -----===//
 //
-// --dist-recompute: the values of forward that backward needs are the sinks of
-// a network in which what may not be repeated are the sources, and each value
-// is an edge of as many units as it has bytes. The smallest cut is what is kept
-// (the idea is that of PyTorch's AOTAutograd, He and Zou 2022).
+// --dist-recompute: a minimum cut decides which values are kept. The values of
+// forward that backward needs are the sinks; values that may not be repeated
+// are the sources. Each value is an edge whose capacity is its bytes. (The idea
+// is that of PyTorch's AOTAutograd, He and Zou 2022.)
 //
 //===----------------------------------------------------------------------===//
 

@@ -190,9 +190,9 @@ static SmallVector<Value> findTensors(Value scalar, Operation *op) {
   return tensors;
 }
 
-/// Where backward looks for what equals another value, as an extreme does the
-/// element that it is, neither may be computed again: another kernel may round
-/// otherwise, as it may fuse a product and a sum.
+/// Backward may compare a value with another one for equality, as an extreme
+/// with the elements. Then neither may be recomputed: another kernel may round
+/// otherwise, since it may fuse a product and a sum.
 void RecomputedOps::keepWhatIsCompared() {
   auto isEquality = [](arith::CmpFPredicate predicate) {
     return llvm::is_contained(

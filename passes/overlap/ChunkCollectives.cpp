@@ -1,18 +1,17 @@
 //===- ChunkCollectives.cpp - Collectives in chunks, with their products --===//
 //
-// A collective that a schedule wants in chunks (dist.overlap "…" chunks 2)
-// becomes one for each part of a dimension that it does not touch, and so do
-// the ops of a block that make what it sends or read what it brings, up to the
-// nearest products: while one part travels, another one is computed (Wang et
-// al., "Overlap communication with dependent computation via decomposition",
-// 2023). No sum is taken apart: the dimension is one of rows everywhere, or of
-// blocks of columns that one product makes, queries, keys and values say, which
-// a reshape takes apart for the collective.
+// Splits the collectives of dist.overlap "…" chunks 2 along a dimension that
+// they do not touch. The ops of the block that compute the operand, or read the
+// result, are split too, up to the nearest products. While one part travels,
+// another one is computed (Wang et al., "Overlap communication with dependent
+// computation via decomposition", 2023). No sum is split: the dimension is one
+// of rows everywhere, or of blocks of columns of one product (queries, keys and
+// values) that a reshape separates for the collective.
 //
-// One that it wants as a ring becomes calls to the neighbour, with the blocks
-// of the dimension that it gathers or scatters: what reads what it brings is
-// done of each block as it comes, or what makes what it sends of each as it
-// goes.
+// For a ring, the collective becomes calls to the neighbour, with the blocks of
+// the dimension that it gathers or scatters. Readers of the result compute with
+// each block as it arrives. Ops that compute the operand compute each block
+// before it is sent.
 //
 //===----------------------------------------------------------------------===//
 

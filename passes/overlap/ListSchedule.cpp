@@ -1,8 +1,8 @@
 //===- ListSchedule.cpp - A list schedule of compute and links ------------===//
 //
-// Time goes forward; transfers start as soon as their operand is there and the
-// window allows, and of the computations that need not wait one goes on: which,
-// the policy says.
+// Simulates time. Transfers start as soon as their operand is available and the
+// window allows it. Of the available computations one runs next; the policy
+// chooses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -306,9 +306,9 @@ void ListScheduler::findFirstUses(std::vector<unsigned> &firstUse,
   computedBefore[count] = computed;
 }
 
-/// On a stream is what has something computed beside it. On each communicator
-/// all that is called while something is in flight is on the stream as well; or
-/// nothing is in flight, where that is to be done where it stands.
+/// A collective is on a stream if something is computed beside it. While
+/// something is in flight on a communicator, all its calls are on the stream.
+/// Before a synchronous call, nothing is in flight.
 void ListScheduler::findStarted() {
   unsigned count = problem.tasks.size();
   result.started.assign(count, false);

@@ -42,9 +42,9 @@ public:
   int64_t work;
   /// Heads of the keys: the dimension with the most heads.
   int64_t heads = 1;
-  /// Bytes of one key and its value; of one query; of its result; of a query
-  /// and the results that are sent back in zigzag; and of further operands of a
-  /// query's scores, which are sent there, too.
+  /// Bytes of one key and its value; bytes of one query; bytes of its result.
+  /// In zigzag: bytes of a query and the results that are sent back, and of
+  /// further operands of a query's scores.
   int64_t keyBytes, queryBytes, resultBytes, mirrorBytes, extraBytes = 0;
   /// For each half of a device's queries: the blocks of keys that masks do not
   /// exclude (KeyWindows::findSeenBlocks).

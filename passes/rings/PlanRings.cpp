@@ -1,8 +1,8 @@
 //===- PlanRings.cpp - Which blocks of keys a device needs ----------------===//
 //
-// Of attention whose keys and values are to go round (dist.ring), while it is
-// known where everything is placed: which blocks of keys a mask leaves the
-// queries of which device, and whether zigzag makes the busiest one less busy.
+// For attention in a ring (dist.ring), while all placements are known: which
+// blocks of keys a mask leaves to the queries of which device, and whether
+// zigzag gives the busiest device less work.
 //
 //===----------------------------------------------------------------------===//
 

@@ -373,9 +373,9 @@ Value RingAdjoint::finishTotal(unsigned total) {
       getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
 }
 
-/// Whether queries may see anything of the block that is there after so many
-/// steps, or a row has so little that what is masked counts, or numbers are so
-/// large that they would.
+/// Whether the block of a step must be computed with: if queries may see
+/// anything of it, or a row has seen so little that masked keys count, or
+/// numbers are so large that they would count.
 Value RingAdjoint::needs(Part &part, Value keyBlock, Value valueBlock,
                          int64_t step) {
   if (!part.isAnyRowMasked)

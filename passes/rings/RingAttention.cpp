@@ -2,10 +2,10 @@
 //
 // Attention whose keys and values are gathered, in modules that dist.ring
 // names. Each device computes with its own block of them, passes it on to the
-// next one and gets that of the one before. What its queries have seen of
-// blocks is put together as in online softmax (Milakov and Gimelshein 2018):
-// weighted means o, the largest x m and the sums l of numerators relative to
-// it, for each query:
+// next device and gets that of the device before. The results of the blocks are
+// combined as in online softmax (Milakov and Gimelshein 2018). For each query
+// these are the weighted means o, the largest x m and the sums l of numerators
+// relative to it:
 //
 //   m' = max(m, m_t), a = l exp(m - m'), b = l_t exp(m_t - m'), l' = a + b,
 //   o' = (a o + b o_t) / l'

@@ -172,9 +172,9 @@ FailureOr<Value> StepBuilder::addStep() {
   return addInput("step", RankedTensorType::get({}, builder.getI64Type()));
 }
 
-/// The new input, which is the last one, is fed as the others are: it lies, in
-/// the leading dimensions that have the same sizes, as the first input that the
-/// schedule places.
+/// The new input, which is the last one, is placed like the others: in the
+/// leading dimensions of the same sizes, like the first input that the schedule
+/// places.
 void StepBuilder::placeTarget() {
   unsigned last = function.getNumArguments() - 1;
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[last]);

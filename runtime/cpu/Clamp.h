@@ -15,9 +15,9 @@
 namespace dist {
 
 struct Clamp {
-  /// Throws Error for bounds that are NaN or in the wrong order, and for those
-  /// of which min and max as instructions have another sign of zero than IEEE's
-  /// minimum and maximum: a lower one of -0, an upper one of 0.
+  /// Throws Error for bounds that are NaN or in the wrong order. Also for a
+  /// lower bound of -0 and an upper bound of 0, for which min and max
+  /// instructions give another sign of zero than IEEE's minimum and maximum.
   Clamp(float low, float high);
 
   /// NaN stays NaN.

@@ -55,13 +55,13 @@ static GemmOperand gemmOperand(MatrixStrides strides, int64_t rows,
 }
 
 namespace {
-/// How one f32 product goes to dnnl_sgemm. Without AVX-512 that reads its
-/// operands in place unless m and n are both large, and rows 1 KiB apart, or a
-/// multiple of that, get into each other's way in the cache: 2048x1024x256 with
-/// a transposed takes 2.6 times as long (benchmarks/contract_benchmark). So do,
-/// with AVX-512, those of a transposed that are 4 KiB apart where b is narrow:
-/// 1.4 to 1.7 times. Then what it reads is copied, some rows and columns at a
-/// time.
+/// How one f32 product is passed to dnnl_sgemm. Without AVX-512, dnnl_sgemm
+/// reads its operands in place unless m and n are both large. Then rows that
+/// are a multiple of 1 KiB apart use the same cache sets: 2048x1024x256 with a
+/// transposed takes 2.6 times as long (benchmarks/contract_benchmark). With
+/// AVX-512, so do rows of a transposed a that are 4 KiB apart if b is narrow:
+/// 1.4 to 1.7 times. In these cases the operand is copied, some rows and
+/// columns at a time.
 struct GemmCall {
   int64_t m, n, k;
   GemmOperand a, b, c;
@@ -178,9 +178,9 @@ static std::string nameOf(int32_t dtype) {
 /// compute (benchmarks/contract_benchmark).
 constexpr int64_t fewRows = 64;
 
-/// With AVX-512, products with a constant operand for which dnnl_sgemm on rows
-/// that do not get into each other's way in the cache is faster than the
-/// primitive, and than dnnl_sgemm on rows that lie so that they do.
+/// With AVX-512: products with a constant operand for which dnnl_sgemm on rows
+/// that use different cache sets is faster than the primitive, and than
+/// dnnl_sgemm on rows in place.
 constexpr int64_t fewSpreadRows = 32, farRows = 128, widestSpread = 16384;
 
 /// Floats from one row to the next, such that rows neither share cache lines

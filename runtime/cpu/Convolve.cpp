@@ -1,18 +1,18 @@
 //===- Convolve.cpp - Convolutions through oneDNN -------------------------===//
 //
-// oneDNN has fast code for images whose channels lie innermost (what the
-// compiler chooses where it may, lowering/kernels/ChooseLayouts.cpp) and for
-// layouts of its own. For others it has matrix products on unfolded images, and
-// reference code that is slower than any loop. Which is taken: fast code on the
-// operands where they lie; else fast code on copies in the order that it wants;
-// else products on copies in the order n, channels, space.
+// oneDNN has fast code for images whose channels are innermost, which is what
+// the compiler chooses if possible (lowering/kernels/ChooseLayouts.cpp), and
+// for layouts of its own. For other layouts it has matrix products on unfolded
+// images, and reference code that is slower than any loop. The first that is
+// possible is taken: fast code on the operands in place; fast code on copies in
+// its order; products on copies in the order n, channels, space.
 //
-// Before all of these come Winograd's minimal products (Lavin and Gray, "Fast
-// Algorithms for Convolutional Neural Networks", 2016) for constant kernels of
-// 3 x 3 taps, by tiles of 2 x 2 places: 16 multiplications for 36. Tiles of
-// 4 x 4 are not taken: their fractions make sums of integers inexact, and what
-// lies beside a window counts in its rounding. With 2 x 2 what a window does
-// not see cancels, unless it is no number, and halves are exact.
+// Before all of these come Winograd's minimal products for constant kernels of
+// 3 x 3 taps, in tiles of 2 x 2 positions: 16 multiplications for 36 (Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). Tiles of 4
+// x 4 are not used: their fractions make sums of integers inexact, and elements
+// outside of a window influence its rounding. With 2 x 2, elements outside of a
+// window cancel, unless they are not finite, and halves are exact.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- BackendLauncher.h - How a backend starts its ranks -------*- C++ -*-===//
 //
-// One object a backend. A process may run all ranks of a program, or some of
-// them beside other processes that were started with it (mpirun): one of all is
-// the root, where results are gathered.
+// One object for each backend. A process may run all ranks of a program, or
+// some of them beside other processes that were started with it (mpirun). One
+// of all processes is the root, which gathers the results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -160,8 +160,8 @@ bool Executor::fill(dist_rank &rank, size_t index, const Tensor &source) {
   return isHost || rank.backend.upload(place, to, desc.localBytes());
 }
 
-/// Finds memory for an argument and puts it there; a slice that is one piece of
-/// the mapped file is used where it lies, unless the rank wants memory of its
+/// Finds memory for an argument and copies it there. A slice that is contiguous
+/// in the mapped file is used in place, unless the rank wants memory of its
 /// own.
 void Executor::placeArgument(dist_rank &rank, size_t index, bool owns) {
   const TensorDesc &desc = program.manifest.arguments[index];

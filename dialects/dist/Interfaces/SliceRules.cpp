@@ -51,8 +51,8 @@ struct Cut {
 } // namespace
 
 /// Adds the factors of a range to the dimension of the whole tensor and to that
-/// of its part (null where the part has dropped it: then none, since every
-/// device needs the one index that is left).
+/// of its part. The latter is null if the part has dropped it: then there are
+/// no factors, since every device needs the one index that is left.
 static void addRange(ShardingRule &rule, const Cut &range,
                      SmallVectorImpl<unsigned> &whole,
                      SmallVectorImpl<unsigned> *part) {

@@ -1,7 +1,7 @@
 //===- Random.cpp - Converters of operators that draw random numbers ------===//
 //
-// Elements are drawn by their place in the whole tensor, so that a device which
-// has a part of it, and a gradient that computes them again, draw the same.
+// Elements are drawn by their position in the whole tensor. So a device with a
+// part of it, and a gradient that recomputes them, draw the same numbers.
 // docs/internals/training.md has the formulas.
 //
 //===----------------------------------------------------------------------===//

@@ -287,10 +287,10 @@ static LogicalResult cumSum(NodeContext &c) {
   return success();
 }
 
-/// The k largest along an axis, in order: an element's rank is the number of
+/// The k largest along an axis, in order. An element's rank is the number of
 /// elements before it in that order, and the r-th result is the element of rank
-/// r. Quadratic, but a plain loop nest; equal elements keep their order, and
-/// NaN is larger than all numbers.
+/// r. This is quadratic, but a plain loop nest. Equal elements keep their
+/// order, and NaN is larger than all numbers.
 static LogicalResult topK(NodeContext &c) {
   std::optional<SmallVector<int64_t>> given = c.ints(1);
   FailureOr<int64_t> axis = c.axis(c.intAttr("axis", -1), c.in(0).rank());

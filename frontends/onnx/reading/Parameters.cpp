@@ -376,9 +376,9 @@ void Parameters::merge(const Model &model, const Scopes &scopes) {
       key.append(own.at(entry.data.size() / n * i), own.size);
     bool splat = entry.data.isSplat();
     for (size_t other : alike[key]) {
-      // Two names in the file are two parameters, which may begin alike
-      // (deep copies of a layer); what is tied is there once, and besides as an
-      // exporter has folded it.
+      // Two names in the file are two parameters, even with equal values (deep
+      // copies of a layer). A tied parameter is in the file once, and perhaps
+      // also as an exporter has folded it.
       if (entry.isNamed && entries[other].isNamed)
         continue;
       if (splat ? entries[other].name != entry.name

@@ -173,9 +173,8 @@ static SmallVector<int64_t, 4> multiply(ArrayRef<int64_t> sizes,
                                 [&](int64_t size) { return size * factor; });
 }
 
-/// Of the dimensions that one is expanded to, or collapsed of, the major one
-/// that is not 1, and the size of those after it; nothing where that is not
-/// known.
+/// Of the dimensions of a group of an expansion or collapse: the major one that
+/// is not 1, and the size of those after it. Empty if that is unknown.
 static std::optional<std::pair<int64_t, int64_t>>
 findMajor(RankedTensorType type, ArrayRef<int64_t> group) {
   size_t first = 0;

@@ -31,11 +31,11 @@ struct HeadProjection {
 };
 
 /// The projections of the attention in a module. These are contractions with
-/// parameters whose results a contraction of activations uses (scores, or their
-/// product with the values), and contractions with parameters that read the
-/// result of such a contraction. Empty if the module has no contraction of
-/// activations. Looks at each op once for each projection that its result
-/// depends on.
+/// parameters before and after contractions of activations. The former have
+/// results that a contraction of activations uses (scores, or their product
+/// with the values). The latter read the result of such a contraction. Empty if
+/// the module has no contraction of activations. Looks at each op once for each
+/// projection that its result depends on.
 std::vector<HeadProjection> findHeadProjections(ArrayRef<Operation *> module,
                                                 Origins &origins);
 

@@ -101,9 +101,10 @@ std::pair<int64_t, int64_t> Blocks::locate(int64_t device) const {
   return {start, valid};
 }
 
-/// Devices of which one lacks most: in lines of blocks what a device lacks is
-/// linear in its place, between the places where its window crosses an end of
-/// the dimension and those where iterations end.
+/// Devices among which is the one that lacks most rows. In lines of blocks, the
+/// number that a device lacks is linear in its position. Exceptions are the
+/// positions where its window crosses an end of the dimension and those where
+/// iterations end.
 static SmallVector<int64_t>
 getCorners(const Blocks &rows, const Blocks &iterations, const Window &window) {
   int64_t step = iterations.extent * window.stride;

@@ -1,8 +1,9 @@
 //===- WholeSums.cpp - No sum over an axis is taken apart -----------------===//
 //
-// For an axis that is to be turns of one device (--dist-unroll-axis): whoever
-// reduces over it gets its operands whole, so that the reduction is the one
-// that the device does without turns. Linear in the number of ops.
+// For an axis whose devices' work becomes turns of one device
+// (--dist-unroll-axis). Ops that reduce over it get whole operands. The
+// reduction is then the one that the device does without turns. Linear in the
+// number of ops.
 //
 //===----------------------------------------------------------------------===//
 

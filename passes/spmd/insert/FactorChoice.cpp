@@ -112,9 +112,9 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   return cost;
 }
 
-/// A cotangent is left pending until all that is added to it has been: such an
-/// op is not sharded over the axes of the sum, though its result is meant to
-/// be scattered over them in the end. One that adds rows up where they are
+/// A cotangent stays pending until all contributions are added. Such an
+/// addition is not sharded over the axes of the sum, although its result will
+/// be scattered over them in the end. An op that adds rows to their owners
 /// leaves nothing pending.
 void Chooser::findPassed() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);

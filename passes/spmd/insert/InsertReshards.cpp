@@ -217,9 +217,9 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   return success();
 }
 
-/// An op that sums pass through because one device has each row needs them as
-/// they are, back to where the rows are looked up: to complete one and make it
-/// pending again would put its rows elsewhere.
+/// An op that exclusive sums pass through needs them as they are, back to the
+/// lookup of the rows. Completing one and making it pending again would change
+/// the owners of its rows.
 void ReshardInserter::keepRowsApart(Operation *op) {
   values.setConstrained(op->getResult(0));
   SmallVector<Operation *> ops{op};

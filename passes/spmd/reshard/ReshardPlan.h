@@ -49,9 +49,9 @@ struct ReshardProblem {
   ReductionKind kind = ReductionKind::Sum;
   SmallVector<AxisRefAttr, 2> partialFrom, partialTo;
   /// Set if the two sides have no common view: a placement that has a common
-  /// view with both. Reasons are that the borders of their sub-dimensions or of
-  /// parts of an axis do not nest, that an axis with uneven blocks is cut, or
-  /// that the kinds of pending reductions differ.
+  /// view with both. There are three reasons. The borders of their
+  /// sub-dimensions, or of parts of an axis, do not nest. An axis with uneven
+  /// blocks is cut. Or the kinds of pending reductions differ.
   ShardingAttr waypoint;
 
   /// Whether the two are equal.

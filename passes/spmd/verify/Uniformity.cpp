@@ -152,9 +152,10 @@ static SmallVector<AxisRefAttr> unite(ArrayRef<AxisRefAttr> from,
   return SmallVector<AxisRefAttr>(all.getArrayRef());
 }
 
-/// Blocks move from devices along some axes to devices along others: which one
-/// a device gets, its coordinates along the latter say, and those along axes
-/// that blocks left are what they had along those that only they came to.
+/// Blocks move from devices along some axes to devices along others. A device's
+/// coordinates along the latter tell which block it gets. Its coordinates along
+/// the axes that blocks left are those that they had along the axes that only
+/// they came to.
 Difference Uniformity::getOfPermuted(CollectivePermuteOp op,
                                      const Difference &operand) {
   SmallVector<AxisRefAttr> from = getAxisRefs(op.getAxes()),

@@ -69,9 +69,9 @@ void checkBackend(const std::string &name);
 /// The target of the programs that `backend` runs. Throws Error likewise.
 std::string targetOf(const std::string &backend);
 
-/// Runs `program` on all ranks of its mesh. Throws Error for a backend that
-/// this build lacks or that runs programs for another target, for inputs and
-/// weights that are missing or do not fit, and if a rank failed.
+/// Runs `program` on all ranks of its mesh. Throws Error if this build lacks
+/// the backend, or if it runs programs for another target. Also if inputs or
+/// weights are missing or do not fit, and if a rank failed.
 RunResult launch(const Program &program, const Inputs &inputs,
                  const RunOptions &options = {});
 

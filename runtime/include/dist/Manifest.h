@@ -54,7 +54,7 @@ struct TensorDesc {
   Shape partOf, partAt;
 
   /// For a parameter that is a piece of a joined argument, with those that
-  /// follow it in the list: the shape of a rank's part of the argument, and the
+  /// follow it in the list. The shape of a rank's part of the argument, and the
   /// offsets of its part of this piece. Else both are empty.
   Shape joinedShape, joinedAt;
 

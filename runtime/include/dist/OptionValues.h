@@ -20,8 +20,8 @@ namespace dist {
 struct IntegerRanges {
   std::vector<IntegerRange> ranges = {{}};
   /// If there are several: each dimension's size, or 1 if the ranges do not
-  /// differ along it; and the number of the range of each element of this grid,
-  /// in row-major order.
+  /// differ along it. And for each element of this grid, in row-major order,
+  /// the number of its range.
   Shape grid = {};
   std::vector<int64_t> which = {};
 };

@@ -20,11 +20,11 @@
 //
 // Errors
 //   Every function returns 0, or a non-zero status. Below `dist_main` a call
-//   that fails does not return at all: the backend leaves `dist_main` and ends
-//   the run on every rank, so that generated code need check nothing. (It must
-//   therefore hold no resource across a call but the arena.) The status matters
-//   to code that calls the interface from elsewhere, such as tests: there the
-//   failure is sticky, every later call on any rank of the run fails at once.
+//   that fails does not return: the backend leaves `dist_main` and ends the run
+//   on every rank. So generated code need check nothing. (It must hold no
+//   resource across a call, except the arena.) The status matters to code that
+//   calls the interface from elsewhere, such as tests. There the failure is
+//   sticky: every later call on any rank of the run fails at once.
 //
 // Order
 //   All members of a communicator must make the same calls on it, in the same
@@ -98,13 +98,13 @@ typedef enum dist_op {
 /// `arena_bytes`, aligned to 64 bytes, undefined on entry.
 ///
 /// `status` holds 1 + the number of the manifest's `checks` words, zero on
-/// entry. If check i fails (an index is out of range, an assertion fails) and
-/// status[0] is zero, the program writes the value that it tested to status[1 +
-/// i] and then 1 + i to status[0]. It continues with values that are safe and
-/// wrong. These are plain stores: a kernel on a device needs no call. The
-/// runtime reads status[0] at each dist_check, before each collective and when
-/// dist_main returns. It ends the run on all ranks with the check's message, so
-/// no result of a failed check is returned.
+/// entry. Check i may fail: an index is out of range, or an assertion fails. If
+/// status[0] is still zero then, the program writes the value that it tested to
+/// status[1 + i], and then 1 + i to status[0]. It continues with values that
+/// are safe and wrong. These are plain stores: a kernel on a device needs no
+/// call. The runtime reads status[0] at each dist_check, before each collective
+/// and when dist_main returns. It ends the run on all ranks with the check's
+/// message, so no result of a failed check is returned.
 typedef void (*dist_main_fn)(dist_rank *rank, void *const *args,
                              void *const *results, void *arena,
                              int64_t *status);
@@ -179,9 +179,9 @@ DIST_API int32_t dist_reduce_scatter(dist_rank *rank, int32_t comm,
                                      const void *in, void *out);
 
 /// Moves the sharding from one dimension (concat) to another (split). The
-/// tensor is viewed as [outer, first, middle, second, inner], where `first` and
-/// `second` are the two dimensions in memory order and `split_first` says which
-/// is which; split_whole and concat_whole are their extents when whole.
+/// tensor is viewed as [outer, first, middle, second, inner]. `first` and
+/// `second` are the two dimensions in memory order. `split_first` says which of
+/// them is split. split_whole and concat_whole are their extents when whole.
 ///   in:  split dimension whole, concat dimension one block
 ///   out: split dimension one block, concat dimension whole
 /// (each block stored with block_rows of its whole.) An exchange along a single
@@ -233,11 +233,11 @@ DIST_API int32_t dist_halo_exchange(dist_rank *rank, int32_t comm,
                                     int64_t fill, const void *in, void *out);
 
 /// The adjoint: in [outer, low + block_rows(whole) + high, inner] -> out
-/// [outer, block_rows(whole), inner]. Each row of out is the sum of the rows of
-/// in, on all members, that dist_halo_exchange would have taken from it: its
-/// own first, then those of the others by index. Rows of in that are outside of
-/// [0, whole) add nothing, unless `periodic`. In a ring, rows that are padding
-/// add nothing. Padding of out is zero.
+/// [outer, block_rows(whole), inner]. dist_halo_exchange copies a row of a
+/// block to rows of several members. Each row of out is the sum of these rows
+/// of in: its own first, then those of the others by index. Rows of in that are
+/// outside of [0, whole) add nothing, unless `periodic`. In a ring, rows that
+/// are padding add nothing. Padding of out is zero.
 DIST_API int32_t dist_halo_reduce(dist_rank *rank, int32_t comm, int32_t stream,
                                   int32_t site, int32_t dtype, int64_t outer,
                                   int64_t whole, int64_t inner, int64_t low,
