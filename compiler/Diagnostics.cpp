@@ -25,8 +25,8 @@ static bool isText(const llvm::MemoryBuffer &buffer) {
                        });
 }
 
-/// What a location names, if it is a file: a pipe would wait for who writes to
-/// it, and a device may never end.
+/// The file that a location names, if it is a regular file: a pipe would wait
+/// for a writer, and a device may never end.
 static llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>
 openNamed(StringRef path) {
   if (!llvm::sys::fs::is_regular_file(path))

@@ -88,8 +88,9 @@ static size_t findEnd(StringRef text, size_t from) {
   return text.size();
 }
 
-/// Makes null, in line `line` of the plan, what leaves a reduction pending.
-/// Returns the line's key, or nothing where there is no such placement.
+/// Replaces the placement that leaves a reduction pending in line `line` of the
+/// plan by null. Returns the line's key, or nothing if there is no such
+/// placement.
 static std::optional<std::string> settle(std::string &text, unsigned line,
                                          MLIRContext *context) {
   auto plan = LocatedJson::parse(text, kPlanName, context);

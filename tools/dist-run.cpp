@@ -243,8 +243,8 @@ static bool isTargetPlaced() {
   return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
 }
 
-/// Ends the program, of which diagnostics have said what is wrong. Of options
-/// and files nothing more is to be said.
+/// Ends the program after diagnostics have reported the problem. Options and
+/// files need no further message.
 [[noreturn]] static void failToDistribute(const Stages &stages) {
   if (training.train && isTargetPlaced())
     throw host::Error(input + " could not be made a step of training (a "
@@ -372,7 +372,7 @@ static void sayError(StringRef error, bool isPrinted = false) {
     llvm::errs() << "dist-run: error: " << error << "\n";
 }
 
-/// Runs what is compared with, on one rank. `seconds` is what the ranks took.
+/// Runs the reference program, on one rank. `seconds` is the time of the ranks.
 static host::Expected runReference(const Reference &single,
                                    const host::Inputs &values, double seconds) {
   // A loop that rounding keeps from ending on one rank may end on several.

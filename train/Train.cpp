@@ -146,7 +146,7 @@ bool Loop::next(const host::Holdings &held, host::Inputs &inputs) {
   return true;
 }
 
-/// What a checkpoint holds must be what a step of this optimizer takes.
+/// A checkpoint must contain the arguments of a step of this optimizer.
 static void checkTensors(const TrainOptions &options, const Position &start,
                          const host::Manifest &manifest,
                          const host::Inputs &tensors) {

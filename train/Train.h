@@ -59,7 +59,7 @@ struct StepArguments {
   std::string seed;
   /// Labels, and of how many classes they are.
   std::map<std::string, int64_t> classes;
-  /// What integers of inputs lie between, both included.
+  /// The range of integers of inputs, both ends included.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
 };
 StepArguments findStepArguments(ModuleOp module);

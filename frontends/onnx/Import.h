@@ -1,7 +1,7 @@
 //===- Import.h - ONNX models to level-0 IR ---------------------*- C++ -*-===//
 //
-// The whole of the ONNX frontend for those who call it: a checked model in, a
-// module and its parameters out. docs/import.md says what is covered.
+// The interface of the ONNX frontend: a checked model in, a module and its
+// parameters out. docs/import.md says what is supported.
 //
 //===----------------------------------------------------------------------===//
 

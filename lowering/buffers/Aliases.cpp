@@ -188,7 +188,7 @@ void BufferAliases::findOrigins(func::FuncOp function) {
     origin.component = components.findLeader(index);
 }
 
-/// Adds what `from` may be to what `to` may be; whether that is more.
+/// Adds the origins of `from` to those of `to`; returns whether these are more.
 static bool merge(const Origins &from, Origins &to) {
   bool changed = false;
   if (to.known && !from.known) {

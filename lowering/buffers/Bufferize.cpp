@@ -60,8 +60,8 @@ void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   registerAttentionModel(registry);
 }
 
-/// What a destination holds may not matter: such a value only lends its shape.
-/// It gets out of the way of what decides where results lie.
+/// A destination's contents may not matter: such a value only gives its shape.
+/// It is replaced, so that it does not influence where results are.
 static void dropUnreadDestinations(func::FuncOp function) {
   SmallVector<Operation *> unread;
   function.walk([&](linalg::LinalgOp op) {
@@ -360,8 +360,8 @@ struct ReshapedResult {
 };
 } // namespace
 
-/// Results are computed where they shall lie, in the shape that they are
-/// computed in: reshapes of them become views of the memory for them.
+/// Results are computed in their final memory, in the shape that they are
+/// computed in: reshapes of them become views of that memory.
 static SmallVector<ReshapedResult> reshapeResults(func::ReturnOp terminator,
                                                   const Updates &updates) {
   SmallVector<ReshapedResult> results;
@@ -472,8 +472,8 @@ passDestinations(func::FuncOp function, const Updates &updates) {
   return results;
 }
 
-/// What was made for the new value of an argument is that argument, once it is
-/// decided what is done in place.
+/// The argument that was added for a new value is the updated argument, once
+/// the decisions on in-place ops are made.
 static LogicalResult mergePlaces(func::FuncOp function,
                                  const Updates &updates) {
   unsigned first = function.getNumArguments() - updates.size();
@@ -555,8 +555,8 @@ static void setApart(BlockArgument place) {
   });
 }
 
-/// Decides what is done in place, with each argument that is updated in memory
-/// that no other one may lie in.
+/// Decides what is done in place. Each argument that is updated is in memory
+/// that no other value may use.
 static LogicalResult analyzeApart(ModuleOp module,
                                   std::optional<InPlaceState> &state,
                                   const OneShotBufferizationOptions &options) {
@@ -582,7 +582,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
   SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
   if (results.empty())
     return success();
-  // What lies in one result's place may have been in another's way.
+  // A value in one result's memory may have prevented another's.
   for (MaterializeInDestinationOp result : results)
     computeElsewhere(result);
   if (failed(analyzeApart(module, state, options)))

@@ -257,7 +257,8 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
   return false;
 }
 
-/// Whether the op puts a value where it lies already, so that nothing changes.
+/// Whether the op writes a value to where it is already, so that nothing
+/// changes.
 bool InPlaceAnalysis::isPutBack(OpOperand &operand) {
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
   if (!insertion || &insertion.getDestinationOperand() != &operand)
@@ -306,7 +307,7 @@ bool InPlaceAnalysis::isReadInOtherBranchesOnly(unsigned member,
   });
 }
 
-/// Whether the op may write over what the operand lies in.
+/// Whether the op may overwrite the memory of the operand.
 bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
   Operation *op = operand.getOwner();
   unsigned root = find(operand.get());

@@ -1,10 +1,10 @@
 //===- PerturbRounding.cpp - Operations that round at random --------------===//
 //
-// --dist-perturb-rounding: random rounding errors in the manner of Monte
-// Carlo arithmetic (Parker, "Monte Carlo Arithmetic: exploiting randomness in
+// --dist-perturb-rounding: random rounding errors in the manner of Monte Carlo
+// arithmetic (Parker, "Monte Carlo Arithmetic: exploiting randomness in
 // floating-point arithmetic", 1997; Denis, de Oliveira Castro and Petit,
 // "Verificarlo: checking floating point accuracy through Monte Carlo
-// Arithmetic", 2016). What differs between runs is what rounding decides.
+// Arithmetic", 2016). Rounding decides the digits that differ between runs.
 //
 //===----------------------------------------------------------------------===//
 

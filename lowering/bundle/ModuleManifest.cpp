@@ -335,8 +335,8 @@ LogicalResult mlir::dist::describeLowered(ModuleOp module,
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The data of a constant as it lies in a file, in `bytes`; `owner` keeps what
-/// is made for that.
+/// The data of a constant as in a file, in `bytes`; `owner` owns data that is
+/// created for that.
 static void *getData(ElementsAttr constant, int64_t bytes,
                      std::shared_ptr<void> &owner) {
   auto dense = dyn_cast<DenseElementsAttr>(constant);

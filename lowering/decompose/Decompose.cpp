@@ -467,7 +467,7 @@ struct Decompose : dist::impl::DistDecomposeOpsBase<Decompose> {
   using DistDecomposeOpsBase::DistDecomposeOpsBase;
 
   void runOnOperation() override {
-    // What is called was inlined, as far as that goes.
+    // Called functions were inlined, as far as possible.
     WalkResult calls = getOperation().walk([](CallOpInterface call) {
       call->emitOpError() << "is left after inlining: functions that call "
                              "themselves, or have no body, are not compiled";

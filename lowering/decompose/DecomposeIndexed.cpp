@@ -311,14 +311,14 @@ struct ScatterAddToLoops : OpRewritePattern<ScatterAddOp> {
   }
 };
 
-/// A condition that does not hold ends the run with its message and place. In
-/// the body of a linalg op, which becomes a kernel, it is stored, and what
-/// follows in its block is not done: what the block yields is zero. Elsewhere
-/// the run ends there.
+/// A condition that is false ends the run with its message and position. In the
+/// body of a linalg op, which becomes a kernel, the failure is stored, and the
+/// rest of its block is skipped: the block yields zero. Elsewhere the run ends
+/// there.
 struct AssertToFail : OpRewritePattern<cf::AssertOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// What the condition compares, where it says so itself.
+  /// The operands of the condition, if it is a comparison.
   static Value getJudged(cf::AssertOp check) {
     auto compare = check.getArg().getDefiningOp<arith::CmpIOp>();
     return compare && compare.getLhs().getType().isIntOrIndex()

@@ -342,9 +342,10 @@ private:
   bool hasFailed = false;
 };
 
-/// What a failed check has made wrong may keep a loop from its end: loops that
-/// run as long as their data say begin with a look at the checks. Kernels call
-/// nothing: a loop in a body runs no more turns once a check has failed.
+/// After a failed check, wrong values may keep a loop from ending. So loops
+/// whose number of iterations depends on data first look at the checks. Kernels
+/// call nothing: a loop in a body runs no more iterations once a check has
+/// failed.
 void createChecksOfLoops(func::FuncOp function) {
   bool anyCheck = false;
   SmallVector<LoopLikeOpInterface> loops;

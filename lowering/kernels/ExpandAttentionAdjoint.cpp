@@ -45,8 +45,8 @@ private:
   bool skips;
   /// Where tiles may be skipped: whether what is skipped would be 0.
   Value isSmall;
-  /// Of one tile: weights, cotangents of scores, and each query's sum of what
-  /// comes back times what went.
+  /// For one tile: weights, cotangents of scores, and each query's sum of
+  /// cotangents times results.
   Value weights, cotangents, sums;
   /// The first two as narrow as what they are multiplied by, if that is
   /// multiplied so.

@@ -370,8 +370,8 @@ static std::optional<Bounds> matchBounds(linalg::GenericOp op) {
   return bounds;
 }
 
-/// Not where the call adds to what is there: the runtime, which computes it
-/// again where there was a NaN, would not have that any more.
+/// Not if the call adds to its destination: the runtime computes again after a
+/// NaN, and would have lost the old values.
 static bool fuseClamp(rt::ConvolveOp call) {
   int64_t features;
   Value seen = throughMerge(call, features);

@@ -260,8 +260,8 @@ SmallVector<int64_t> Lowering::permutationPairs(CollectivePermuteOp op,
     int64_t block = blockOf(member, op.getToAxes());
     return op.getReversed() ? last - block : block;
   };
-  // Equal blocks may lie on several members: each keeps its own where it can,
-  // the others are paired in order.
+  // Several members may have equal blocks: each keeps its own if possible, the
+  // others are paired in order.
   DenseMap<int64_t, SmallVector<int64_t>> sources;
   SmallVector<int64_t> pairs, waiting;
   for (int64_t member = 0; member < members; ++member) {

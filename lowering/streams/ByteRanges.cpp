@@ -95,8 +95,8 @@ void mlir::dist::visitAccesses(Operation *op,
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
     if (!effects) {
-      // Branches and loops touch what the ops in them touch. Others may touch
-      // what they are given.
+      // Branches and loops access what the ops in them access. Other ops may
+      // access their operands.
       if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
         for (Value operand : inner->getOperands())
           if (isBuffer(operand))

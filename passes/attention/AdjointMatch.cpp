@@ -61,7 +61,7 @@ static std::optional<int64_t> getPaddedDim(Value kept) {
   return dim;
 }
 
-/// Whether two ops fill in what padding of their dimensions is alike.
+/// Whether two ops fill padding of their dimensions in the same way.
 static bool isSameKept(Value a, Value b) {
   Operation *ofA = a.getDefiningOp(), *ofB = b.getDefiningOp();
   if (a == b ||
@@ -318,8 +318,8 @@ Value AdjointMatch::getOfNumber(Value value) {
              : Value();
 }
 
-/// p (dp - sum of dp p); where NaN counts as 0 that is what a number makes, and
-/// dp what comes back for one.
+/// p (dp - sum of dp p). If NaN counts as 0, the op on p is one that replaces
+/// NaN, and dp is the cotangent after that.
 LogicalResult AdjointMatch::matchXCotangent(Value product) {
   if (attention.isNanZero())
     product = getOfNumber(product);

@@ -142,8 +142,8 @@ private:
 /// How many ops in depth a sketch is of.
 static constexpr unsigned kSketched = 3;
 
-/// Equal for values that are the same, by the ops next to them: what layers
-/// compute alike of different weights is mostly told apart by that.
+/// A hash that is equal for equal values, from the ops next to them: this
+/// mostly distinguishes equal computations of layers with different weights.
 static size_t sketch(Value value, unsigned depth) {
   value = stripBarriers(value);
   Operation *op = value.getDefiningOp();

@@ -209,7 +209,7 @@ bool mlir::dist::addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &b,
       getSummedDim(op.getDpsInputOperand(sums.getArgNumber())->get(), powers);
   if (!row || !getOperand(op, sums, row))
     return false;
-  // The numerators, and what they are made of.
+  // The numerators, and the values that they are computed from.
   linalg::LinalgOp numerator = getMap(powers);
   if (!numerator)
     return false;

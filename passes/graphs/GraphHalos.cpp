@@ -34,7 +34,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a dist.graph_halo says of a module.
+/// A dist.graph_halo of a module.
 struct GraphHalo {
   const NamedAttribute *note;
   ArrayAttr axes;
@@ -183,7 +183,7 @@ static bool isAddition(Operation *op) {
          llvm::is_contained(add.getOperands(), body.getArgument(1));
 }
 
-/// Whether `value` is made of sums by index along `dim` alone, each of which
+/// Whether `value` is computed only by sums by index along `dim`, each of which
 /// begins with zero or with another one.
 bool GraphHalos::isSum(Value value, int64_t dim, RowSum &found) {
   Operation *maker = value.getDefiningOp();
@@ -317,7 +317,7 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-/// Erases what made `value`, as far as nobody reads it any more.
+/// Erases the ops that compute `value`, if nothing reads them any more.
 static void eraseUnread(Value value) {
   llvm::SetVector<Operation *> makers;
   if (Operation *maker = value.getDefiningOp())
@@ -456,7 +456,7 @@ LogicalResult GraphHalos::run() {
       used.insert(gather.halo.note);
     else
       gather.wholes.clear(); // they are read
-  // Only now: what is known of values is known by where they lie.
+  // Only now: the analyses know values by their addresses.
   for (const RowGather &gather : gathers)
     if (!gather.wholes.empty()) {
       tensor::GatherOp lookup = gather.lookup;

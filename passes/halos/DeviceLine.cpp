@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What an index is made of by additions and multiplications; a chain that is
-/// longer is taken to be no line.
+/// Limit of a chain of additions and multiplications that compute an index;
+/// longer ones are not analyzed.
 static constexpr unsigned kMostSteps = 16;
 
 DeviceLine::DeviceLine(ModuleOp module, const MeshLayout &layout,

@@ -90,7 +90,7 @@ void HaloChains::trace(unsigned number, const DeviceLine &line) {
     int64_t step = steps[rows];
     if (seen.size() > kMostOps)
       return refuse("there are too many ops in between");
-    // What is exchanged lies in blocks side by side.
+    // The exchanged value is in blocks side by side.
     auto exchanged = bySource.find(rows);
     if (exchanged != bySource.end() && rows != halo.getSource()) {
       if (step != getRowCount(rows))
@@ -211,8 +211,8 @@ double HaloChains::getHaloSeconds(HaloExchangeOp op, Widths widths) {
   return seconds;
 }
 
-/// Of writing what the boundary says: a kernel more, but where what makes the
-/// rows is a loop nest over them, into which it goes.
+/// The time of writing the boundary: one more kernel, unless a loop nest
+/// computes the rows, which can include it.
 double HaloChains::getMaskSeconds(ChainedHalo &halo, int64_t rows) {
   if (halo.op.getBoundaryKind() == BoundaryKind::None)
     return 0;

@@ -2,10 +2,10 @@
 //
 // If the exchanges of consecutive levels become one, those of the first level
 // bring the rows of all. The number of additional rows of each value is found
-// from the last ops to the first. When an earlier level is added, the walk goes
-// on where it ended. So all groups with the same last level together cost only
-// one walk. What a group would cost without growing is tried out from there,
-// and undone.
+// from the last ops to the first. When an earlier level is added, the walk
+// continues where it ended. So all groups with the same last level together
+// cost only one walk. The cost of a group that does not grow any more is found
+// from there, and undone.
 //
 //===----------------------------------------------------------------------===//
 

@@ -113,7 +113,7 @@ bool BodyCheck::isSameForAllRows() {
                                 operands[0].moves * factor};
       continue;
     }
-    // Of an index of the whole dimension one may do what one likes.
+    // An index of the whole dimension may be used in any way.
     for (const Linear &linear : operands)
       if (linear.moves != linear.rows * step)
         return false;

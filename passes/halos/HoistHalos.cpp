@@ -36,8 +36,9 @@ public:
 
   /// Moves them if that sends less.
   void run();
-  /// Takes their rows from what syncs have brought, or from what all devices
-  /// have anyway, if all is made of that; whether it is. Fails after an error.
+  /// If all is computed from rows that syncs have brought, or from values that
+  /// all devices have, takes the rows from there. Returns whether that is so.
+  /// Fails after an error.
   FailureOr<bool> takePresent();
 
 private:
@@ -46,12 +47,13 @@ private:
   SmallVector<Rows> findSmallest(ArrayRef<Rows> starts);
   SyncedRows *findSynced(Rows rows) const;
   bool isWhole(Rows rows) const { return static_cast<bool>(findWhole(rows)); }
-  /// What all devices have, of which the device's rows were sliced; without
-  /// padding where the exchange says how many rows there are. Null if there is
-  /// nothing such.
+  /// The value that all devices have and that the device's rows were sliced
+  /// from. Without padding if the exchange has the number of rows. Null if
+  /// there is no such value.
   Value findWhole(Rows rows) const;
-  /// Where all is made of what is `present`: empty where it is not. With
-  /// `keepsProducts` no more than one product is computed of more rows.
+  /// A frontier in which all rows are `present`; empty if there is no such
+  /// frontier. With `keepsProducts` at most one product is computed for more
+  /// rows.
   SmallVector<Rows> findPresent(function_ref<bool(Rows)> present,
                                 bool keepsProducts) const;
   Rows *findLast(MutableArrayRef<Rows> frontier,
@@ -96,8 +98,8 @@ Rows *KeyValueHalos::findLast(MutableArrayRef<Rows> frontier,
 SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
-  // What is made of rows of which a product was passed is passed by no other:
-  // what is computed twice stays the last product.
+  // If a product was passed on the way to some rows, no other product is
+  // passed: only the last product is computed for more rows.
   llvm::SmallDenseSet<Value> behindProduct;
   for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
@@ -162,7 +164,7 @@ Value KeyValueHalos::findWhole(Rows rows) const {
   return block.getDefiningOp<AllSliceOp>().getOperand();
 }
 
-/// What the exchange would make of a slice of what all devices have.
+/// The result of the exchange for a slice of a value that all devices have.
 Value KeyValueHalos::takeWhole(Rows rows) {
   auto [block, dim] = rows;
   Location loc = first.getLoc();
@@ -371,7 +373,7 @@ LogicalResult mlir::dist::hoistHalos(FunctionOpInterface function,
       byAttention[attention].push_back(exchange);
   });
   for (auto &[attention, all] : byAttention) {
-    // All at once where they are alike, else those whose rows are present.
+    // All at once if they are equal, else those whose rows are present.
     if (areAlike(all)) {
       FailureOr<bool> isTaken = KeyValueHalos(all, synced).takePresent();
       if (failed(isTaken))

@@ -52,8 +52,8 @@ private:
   HaloChains &chains;
   unsigned chain, layers, levels;
   bool byTime;
-  /// Of the first so many levels: what they cost at best, and where the last of
-  /// their groups begins.
+  /// For the first so many levels: their lowest cost, and the first level of
+  /// their last group.
   std::vector<double> best;
   std::vector<unsigned> from;
   std::vector<JoinedHalos> chosen;

@@ -23,7 +23,7 @@ ShardingRule LocalWindows::getWholeRule(Operation *op) {
   return rule;
 }
 
-/// The value of what a pad adds, where it is no part of its body.
+/// The padding value of a pad, if it does not depend on its body.
 static Value getFill(OpBuilder &builder, tensor::PadOp pad) {
   Value fill = pad.getConstantPaddingValue();
   if (Operation *made = fill.getDefiningOp(); made && pad->isAncestor(made))

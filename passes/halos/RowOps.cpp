@@ -29,8 +29,8 @@ static int64_t findGroup(ArrayRef<ReassociationIndices> groups,
   return -1;
 }
 
-/// Whether zeros in some operands of the body leave numbers: rows beyond the
-/// ends of the line are zeros, and what is made of them is multiplied by zero.
+/// Whether zeros in some operands of the body give finite numbers: rows beyond
+/// the ends of the line are zeros, and results for them are multiplied by zero.
 static bool keepsNumbers(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,

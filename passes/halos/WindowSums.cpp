@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What is added to, in place of a tensor.
+/// The value that replaces a tensor as the initial sum.
 static Value createFilled(OpBuilder &b, Location loc, Value like,
                           RankedTensorType type, TypedAttr number) {
   SmallVector<OpFoldResult> sizes;
@@ -140,9 +140,9 @@ Value Adder::computePlace(const WindowPlan &plan, const Window &window,
   return place;
 }
 
-/// Puts what the device has where it belongs: among its rows with those that it
-/// sends on both sides, or, where these are not exchanged, in the whole
-/// dimension. What belongs nowhere is dropped.
+/// Adds the device's sums at their positions: among its rows and those that it
+/// sends on both sides, or, if these are not exchanged, in the whole dimension.
+/// Others are dropped.
 void Adder::moveTo(const WindowPlan &plan, const Window &window,
                    DimShardingAttr sharding) {
   int64_t dim = window.dim, length = type().getDimSize(dim);

@@ -220,7 +220,8 @@ scf::ForOp JointTurn::findBackward(scf::ForOp forward) {
   return {};
 }
 
-/// Puts the value of the turn in the place of what is read of all turns.
+/// Replaces reads of the values of all iterations by the value of this
+/// iteration.
 static void replaceRead(Value read, Value value) {
   if (read.getType() == value.getType())
     return read.replaceAllUsesWith(value);
@@ -258,7 +259,7 @@ JointTurn::JointTurn(scf::ForOp forward, scf::ForOp backward)
     results.push_back(number);
     inits.push_back(forward.getInitArgs()[number]);
   }
-  // Behind what lies between the two, which the latter may read.
+  // After the ops between the two loops, which the latter may read.
   OpBuilder b(backward);
   turn = scf::ForOp::create(b, forward.getLoc(), forward.getLowerBound(),
                             forward.getUpperBound(), forward.getStep(), inits);

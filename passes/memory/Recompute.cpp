@@ -57,7 +57,7 @@ private:
   SmallVector<Operation *> pending;
   /// Values that stay anyhow, as the block returns them.
   llvm::DenseSet<Value> returned;
-  /// What was made of values of forward for backward.
+  /// Values that were derived from values of forward for backward.
   llvm::DenseMap<Value, Value> kept, repeatedValues;
   /// A value of backward that is there where ops are put now.
   Value after;
@@ -93,7 +93,7 @@ unsigned Recomputation::getNode(Value value) {
   return number;
 }
 
-/// Links ops with what they are computed from, as far as they may be repeated.
+/// Links ops with their operands, as far as they may be repeated.
 void Recomputation::addOps() {
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();

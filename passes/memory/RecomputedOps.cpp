@@ -138,8 +138,8 @@ void RecomputedOps::findRepeatable() {
       repeatable.insert(op);
 }
 
-/// What a module hands on is not computed again for others, nor from what it
-/// was given through others.
+/// Outputs of a module are not recomputed for other modules, nor inputs that it
+/// got through other modules.
 void RecomputedOps::keepWhatLeaves() {
   for (Operation *op : forward) {
     Attribute module = getModule(op);
@@ -155,7 +155,7 @@ void RecomputedOps::keepWhatLeaves() {
   }
 }
 
-/// What is kept is what it is a view of, and what backward moves.
+/// A view keeps its source. Backward may move values.
 void RecomputedOps::keep(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && op->getBlock() == &block && !inForward.contains(op) &&

@@ -81,8 +81,8 @@ struct ChunkPlan {
   bool isRing = false;
   SmallVector<ChunkedOp> producers = {}, consumers = {};
   unsigned products = 0;
-  /// What takes the dimension, of blocks, off one that a product has; null
-  /// where none does.
+  /// The op that separates the dimension of blocks from one that a product has;
+  /// null if there is no such op.
   tensor::ExpandShapeOp apart = {};
 };
 
@@ -219,8 +219,8 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     }
 }
 
-/// The dimension that a reshape takes blocks of which are its dimension `dim`,
-/// and what is in each the next one; nothing where it does not.
+/// The dimension that a reshape splits into blocks (its dimension `dim`) and
+/// their contents (the next one); empty if it does not.
 static std::optional<int64_t>
 findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   for (auto [narrow, group] : llvm::enumerate(groups))
@@ -229,7 +229,7 @@ findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   return std::nullopt;
 }
 
-/// Adds what is cut with the collective of what makes its operand.
+/// Adds the ops that compute the operand and are split with the collective.
 static void addProducers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
@@ -273,13 +273,13 @@ static void addProducers(ChunkPlan &plan) {
   });
 }
 
-/// Adds what is cut with the collective of what reads its result.
+/// Adds the ops that read the result and are split with the collective.
 static void addConsumers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
   Block *block = collective->getBlock();
-  // Forward in the block's order, up to products. What needs more than was
-  // there before the first of them belongs to what comes later.
+  // Forward in the block's order, up to products. Ops that need more than the
+  // values before the first of them belong to later ones.
   llvm::MapVector<Value, int64_t> cut;
   auto isAfter = [](Operation *x, Operation *y) {
     return y->isBeforeInBlock(x);
@@ -344,8 +344,7 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   return plan;
 }
 
-/// What is done with a collective that goes around a ring; fails where it
-/// cannot.
+/// Rewrites a collective as a ring; fails if that is impossible.
 static FailureOr<ChunkPlan> makeRing(Operation *collective, MeshOp mesh) {
   auto isWhole = [](RankedTensorType whole, RankedTensorType part, int64_t dim,
                     int64_t devices) {
@@ -462,7 +461,7 @@ void Chunking::writeOp(const ChunkedOp &chunked) {
   made[op->getResult(0)] = {result, std::move(parts)};
 }
 
-/// The chunks of what is taken apart.
+/// The chunks of a value that is split.
 void Chunking::writeApart() {
   tensor::ExpandShapeOp expand = plan.apart;
   b.setInsertionPoint(expand);
@@ -485,7 +484,7 @@ void Chunking::writeApart() {
 /// that they are in.
 void Chunking::passSlices() {
   Value whole = plan.collective->getResult(0);
-  // Of blocks of which each chunk has as many.
+  // For blocks of which each chunk has the same number.
   if (typeOf(whole).getDimSize(plan.dim) % chunks)
     return;
   ArrayRef<Value> parts = made[whole].second;
@@ -635,7 +634,8 @@ void Chunking::writeScatterRing(ReduceScatterOp scatter) {
   scatter.erase();
 }
 
-/// Puts together what is read whole, and erases what is done in parts.
+/// Concatenates values that are read whole, and erases ops that are done in
+/// parts.
 void Chunking::finish() {
   // The last first: each is read by later ones only.
   SmallVector<Operation *> done;

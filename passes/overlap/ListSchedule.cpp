@@ -101,8 +101,8 @@ ReadyTasks::ReadyTasks(const OverlapProblem &problem,
   members.resize(keys.size());
 }
 
-/// A group is what the same transfer, the next one in the order given, needs;
-/// its key is what of that is still to be computed.
+/// A group is the tasks that the same transfer needs, the next one in the
+/// original order. Its key is the computation left in them.
 void ReadyTasks::groupByTransfers(const OverlapProblem &problem) {
   unsigned count = problem.tasks.size();
   keys.assign(count + 1, 0);
@@ -251,8 +251,8 @@ bool ListScheduler::isNear(unsigned number) const {
   });
 }
 
-/// What computation waits for comes first, and the window bounds it; what the
-/// end of the block waits for goes on where links would be idle.
+/// Transfers that computation waits for come first, and the window bounds them.
+/// Those that the end of the block waits for run when links would be idle.
 std::optional<unsigned> ListScheduler::chooseTransfer(bool canCompute) const {
   if (!transfers.empty() && (inFlight < window || !canCompute))
     return *transfers.begin();
@@ -275,8 +275,8 @@ void ListScheduler::startTransfer(unsigned number) {
     now = end;
   else
     now += problem.startSeconds;
-  // Nothing is in flight of what is done where it stands, and what the end
-  // waits for is no obstacle to others.
+  // Nothing is in flight on the communicator of a synchronous call, and
+  // transfers that only the end waits for do not delay others.
   if (isLast[number] || !pays(number))
     used[number] = true;
   else

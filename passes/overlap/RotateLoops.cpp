@@ -171,8 +171,8 @@ void LoopRotation::choose(double margin, double memory) {
       kept +=
           getTensorBytes(cast<RankedTensorType>(op->getResult(0).getType()));
     }
-    // Beside the loop there is a buffer for what a turn is given, and what
-    // comes is copied there.
+    // Besides the loop there is a buffer for an iteration's input, and new
+    // values are copied there.
     Work copy;
     copy.bytes = 2 * kept;
     std::optional<OverlapCost> cost =
@@ -204,7 +204,7 @@ std::string LoopRotation::describe() const {
       .str();
 }
 
-/// What the chosen transfers are made of, and these.
+/// The chosen transfers, and the ops that they depend on.
 void LoopRotation::findMakers() {
   llvm::SmallPtrSet<Operation *, 16> found;
   SmallVector<Operation *> pending(ArrayRef(candidates).take_front(chosen));

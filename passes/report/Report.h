@@ -70,8 +70,8 @@ struct AttentionUse {
 /// is no such attention.
 std::optional<AttentionUse> makeAttentionUse(AttentionOp op, int64_t count);
 
-/// What a module keeps of forward until backward reads it, and what it
-/// recomputes instead (--dist-recompute).
+/// The values that a module keeps of forward until backward reads them, and
+/// those that it recomputes instead (--dist-recompute).
 struct BackwardUse {
   std::string scope;
   /// Bytes of values that forward computes and backward reads.

@@ -192,7 +192,7 @@ static AttentionUse makeHaloUse(AttentionOp op,
   return ways.list();
 }
 
-/// Of attention to a device's own block of keys, of which others come round.
+/// For attention to a device's own block of keys in a ring.
 static AttentionUse makeRingUse(AttentionOp op, DictionaryAttr ring,
                                 int64_t count) {
   Strategies ways(op, getAxisRefs(ring.getAs<ArrayAttr>("axes")), count);

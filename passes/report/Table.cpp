@@ -156,8 +156,8 @@ static void printAttentions(ArrayRef<AttentionUse> uses,
   stream << "  * what the program does\n";
 }
 
-/// What is kept for backward and what is computed again, by module: alike
-/// modules' figures are added, unless `all` is set.
+/// Values that are kept for backward and those that are recomputed, by module:
+/// figures of similar modules are added, unless `all` is set.
 static void printBackward(const FunctionReport &function, bool all,
                           llvm::raw_ostream &stream) {
   if (function.backward.empty())

@@ -122,7 +122,7 @@ void RingAdjoint::findSmallest(OwnerBlock &ownerBlock) {
     bool isAlone = user->getNumResults() == 1 && isMove(user);
     for (const Sum &sum : sums)
       isAlone &= user != sum.op;
-    // Nothing else but what can be made again where it is sent.
+    // Only ops that can be repeated where it is sent.
     for (Value operand : user->getOperands()) {
       Operation *maker = operand.getDefiningOp();
       isAlone &= operand == block || !maker || maker->isBeforeInBlock(op) ||

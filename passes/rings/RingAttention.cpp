@@ -170,7 +170,8 @@ Value RingAttention::needs(const Queries &queries,
   Value needed;
   if (before.means)
     needed = isAnyMasked(getElement(getLeast(before.largest)));
-  // Of its own keys the mirror has seen something where it is not.
+  // The mirror's queries have seen something of their own keys, unless this
+  // says otherwise.
   if (queries.kind == Queries::MirrorsFirstHalf)
     needed = both(needed, isMirrorMasked);
   needed = either(needed,
@@ -333,7 +334,7 @@ DictionaryAttr RingAttention::describeRing() {
   return note.getDictionary(b.getContext());
 }
 
-/// What the op says of rows, in its order of dimensions.
+/// The op's numbers of rows, in its order of dimensions.
 void RingAttention::replaceRows(const PartialAttention &seen) {
   auto replace = [&](unsigned result, ValueRange inputs,
                      function_ref<Value(ValueRange)> get) {

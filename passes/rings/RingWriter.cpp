@@ -58,7 +58,8 @@ LogicalResult RingWriter::findTravellers() {
   if (typeOf(values.made).getDimSize(values.place) != blockKeys ||
       blockKeys * ring.devices < numKeys)
     return emitUnusable() << "keys and values are in different blocks";
-  // What is repeated for several heads is repeated by whoever needs it.
+  // Blocks that are repeated for several heads circulate once, and readers
+  // repeat them.
   for (CirculatingBlock *circulating : {&keys, &values})
     std::tie(circulating->block, circulating->makers) =
         blocks.findSmallest(circulating->made);

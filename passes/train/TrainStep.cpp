@@ -417,7 +417,7 @@ void StepBuilder::accumulate() {
   newValues = values.carried;
 }
 
-/// Adds what a step makes of an argument, which keeps its name.
+/// Adds a step's new value of an argument, which keeps its name.
 void StepBuilder::addResult(unsigned argument, Value value, StringRef name) {
   NamedAttrList list;
   list.set(kOutputAttr, builder.getStringAttr(name));

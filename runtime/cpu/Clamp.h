@@ -1,9 +1,9 @@
 //===- Clamp.h - Bounds of what oneDNN computes -----------------*- C++ -*-===//
 //
-// A result between two bounds, in which a NaN stays one. oneDNN's relu and clip
-// make a bound of a NaN. But the comparison of a NaN raises the processor's
-// flag for invalid operations: where it is down after a call, there was none,
-// and what oneDNN computed is right.
+// Bounds a result from both sides; a NaN stays a NaN. oneDNN's relu and clip
+// turn a NaN into a bound. But the comparison of a NaN raises the processor's
+// flag for invalid operations. If it is not raised after a call, there was no
+// NaN, and oneDNN's result is right.
 //
 //===----------------------------------------------------------------------===//
 

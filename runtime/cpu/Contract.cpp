@@ -4,9 +4,9 @@
 // (benchmarks/contract_benchmark.cpp, benchmarks/results/runtime.md):
 // dnnl_sgemm for a single f32 product, the matmul primitive for batches and for
 // bf16. The primitive takes its slow reference code for some strides; then the
-// batch is a loop over dnnl_sgemm. A constant operand is brought into the order
-// that the primitive or dnnl_sgemm reads fastest, once for each address, where
-// that is faster than to read it as it lies. Without AVX-512 oneDNN has no fast
+// batch is a loop over dnnl_sgemm. A constant operand is copied to the order
+// that the primitive or dnnl_sgemm reads fastest, once for each address, if
+// that is faster than reading it in place. Without AVX-512 oneDNN has no fast
 // bf16 product either: then its operands are converted, and products and their
 // sums are f32.
 //

@@ -69,8 +69,8 @@ ContractLoopNest dist::arrangeLoops(const ContractCall &call) {
     return nest;
   mergeLoops(loops);
 
-  // A unit stride is what a matrix product wants of its inner loops; among
-  // those alike the longest makes the biggest product.
+  // A matrix product needs inner loops with a unit stride. Of equal ones, the
+  // longest gives the largest product.
   auto longest = [](const Loop &loop) { return loop.extent; };
   auto unit = [](int64_t stride) {
     return stride == 1 ? int64_t(1) << 40 : int64_t(0);

@@ -241,9 +241,9 @@ ConvolvePlan::ConvolvePlan(const ConvolveCall &call, OperandPool &pool,
   }
   totalFlops = 2.0 * shape.batch.extent * groups * channels * features;
   for (const Window &w : shape.windows) {
-    // What no window reaches is not there: oneDNN wants to know how far the
-    // last one reaches beyond the image, and that this is less than a stride
-    // before it.
+    // Elements that no window reaches are ignored: oneDNN needs to know how far
+    // the last window reaches beyond the image, and requires that this is less
+    // than a stride.
     int64_t end = (w.out - 1) * w.stride + (w.taps - 1) * w.dilation + 1;
     int64_t used = w.in;
     if (end - w.low - w.in <= -w.stride)

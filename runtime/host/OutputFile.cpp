@@ -83,8 +83,8 @@ void dist::checkHoldsNoInput(const std::string &folder) {
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// Where what is called `path` really is, or will be: also that which a link
-/// leads to that is not there yet.
+/// The real location of `path`, existing or not: also that of a link to
+/// something that does not exist yet.
 static std::string realTarget(const std::string &path) {
   if (path.find('\0') != std::string::npos)
     throw Error(std::string(path.c_str()) +

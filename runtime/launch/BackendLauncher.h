@@ -39,7 +39,7 @@ public:
                           const RunOptions &options) const = 0;
 };
 
-/// What a manifest says of ranks and communicators, for a backend.
+/// A manifest's ranks and communicators, for a backend.
 Topology topologyOf(const Manifest &manifest);
 
 } // namespace dist

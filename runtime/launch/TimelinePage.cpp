@@ -177,7 +177,7 @@ static std::map<int64_t, Owner> sortEvents(const Json &events) {
   return owners;
 }
 
-/// What the page says of an event; its name comes first.
+/// The description of an event on the page; its name comes first.
 static std::string describe(const Json &event) {
   Json args = event.at("args");
   std::string name = event.at("name"), scope = args.value("scope", "");

@@ -184,8 +184,8 @@ void dist::forEachRun(
 }
 
 bool dist::isWriter(const Mesh &mesh, const TensorDesc &desc, int64_t rank) {
-  // The digits of the rank along what cuts the tensor may be anything; what is
-  // left of its index without them must be zero.
+  // The digits of the rank along axes that cut the tensor may be anything; the
+  // other digits must be zero.
   for (const std::vector<SubDim> &dim : desc.dims)
     for (const SubDim &sub : dim)
       for (const AxisRef &ref : sub.axes) {

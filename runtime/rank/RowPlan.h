@@ -33,7 +33,8 @@ public:
   std::vector<int64_t> indices;
   /// The place of the first index that names no row, or -1.
   int64_t wrong = -1;
-  /// Of each index: who has the row, and where in its block.
+  /// For each index: the owner of the row, and its position in the owner's
+  /// block.
   std::vector<int32_t> owners;
   std::vector<int64_t> rows;
   /// The rows that indices name, each once, by owner and row. Those of member m

@@ -1,8 +1,8 @@
 //===- AttentionParts.cpp - Attention as contractions and a softmax -------===//
 //
-// What dist.attention means, in linalg: all scores, what the body makes of
-// them, the largest of each row, exponentials, their sums, quotients, and the
-// product with the values.
+// The meaning of dist.attention, in linalg: all scores, the body, the largest
+// of each row, exponentials, their sums, quotients, and the product with the
+// values.
 //
 //===----------------------------------------------------------------------===//
 

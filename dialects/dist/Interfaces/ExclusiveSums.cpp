@@ -1,6 +1,6 @@
 //===- ExclusiveSums.cpp - Pending sums of one summand each ---------------===//
 //
-// Rows by the ops that look them up, and what bodies make of zeros.
+// Finds the rows of lookups, and how bodies map zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -150,7 +150,7 @@ void Scalars::visit(Operation &op) {
     constants[result] = constant;
     return;
   }
-  // What is made of nothing that is zero is as it is on any device.
+  // A value that is computed from no zeros is the same as on any device.
   if (llvm::none_of(op.getOperands(), [&](Value operand) {
         return constants.contains(operand) || doubtful.contains(operand) ||
                touched.contains(operand);

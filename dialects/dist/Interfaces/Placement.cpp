@@ -320,8 +320,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      // Blocks of different sizes end within the factors, not between them, but
-      // where they are made of whole elements of the major one.
+      // Blocks of different sizes end within the factors, not between them,
+      // unless they consist of whole elements of the major one.
       bool isWhole = &piece == &from.front() && pieceLeft == piece.size;
       if (isWhole && isDivided(pieceLeft, factorLeft) &&
           !isDivided(pieceLeft, size(axesLeft)) &&

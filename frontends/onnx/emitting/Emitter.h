@@ -199,8 +199,8 @@ private:
   Operation *lastSize = nullptr;
 };
 
-/// After all is emitted: folds what later ops allowed (transposes beyond
-/// elementwise ops into contractions) and erases what nothing uses.
+/// After all is emitted: folds transposes beyond elementwise ops into
+/// contractions, where later ops allow it, and erases unused ops.
 void simplify(Block &block);
 
 } // namespace mlir::dist::frontend

@@ -150,7 +150,7 @@ Value Emitter::reshape(Value value, ArrayRef<int64_t> shape) {
     return value;
   if (countElements(target) == 0)
     return empty(target, getElementTypeOrSelf(value));
-  // What was reshaped before can be reshaped from where it started.
+  // A reshape of a reshape becomes one of the original.
   Value best = value;
   int cost = reshapeCost(sizes, shapeOf(value), target);
   for (Value source = value; cost > 0;) {

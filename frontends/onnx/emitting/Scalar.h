@@ -1,8 +1,8 @@
 //===- Scalar.h - Arithmetic on scalars in loop bodies ----------*- C++ -*-===//
 //
-// What the bodies of generics are written with. One method an operation, for
-// floating point and integers alike, so that the converters depend neither on
-// the arith dialect's headers nor on its many names.
+// Builds the bodies of generics. One method for each operation, for floating
+// point and integers alike, so that converters depend neither on the arith
+// dialect's headers nor on its many names.
 //
 //===----------------------------------------------------------------------===//
 

@@ -177,8 +177,8 @@ static DType getDrawnType(DType type) {
   return type == DType::F64 ? DType::F64 : DType::F32;
 }
 
-/// A tensor of floats, each of them what `drawn` makes of four words, in f64
-/// for those and else in f32.
+/// A tensor of floats. `drawn` computes each from four words, in f64 for f64
+/// and else in f32.
 using Drawn =
     llvm::function_ref<Value(LoopScalar &, DType, std::array<Value, 4> words)>;
 static LogicalResult drawFloats(NodeContext &c, Drawn drawn) {

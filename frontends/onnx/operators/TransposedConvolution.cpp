@@ -112,7 +112,7 @@ static Phases findReach(int64_t r, int64_t size, int64_t dilation,
   if (first > end)
     return phase;
   int64_t step = dilation / common, reach = (end - first) / step + 1;
-  // Of what lies beyond the image all is zero.
+  // Beyond the image all elements are zero.
   if (first >= size || first + (reach - 1) * step + d.places - 1 < 0)
     return phase;
   phase.first = first;

@@ -619,7 +619,7 @@ Error Reader::checkOrder() {
   auto describe = [](const Node &node) {
     return "node '" + node.label().str() + "' (" + node.opName() + ")";
   };
-  /// What defines a value: a node, or else what `other` says.
+  /// The definition of a value: a node, or else `other`.
   struct Definer {
     const Node *node;
     const char *other;

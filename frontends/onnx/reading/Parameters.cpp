@@ -441,8 +441,8 @@ std::vector<std::string> Parameters::findFolded(const Model &model,
         folded.insert(name);
     return {folded.begin(), folded.end()};
   }
-  // Of what is read under the file's names. An initialiser may have several,
-  // and some that read it may have a parameter of their own.
+  // For values that are read under the file's names. An initializer may have
+  // several, and some of its readers may have a parameter of their own.
   StringSet<> seen;
   for (const Node &node : model.nodes) {
     if (isAlias(node))

@@ -112,8 +112,8 @@ private:
       return kept.size() <= up ? PathTree::kRoot : kept.rbegin()[up].second;
     }
   };
-  /// What a component makes of a walk: the path, and whether it takes the place
-  /// of its parent.
+  /// The result of a component in a walk: the path, and whether it replaces its
+  /// parent.
   struct Step {
     unsigned path;
     bool replaces;

@@ -329,8 +329,8 @@ std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Texts longer than this are not continued: a size may be made of one that is
-/// made of another one, and so on.
+/// Texts longer than this are truncated: a size may depend on one that depends
+/// on another one, and so on.
 static constexpr size_t kMostText = 512;
 
 void Sizes::print(int64_t size, std::string &text) const {

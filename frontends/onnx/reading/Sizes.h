@@ -52,9 +52,8 @@ inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
   return false;
 }
 
-/// Sizes of models have a few terms of a few factors. What has more is not
-/// computed: the terms of a product are as many as those of its factors
-/// multiplied.
+/// Sizes of models have a few terms of a few factors. Larger polynomials are
+/// not computed: a product has as many terms as its factors have, multiplied.
 inline constexpr size_t kMostSizeTerms = 1024;
 inline constexpr size_t kMostSizeFactors = 64;
 /// Divisions, minima and maxima within one another.
@@ -62,8 +61,8 @@ inline constexpr unsigned kMostSizeDepth = 64;
 
 class Sizes {
 public:
-  /// What a polynomial is made of: a size of its own, or a function of two
-  /// sizes that is no polynomial.
+  /// A variable of a polynomial: a size of its own, or a function of two sizes
+  /// that is not a polynomial.
   struct Atom {
     enum Kind { Named, FloorDiv, Min, Max };
     Kind kind = Named;

@@ -1,7 +1,7 @@
 //===- FeatureBlocks.cpp - Fused projections, taken apart -----------------===//
 //
-// Downwards from the contraction, blocks in place of the whole; upwards from
-// what it reads, slices as near to the parameters as can be.
+// Downwards from the contraction, blocks replace the whole. Upwards from its
+// operands, slices are moved as near to the parameters as possible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,8 +99,8 @@ Value FeatureBlocks::makeInit(Operation *like, Value init, Range range) {
   return makeSlice(like, init, range);
 }
 
-/// A block of what is read; of what is made of a parameter alone, made of a
-/// block of the parameter.
+/// A block of an operand. If it depends only on a parameter, it is computed
+/// from a block of the parameter.
 Value FeatureBlocks::makeBlock(Operation *like, Value whole, Range range) {
   auto maker = whole.getDefiningOp<linalg::LinalgOp>();
   if (!maker || origins.get(whole).kind != Origin::Parameter)
@@ -122,8 +122,7 @@ Value FeatureBlocks::makeBlock(Operation *like, Value whole, Range range) {
     operands.push_back(&operand == init ? makeInit(like, operand.get(), part)
                                         : makeBlock(like, operand.get(), part));
   }
-  // Its users go first, as those that are taken apart come after what they
-  // read.
+  // Its users are erased first, since split ops come after their operands.
   replaced.insert(maker);
   return clone(*builder, maker, operands.back().getType(), operands)
       ->getResult(0);

@@ -507,7 +507,8 @@ static LogicalResult splitAppliers(ShardOp directive, const ScopeIndex &scopes,
     if (function.isExternal())
       continue;
     Value parameter = function.getArgument(tensor.index);
-    // What is made of the whole parameter alone, up to what applies it.
+    // Values that depend only on the whole parameter, up to the op that applies
+    // it.
     llvm::SmallSetVector<Value, 4> made;
     made.insert(parameter);
     for (size_t next = 0; next < made.size(); ++next) {

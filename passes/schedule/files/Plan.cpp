@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a plan says of one mesh axis: replicate, shard a dimension, or leave a
-/// reduction pending.
+/// A plan's placement for one mesh axis: replicate, shard a dimension, or leave
+/// a reduction pending.
 struct AxisPlacement {
   AxisRefAttr axis;
   std::optional<int64_t> dim;

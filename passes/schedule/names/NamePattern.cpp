@@ -304,7 +304,7 @@ public:
       : isRegex(isRegex), open(isRegex ? '(' : '{'), close(isRegex ? ')' : '}'),
         separator(isRegex ? '|' : ',') {}
 
-  /// Of what opens in the part [begin, end) of `pattern`.
+  /// The opening brackets in the part [begin, end) of `pattern`.
   void find(StringRef pattern, size_t begin, size_t end);
 
   std::vector<NamePattern::Alternative> found;

@@ -119,8 +119,8 @@ getCorners(const Blocks &rows, const Blocks &iterations, const Window &window) {
   return corners;
 }
 
-/// What devices lack of what they read: that of elements there are, and for
-/// iterations that are no padding.
+/// The elements that devices need and lack: only elements that exist, and for
+/// iterations that are not padding.
 static std::pair<int64_t, int64_t>
 getHalo(const Blocks &rows, const Blocks &iterations, const Window &window) {
   int64_t low = 0, high = 0;

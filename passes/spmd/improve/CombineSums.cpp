@@ -20,7 +20,7 @@ struct SumTree {
   /// Those that add two of all elements, and those that add something to each
   /// that is broadcast, a bias.
   SmallVector<Operation *> joins, biases;
-  /// What they add, as far as it has all elements.
+  /// The values that they add, if these have all elements.
   SmallVector<Value> terms;
 };
 

@@ -348,8 +348,7 @@ void mlir::dist::moveReshards(FunctionOpInterface function,
       Mover(tree, layout, values).run();
   };
   llvm::for_each(roots, move);
-  // What all its readers have by now is brought where they want it may be made
-  // there.
+  // A reshard of a value that all readers want may be done at the value.
   for (Operation *root : roots)
     if (!root->use_empty() &&
         llvm::all_of(root->getUsers(), llvm::IsaPred<ReshardOp>))

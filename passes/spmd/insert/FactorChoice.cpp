@@ -62,7 +62,7 @@ private:
   const ExclusiveSums &exclusive;
   /// Axes of sums that the op could leave pending.
   SmallVector<AxisRefAttr, 4> passed;
-  /// What moving an operand costs at most, where it is smallest.
+  /// The highest cost of moving an operand, where it is smallest.
   SmallVector<int64_t, 4> operandBytes;
   FactorChoice choice;
   SmallVector<DimShardingAttr, 8> &factors;

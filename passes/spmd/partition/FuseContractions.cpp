@@ -1,7 +1,8 @@
 //===- FuseContractions.cpp - Layers of one input are one contraction -----===//
 //
-// What dist.fuse marks, in the program of one device: there a layer's weight is
-// what the device has of it, so that any placements go together.
+// Fuses contractions marked by dist.fuse, in the program of one device: there a
+// layer's weight is the device's part of it, so that all placements are
+// compatible.
 //
 //===----------------------------------------------------------------------===//
 

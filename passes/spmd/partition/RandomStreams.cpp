@@ -123,7 +123,7 @@ void Numbers::append(Number &number, DimShardingAttr dim, int64_t size,
   }
 }
 
-/// The sizes of what is drawn; none where one is not known.
+/// The sizes of the drawn tensor; empty if one is unknown.
 static std::optional<SmallVector<int64_t>> findSizes(RandomWordsOp words) {
   SmallVector<int64_t> sizes(words.getSizes());
   unsigned next = 0;
@@ -195,7 +195,7 @@ static bool addLinear(Value index, int64_t scale,
 }
 
 /// The loops, major to minor, of which an index into `size` elements is the
-/// row-major number; none where it is not of such a kind.
+/// row-major number; empty if it is no such index.
 static std::optional<SmallVector<unsigned, 1>>
 findLoops(Value index, int64_t size, const ShardingRule &rule) {
   SmallVector<int64_t> strides(rule.factors.size(), 0);

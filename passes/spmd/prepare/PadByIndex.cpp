@@ -27,7 +27,7 @@ struct PadByIndex {
   unsigned number;
   /// Of the rows before and behind the source: which of its rows they are.
   SmallVector<int64_t> low, high;
-  /// What is written in place of the join, last to first.
+  /// The ops that replace the concatenation, last to first.
   SmallVector<Operation *> made = {};
 
   int64_t getDim() const { return tensor::ConcatOp(concat).getDim(); }

@@ -127,13 +127,14 @@ private:
   const Separation &separation;
 };
 
-/// The dimensions of a tensor, some of which are taken apart.
+/// The dimensions of a tensor, some of which are split.
 class ApartDims {
 public:
   explicit ApartDims(ArrayRef<int64_t> shape)
       : shape(shape), parts(shape.size()) {}
 
-  /// Says that `dim` is made of `sizes`. False where it is of others already.
+  /// Records that `dim` is the product of `sizes`. False if it has other sizes
+  /// already.
   bool set(int64_t dim, ArrayRef<int64_t> sizes) {
     if (!parts[dim].empty())
       return ArrayRef(parts[dim]) == sizes;
@@ -251,7 +252,8 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What follows a value with merged dimensions follows what these are made of.
+/// A value that follows one with merged dimensions follows the separate ones
+/// instead.
 struct SeparateFollow : OpRewritePattern<FollowOp> {
   SeparateFollow(MLIRContext *context, const Separation &separation)
       : OpRewritePattern(context), separation(separation) {}
@@ -428,7 +430,8 @@ FailureOr<bool> SeparateDimsPass::separate(MeshOp mesh) {
       return false;
     analysis.propagate();
     for (tensor::CollapseShapeOp collapse : candidates) {
-      // What is made where it is used, as fills, has no placement.
+      // Values that are created where they are used, such as fills, have no
+      // placement.
       unsigned source = analysis.getGraph().getIndex(collapse.getSrc());
       if (source == PlacementGraph::kNone)
         lost.emplace_back();

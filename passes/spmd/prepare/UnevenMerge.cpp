@@ -23,9 +23,9 @@ namespace {
 /// Either reshape of one group of dimensions.
 struct UnevenMerge {
   Operation *reshape;
-  /// What has the dimensions apart: operand or result, or what follows it (a
-  /// cotangent, placed as its primal). Of several reshapes that are rewritten
-  /// one may have been another's, but its type stays.
+  /// The tensor with separate dimensions: operand or result, or a value that
+  /// follows it (a cotangent, placed like its primal). If several reshapes are
+  /// rewritten, it may belong to another one, but its type stays.
   Value apart;
   RankedTensorType type;
   ReassociationIndices group;
@@ -167,8 +167,8 @@ private:
   const Placements &placements;
   const MeshLayout &layout;
   std::optional<TiedRows> tied;
-  /// Where what is not placed yet will be, by ties; empty as long as only what
-  /// is placed counts.
+  /// The expected placement of values that are not placed yet, by ties; empty
+  /// as long as only placed values count.
   SmallVector<DimShardingAttr, 0> blocks;
 };
 } // namespace
@@ -199,7 +199,7 @@ DimShardingAttr RowsAnalysis::getPeriods(const UnevenMerge &rows) const {
 llvm::BitVector RowsAnalysis::findChosen(ArrayRef<UnevenMerge> candidates) {
   struct Group {
     SmallVector<size_t> members;
-    /// What is sent where rows move over borders, and what is gathered else.
+    /// The bytes of moving rows over borders, and of gathering instead.
     int64_t bytes = 0, whole = INT64_MAX;
   };
   llvm::MapVector<std::pair<unsigned, DimShardingAttr>, Group> groups;
@@ -229,8 +229,8 @@ llvm::BitVector RowsAnalysis::findChosen(ArrayRef<UnevenMerge> candidates) {
     group.members.push_back(number);
     group.bytes += plan.sent * rows.getRowBytes();
     group.whole = std::min(group.whole, tied->getNeeds(tie).whole);
-    // Rows that are in blocks are gathered to be taken apart, and what is apart
-    // is whole then.
+    // Rows that are in blocks are gathered before they are split; the separate
+    // dimensions are whole then.
     if (isa<tensor::ExpandShapeOp>(rows.reshape) && isInBlocks(rows)) {
       group.whole = std::min(group.whole, getLeastBytes(rows.getMerged()));
       group.bytes += tied->getNeeds(getTie(rows, /*isMerged=*/false))
@@ -315,7 +315,7 @@ static void rewrite(const UnevenMerge &rows) {
   }
   AffineMap identity = b.getMultiDimIdentityMap(place),
             map = AffineMap::get(place, 0, places, b.getContext());
-  // What is added to is a sum over what moves it.
+  // The destination is a sum over the loop that moves it.
   SmallVector<utils::IteratorType> loops(place, utils::IteratorType::parallel);
   if (isCollapse)
     for (size_t minor = 1; minor < rows.group.size(); ++minor)

@@ -1,8 +1,8 @@
 //===- Uniformity.cpp - What all devices of a group agree on --------------===//
 //
-// A forward data-flow analysis: of each value along what it may differ from
-// device to device. Repeated until nothing changes, which loops and calls need;
-// differences only grow, so that takes few rounds.
+// A forward data-flow analysis: along which axes each value may differ between
+// devices. It is repeated until nothing changes, because of loops and calls.
+// Differences only grow, so that takes few rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -213,7 +213,7 @@ void Uniformity::check(Operation *op, ArrayRef<AxisRefAttr> group,
     error.attachNote(inside->getLoc()) << "the collective is here";
 }
 
-/// Along what the devices that must issue it together lie; of a slice none.
+/// The axes of the devices that must issue it together; empty for a slice.
 static SmallVector<AxisRefAttr> getGroup(CollectiveOpInterface collective) {
   if (isa<AllSliceOp>(collective))
     return {};
@@ -272,7 +272,7 @@ void Uniformity::visitBranch(RegionBranchOpInterface branch,
                              const Control &control) {
   RegionBranchSuccessorMapping targets;
   branch.getSuccessorOperandInputMapping(targets);
-  // What is not passed on decides where it goes, and how often.
+  // A value that is not yielded decides where values go, and how often.
   Control inside = control;
   auto flow = [&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
