@@ -318,8 +318,8 @@ Value AdjointMatch::getOfNumber(Value value) {
              : Value();
 }
 
-/// p (dp - sum of dp p). If NaN counts as 0, the op on p is one that replaces
-/// NaN, and dp is the cotangent after that.
+/// p (dp - sum of dp p). If NaN counts as 0, the product is selected only where
+/// the weight is a number, and so is dp.
 LogicalResult AdjointMatch::matchXCotangent(Value product) {
   if (attention.isNanZero())
     product = getOfNumber(product);

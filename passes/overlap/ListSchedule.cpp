@@ -275,8 +275,8 @@ void ListScheduler::startTransfer(unsigned number) {
     now = end;
   else
     now += problem.startSeconds;
-  // Nothing is in flight on the communicator of a synchronous call, and
-  // transfers that only the end waits for do not delay others.
+  // A synchronous transfer is not in flight, and transfers that only the end
+  // waits for do not count.
   if (isLast[number] || !pays(number))
     used[number] = true;
   else

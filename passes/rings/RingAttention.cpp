@@ -170,8 +170,7 @@ Value RingAttention::needs(const Queries &queries,
   Value needed;
   if (before.means)
     needed = isAnyMasked(getElement(getLeast(before.largest)));
-  // The mirror's queries have seen something of their own keys, unless this
-  // says otherwise.
+  // The mirror's own keys outweigh masked ones, unless isMirrorMasked.
   if (queries.kind == Queries::MirrorsFirstHalf)
     needed = both(needed, isMirrorMasked);
   needed = either(needed,

@@ -315,7 +315,7 @@ static void rewrite(const UnevenMerge &rows) {
   }
   AffineMap identity = b.getMultiDimIdentityMap(place),
             map = AffineMap::get(place, 0, places, b.getContext());
-  // The destination is a sum over the loop that moves it.
+  // Loops that move within the windows of the result are reductions.
   SmallVector<utils::IteratorType> loops(place, utils::IteratorType::parallel);
   if (isCollapse)
     for (size_t minor = 1; minor < rows.group.size(); ++minor)

@@ -272,7 +272,7 @@ void Uniformity::visitBranch(RegionBranchOpInterface branch,
                              const Control &control) {
   RegionBranchSuccessorMapping targets;
   branch.getSuccessorOperandInputMapping(targets);
-  // A value that is not yielded decides where values go, and how often.
+  // Operands that are not passed on decide where control goes, and how often.
   Control inside = control;
   auto flow = [&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
