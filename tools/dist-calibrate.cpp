@@ -1,7 +1,7 @@
 //===- dist-calibrate.cpp - Measures this computer ------------------------===//
 //
-// Writes a machine file (docs/machines.md) of the computer that it runs on,
-// with ranks that are threads.
+// Writes a machine file (docs/internals/machines.md) of the computer that it
+// runs on, with ranks that are threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,8 +61,8 @@ static int64_t getRanks() {
   return ranksOption;
 }
 
-/// What else the computer did: figures of a busy one are worth less, which is
-/// said.
+/// The load of the computer: figures of a busy one are worth less, which is
+/// reported.
 static std::string describeLoad(int64_t ranks) {
   double load;
   if (getloadavg(&load, 1) != 1)

@@ -98,13 +98,13 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     joinHalos("join-halos",
               cl::desc("Whether layers that follow each other exchange rows "
-                       "once, as of dist-run: auto, where --machine foresees "
+                       "once, as of dist-run: auto, if --machine estimates "
                        "that it pays; never; or always (default: never)"),
               cl::value_desc("auto|never|always"), cl::cat(category));
 static cl::opt<std::string>
     overlap("overlap",
             cl::desc("Whether collectives run beside computation, as of "
-                     "dist-run: auto, where --machine foresees that it pays; "
+                     "dist-run: auto, if --machine estimates that it pays; "
                      "or off, all where they stand (default: off)"),
             cl::value_desc("off|auto"), cl::cat(category));
 static cl::opt<double>
@@ -119,7 +119,7 @@ static cl::opt<std::string>
           cl::value_desc("N|auto|AXIS"), cl::cat(category));
 static cl::opt<bool> verbose("v",
                              cl::desc("Say how long each stage took, and with "
-                                      "--join-halos what was foreseen"),
+                                      "--join-halos the estimate"),
                              cl::cat(category));
 
 static ScheduleOptions
@@ -190,7 +190,7 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
   return writeOutput(output, [&](llvm::raw_ostream &os) { os << plan->text; });
 }
 
-/// Fails, once all is written, where a schedule does.
+/// Fails, after all is written, if a schedule fails.
 static LogicalResult writeComparison(ModuleOp module, const Machine *machine,
                                      const LinkTime &time, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
@@ -208,7 +208,7 @@ static LogicalResult writeComparison(ModuleOp module, const Machine *machine,
   return success(areAll);
 }
 
-/// Whether anything is said of a program.
+/// Whether a program has anything to report.
 static bool hasOthers() {
   const cl::Option *all[] = {&input,
                              &compare,

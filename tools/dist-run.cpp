@@ -24,7 +24,7 @@
 #include "tools/common/RunCompiler.h"
 #include "tools/common/TimeLimit.h"
 #include "train/Train.h"
-#include "verify/Checks.h"
+#include "verify/Comparisons.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -108,7 +108,7 @@ static cl::opt<std::string> trace("trace",
                                   cl::desc("The last run as a trace, which "
                                            "Perfetto shows, or as a page for "
                                            "a browser (*.html); with --machine "
-                                           "beside what was foreseen"),
+                                           "beside the estimate"),
                                   cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
@@ -123,7 +123,8 @@ static cl::opt<std::string>
 static bool verifying() { return verifyMode != "off" || !reference.empty(); }
 static bool inF64() { return verifyMode == "f64"; }
 
-/// As text, so that what LLVM takes for a number is none: "" would be 0.
+/// As text, so that nothing becomes a number that LLVM takes for one: "" would
+/// be 0.
 static std::optional<double>
 parseTolerance(const cl::opt<std::string> &option) {
   if (option.empty())
@@ -242,8 +243,8 @@ static bool isTargetPlaced() {
   return text && (*text)->getBuffer().contains("\"" + training.target + "\"");
 }
 
-/// Ends the program, of which diagnostics have said what is wrong. Of options
-/// and files nothing more is to be said.
+/// Ends the program after diagnostics have reported the problem. Options and
+/// files need no further message.
 [[noreturn]] static void failToDistribute(const Stages &stages) {
   if (training.train && isTargetPlaced())
     throw host::Error(input + " could not be made a step of training (a "
@@ -288,7 +289,8 @@ static void sayPredicted(const std::optional<Simulation> &predicted) {
                  << " ms a step\n";
 }
 
-/// What the program then draws is said: it is not what it draws on one device.
+/// A warning about random numbers: the program does not draw those of one
+/// device.
 static void sayStreams(RunCompiler &compiler) {
   if (std::string text = compiler.describeStreams(); !text.empty())
     llvm::outs() << text << "\n";
@@ -370,7 +372,7 @@ static void sayError(StringRef error, bool isPrinted = false) {
     llvm::errs() << "dist-run: error: " << error << "\n";
 }
 
-/// Runs what is compared with, on one rank. `seconds` is what the ranks took.
+/// Runs the reference program, on one rank. `seconds` is the time of the ranks.
 static host::Expected runReference(const Reference &single,
                                    const host::Inputs &values, double seconds) {
   // A loop that rounding keeps from ending on one rank may end on several.
@@ -556,10 +558,10 @@ static bool run() {
   bool ok = llvm::all_of(checks, std::mem_fn(&Checked::areEqual));
 
   if (json) {
-    std::optional<double> foreseen;
+    std::optional<double> estimate;
     if (predicted)
-      foreseen = predicted->time.getTotal();
-    reportJson(program, result, checks, ok, leftOut, foreseen);
+      estimate = predicted->time.getTotal();
+    reportJson(program, result, checks, ok, leftOut, estimate);
     return ok;
   }
   for (const host::RunResult::Output &one : result.outputs)

@@ -87,7 +87,7 @@ static int64_t bytesOf(const Entry &entry) {
          host::dtypeBytes(entry.what.dtype);
 }
 
-/// Tells what was saved from what is damaged, or of another step.
+/// Distinguishes a saved checkpoint from a damaged one, or one of another step.
 static std::string checksumOf(const host::Tensor &tensor) {
   host::Checksum sum = host::checksumOf(
       {static_cast<const char *>(tensor.data), size_t(tensor.bytes())});
@@ -292,7 +292,7 @@ std::string CheckpointFolder::save(const Position &position,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// What `take` makes of the JSON file `path`. Throws Error, which names it.
+/// The result of `take` for the JSON file `path`. Throws Error, which names it.
 template <class Take> static void readJson(const std::string &path, Take take) {
   constexpr int64_t kMostBytes = int64_t(1) << 30;
   host::MappedFile file = host::mapFile(path, kMostBytes);

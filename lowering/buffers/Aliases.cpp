@@ -188,7 +188,7 @@ void BufferAliases::findOrigins(func::FuncOp function) {
     origin.component = components.findLeader(index);
 }
 
-/// Adds what `from` may be to what `to` may be; whether that is more.
+/// Adds the origins of `from` to those of `to`; returns whether these are more.
 static bool merge(const Origins &from, Origins &to) {
   bool changed = false;
   if (to.known && !from.known) {
@@ -214,7 +214,7 @@ static bool merge(const Origins &from, Origins &to) {
 }
 
 void BufferAliases::spreadOrigins() {
-  // Once, but for what goes round loops.
+  // Once, except around loops.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto [index, to] : llvm::enumerate(handedOnAs))

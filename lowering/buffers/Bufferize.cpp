@@ -60,8 +60,8 @@ void mlir::dist::registerBufferExtensions(DialectRegistry &registry) {
   registerAttentionModel(registry);
 }
 
-/// What a destination holds may not matter: such a value only lends its shape.
-/// It gets out of the way of what decides where results lie.
+/// A destination's contents may not matter: such a value only gives its shape.
+/// It is replaced, so that it does not influence where results are.
 static void dropUnreadDestinations(func::FuncOp function) {
   SmallVector<Operation *> unread;
   function.walk([&](linalg::LinalgOp op) {
@@ -253,10 +253,10 @@ static Operation *findOrigin(Value value) {
   return op;
 }
 
-/// Results must lie where the caller says, so what else may lie there or read
-/// it has to be out of the way before: such results are copied, all of them
-/// before the first is in its place. What an argument is updated by may be that
-/// argument, as it is.
+/// Results must be written to the caller's buffers. Other values that may be
+/// there, or that read them, are copied first: all of them before the first
+/// result is in its place. The new value of an argument may be that argument,
+/// unchanged.
 static void separateResults(func::ReturnOp terminator, const Updates &updates) {
   auto function = terminator->getParentOfType<func::FuncOp>();
   OpBuilder builder(terminator);
@@ -360,8 +360,8 @@ struct ReshapedResult {
 };
 } // namespace
 
-/// Results are computed where they shall lie, in the shape that they are
-/// computed in: reshapes of them become views of the memory for them.
+/// Results are computed in their final memory, in the shape that they are
+/// computed in: reshapes of them become views of that memory.
 static SmallVector<ReshapedResult> reshapeResults(func::ReturnOp terminator,
                                                   const Updates &updates) {
   SmallVector<ReshapedResult> results;
@@ -472,8 +472,8 @@ passDestinations(func::FuncOp function, const Updates &updates) {
   return results;
 }
 
-/// What was made for the new value of an argument is that argument, once it is
-/// decided what is done in place.
+/// The argument that was added for a new value is the updated argument, once
+/// the decisions on in-place ops are made.
 static LogicalResult mergePlaces(func::FuncOp function,
                                  const Updates &updates) {
   unsigned first = function.getNumArguments() - updates.size();
@@ -534,9 +534,9 @@ static void computeElsewhere(MaterializeInDestinationOp result) {
   place.replaceAllUsesExcept(elsewhere, result);
 }
 
-/// Takes what is the same memory as `place`, an argument made for a new value,
-/// out of the way of others: what reads the old value reads a copy of it, and
-/// the new one is computed elsewhere.
+/// Protects other readers from `place`, an argument that was added for a new
+/// value. Readers of the old value read a copy of it, and the new value is
+/// computed elsewhere.
 static void setApart(BlockArgument place) {
   auto function = cast<func::FuncOp>(place.getOwner()->getParentOp());
   Operation *terminator = place.getOwner()->getTerminator();
@@ -555,8 +555,8 @@ static void setApart(BlockArgument place) {
   });
 }
 
-/// Decides what is done in place, with each argument that is updated in memory
-/// that no other one may lie in.
+/// Decides what is done in place. Each argument that is updated is in memory
+/// that no other value may use.
 static LogicalResult analyzeApart(ModuleOp module,
                                   std::optional<InPlaceState> &state,
                                   const OneShotBufferizationOptions &options) {
@@ -582,7 +582,7 @@ analyzeWithResults(ModuleOp module, std::optional<InPlaceState> &state,
   SmallVector<MaterializeInDestinationOp> results(state->getUnplaced());
   if (results.empty())
     return success();
-  // What lies in one result's place may have been in another's way.
+  // A value in one result's memory may have prevented another's.
   for (MaterializeInDestinationOp result : results)
     computeElsewhere(result);
   if (failed(analyzeApart(module, state, options)))

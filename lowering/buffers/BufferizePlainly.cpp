@@ -1,9 +1,9 @@
 //===- BufferizePlainly.cpp - A buffer for every value --------------------===//
 //
-// --dist-bufferize-plainly: the bufferization of programs that others are
-// compared with. Nothing is analysed, so nothing can be analysed wrongly:
-// whatever is written is copied before, slices are copied out, and results are
-// copied to where the caller wants them when all is computed.
+// --dist-bufferize-plainly: the bufferization of reference programs. Nothing is
+// analyzed, so no analysis can be wrong. All that is written is copied before,
+// slices are copied out, and results are copied to the caller's buffers at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- FormAttention.cpp - Attention that is worth tiles ------------------===//
 //
 // --dist-form-attention: attentions with many scores become dist.attention.
-// Tiles are copied in the order that products read fastest, so transposes of
-// queries, keys and values that came before are left out, and numbers that
-// queries and keys are both multiplied by are one, of the queries.
+// Tiles are copied in the order that products read fastest. So transposes of
+// queries, keys and values before it are left out. Factors of queries and of
+// keys become one factor of the queries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,9 +113,9 @@ static void takeInOperands(AttentionOp op) {
 /// anything.
 static constexpr int64_t kBlock = 128;
 
-/// Whether tiles multiply less than the parts do. Of each score, parts have two
-/// products forward and four backward; tiles compute the scores once more, but
-/// of blocks of which a mask leaves nothing they compute none.
+/// Whether tiles multiply less than the separate ops do. For each score, the
+/// separate ops have two products forward and four backward. Tiles compute the
+/// scores once more, but skip blocks that a mask excludes.
 static bool hasFewerProducts(AttentionOp op, KeyWindows &masks) {
   SmallVector<int64_t> sizes = op.getDimSizes();
   int64_t keys = sizes[op.getKeyDim()];

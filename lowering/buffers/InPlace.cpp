@@ -1,11 +1,11 @@
 //===- InPlace.cpp - Which ops write over their operands ------------------===//
 //
 // Upstream's one-shot analysis compares, for each operand, all reads of all its
-// aliases with all writes: cubic in the length of a chain of ops that are done
-// in place. Here ops are visited in the order of the program. Then a write is
-// safe if no value that exists already and may lie in the same buffer is read
-// later: the end of a live range is one number, and each alias class keeps a
-// list of the members that still live.
+// aliases with all writes. That is cubic in the length of a chain of ops in
+// place. Here ops are visited in program order. Then a write is safe if no
+// existing value that may be in the same buffer is read later. The end of a
+// live range is one number, and each alias class keeps a list of its live
+// members.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,8 @@ private:
     SmallVector<unsigned, 2> live;
     bool writable = true;
     /// When an op that must be in place writes first, and when a member is read
-    /// last (results of such ops aside): the class grows only while the second
-    /// comes before the first.
+    /// last, other than by results of such ops. The class may grow only while
+    /// the second comes before the first.
     int64_t firstForced = INT64_MAX, lastRead = -1;
   };
 
@@ -245,8 +245,9 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
     }
     if (areDisjoint(other.get(), operand))
       continue;
-    // One of two buffers, of which the destination may be one: a tensor of its
-    // size that lies in it is all of it, so each element is put where it lies.
+    // One of two buffers, of which the destination may be one. A tensor of its
+    // size that is in it is all of it, so each element is written to its own
+    // position.
     if (isa<MaterializeInDestinationOp>(op) &&
         other.get().getType() == operand.get().getType() &&
         cast<TensorType>(operand.get().getType()).hasStaticShape())
@@ -256,7 +257,8 @@ bool InPlaceAnalysis::isReadByOtherOperand(OpOperand &operand, unsigned root) {
   return false;
 }
 
-/// Whether the op puts a value where it lies already, so that nothing changes.
+/// Whether the op writes a value to where it is already, so that nothing
+/// changes.
 bool InPlaceAnalysis::isPutBack(OpOperand &operand) {
   auto insertion = dyn_cast<SubsetInsertionOpInterface>(operand.getOwner());
   if (!insertion || &insertion.getDestinationOperand() != &operand)
@@ -305,7 +307,7 @@ bool InPlaceAnalysis::isReadInOtherBranchesOnly(unsigned member,
   });
 }
 
-/// Whether the op may write over what the operand lies in.
+/// Whether the op may overwrite the memory of the operand.
 bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
   Operation *op = operand.getOwner();
   unsigned root = find(operand.get());

@@ -105,9 +105,9 @@ static int64_t placeByTime(llvm::ArrayRef<LiveRange> ranges,
   return free.highest();
 }
 
-/// The largest first, each in the smallest gap between those already placed
-/// that live at the same time (Pisarchyk and Lee, "Efficient Memory Management
-/// for Deep Neural Net Inference", 2020: greedy by size).
+/// The largest buffer first, each in the smallest gap between those already
+/// placed that are alive at the same time. (Pisarchyk and Lee, "Efficient
+/// Memory Management for Deep Neural Net Inference", 2020: greedy by size.)
 static int64_t placeBySize(llvm::ArrayRef<LiveRange> ranges,
                            llvm::ArrayRef<int64_t> sizes,
                            llvm::SmallVectorImpl<int64_t> &offsets) {

@@ -16,7 +16,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What kernels say of their loops is said by their branches.
+/// The loop annotations of kernels are moved to their branches.
 static void annotateLoops(ModuleOp module) {
   module.walk([](LLVM::BrOp branch) {
     if (auto annotation = dyn_cast_or_null<LLVM::LoopAnnotationAttr>(

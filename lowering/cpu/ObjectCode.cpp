@@ -89,7 +89,7 @@ static llvm::OptimizationLevel getLevel(unsigned level) {
 /// How many calls of a block become a function of their own.
 static constexpr unsigned kCallsApart = 256;
 
-/// Computes places in what an argument points to where they are used.
+/// Computes addresses in the memory of an argument where they are used.
 static void sinkAddresses(llvm::Function &function) {
   SmallVector<llvm::GetElementPtrInst *> addresses;
   for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -166,15 +166,15 @@ static void extractLoops(llvm::Function &function, bool isLoop = false) {
   for (llvm::Loop *loop : loops)
     if (llvm::Function *made = extract(loop->getBlocks(), cache, &dominance))
       extractLoops(*made, /*isLoop=*/true);
-  // What lay between the loops is one block.
+  // The code between the loops is one block.
   for (llvm::BasicBlock &block : llvm::make_early_inc_range(function))
     llvm::MergeBlockIntoPredecessor(&block);
 }
 
-/// The entry is thousands of calls and loops of calls in a row, and LLVM takes
-/// quadratic time to find registers for the ones and to tell what is known in
-/// the others: parts of it become functions, which have the entry's arguments
-/// and little else in common.
+/// The entry function is thousands of calls and loops of calls in a row. LLVM
+/// takes quadratic time to allocate registers for the calls, and to analyze the
+/// loops. So parts of it become functions, which have the entry's arguments and
+/// little else in common.
 static void cutLongBlocks(llvm::Module &module) {
   SmallVector<llvm::Function *> functions;
   for (llvm::Function &function : module)

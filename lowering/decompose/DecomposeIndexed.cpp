@@ -3,7 +3,7 @@
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -202,9 +202,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   }
 };
 
-/// tensor.scatter and dist.scatter_add: indices are checked as those of a
-/// gather, then loops over them put one slice each to its place: in place of
-/// what is there, or added to it.
+/// tensor.scatter and dist.scatter_add: indices are checked like those of a
+/// gather. Then loops over them write one slice each to its position, or add
+/// it.
 struct Scatter {
   Operation *op;
   TypedValue<RankedTensorType> source, dest, indices;
@@ -311,14 +311,14 @@ struct ScatterAddToLoops : OpRewritePattern<ScatterAddOp> {
   }
 };
 
-/// A condition that does not hold ends the run with its message and place. In
-/// the body of a linalg op, which becomes a kernel, it is stored, and what
-/// follows in its block is not done: what the block yields is zero. Elsewhere
-/// the run ends there.
+/// A condition that is false ends the run with its message and position. In the
+/// body of a linalg op, which becomes a kernel, the failure is stored, and the
+/// rest of its block is skipped: the block yields zero. Elsewhere the run ends
+/// there.
 struct AssertToFail : OpRewritePattern<cf::AssertOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// What the condition compares, where it says so itself.
+  /// The operands of the condition, if it is a comparison.
   static Value getJudged(cf::AssertOp check) {
     auto compare = check.getArg().getDefiningOp<arith::CmpIOp>();
     return compare && compare.getLhs().getType().isIntOrIndex()

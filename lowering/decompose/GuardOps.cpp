@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
-#include "lowering/buffers/Checks.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -342,9 +342,10 @@ private:
   bool hasFailed = false;
 };
 
-/// What a failed check has made wrong may keep a loop from its end: loops that
-/// run as long as their data say begin with a look at the checks. Kernels call
-/// nothing: a loop in a body runs no more turns once a check has failed.
+/// After a failed check, wrong values may keep a loop from ending. So loops
+/// whose number of iterations depends on data first look at the checks. Kernels
+/// call nothing: a loop in a body runs no more iterations once a check has
+/// failed.
 void createChecksOfLoops(func::FuncOp function) {
   bool anyCheck = false;
   SmallVector<LoopLikeOpInterface> loops;
@@ -423,7 +424,7 @@ struct GuardOps : dist::impl::DistGuardOpsBase<GuardOps> {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       ops.push_back(op);
-      // LLVM would drop a check of what is said never to happen.
+      // LLVM would drop a check of something that is marked as impossible.
       if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
         op->setAttr(flags.getIntegerOverflowAttrName(),
                     arith::IntegerOverflowFlagsAttr::get(

@@ -1,9 +1,9 @@
 //===- SplitSums.cpp - Sums of many terms are sums of few -----------------===//
 //
-// One sum of many numbers loses the small ones against what is there already:
-// of millions of f32 of one sign some thousandths (pairwise and blocked
-// summation: Higham 1993). Kernels split sums that they carry in registers; a
-// sum over rows adds to a row in memory, and is split here.
+// One sum of many numbers loses small terms against the sum so far: for
+// millions of f32 of one sign some thousandths (pairwise and blocked summation:
+// Higham 1993). Kernels split sums that they carry in registers. A sum over
+// rows adds to a row in memory, and is split here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether a value in a body hangs on what the body has accumulated so far, but
-/// for `sum`.
+/// Whether a value in a body depends on an accumulator of the body other than
+/// `sum`.
 static bool hangsOnOthers(Value value, BlockArgument sum) {
   Block *body = sum.getOwner();
   unsigned first =
@@ -73,9 +73,9 @@ bool mlir::dist::isSum(Value yielded, BlockArgument sum) {
 namespace {
 /// How the terms of a sum are parted.
 struct Parts {
-  /// Loops that each part has one turn of.
+  /// Loops that are cut into parts of one iteration.
   SmallVector<unsigned> apart;
-  /// Of this loop a part has `turns` turns; not there if no loop is cut.
+  /// A part has `turns` iterations of this loop; empty if no loop is cut.
   std::optional<unsigned> cut;
   int64_t turns = 0;
 };
@@ -138,7 +138,7 @@ bool Splitter::isSumOverRows() {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!map.isPermutation())
       return false;
-    // Of what lies beside each other, dimensions of one element aside.
+    // For contiguous results, without counting dimensions of one element.
     for (AffineExpr expr : llvm::reverse(map.getResults()))
       if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
           sizes[loop] > 1)
@@ -207,7 +207,7 @@ AffineMap Splitter::cutMap(AffineMap map, const Parts &parts) {
   return AffineMap::get(sizes.size() + 1, 0, results, context);
 }
 
-/// Of what is read of `input` from `first` on, `count` turns of the loop that
+/// The part of `input` from `first` on, for `count` iterations of the loop that
 /// is cut.
 static Value slice(OpBuilder &builder, Location loc, Value value, int64_t dim,
                    int64_t first, int64_t count) {

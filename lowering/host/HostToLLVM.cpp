@@ -101,8 +101,8 @@ static void flattenEmptyBuffers(ModuleOp module) {
   });
 }
 
-/// What the dialect says of arguments and results, the manifest says by now;
-/// the translation to LLVM IR warns of each that it does not know.
+/// The dialect's attributes of arguments and results are in the manifest by
+/// now. The translation to LLVM IR would warn of each.
 static void dropDistAttrs(ModuleOp module) {
   auto drop = [](ArrayAttr lists) -> ArrayAttr {
     if (!lists)
@@ -249,9 +249,9 @@ static SmallVector<int64_t> getResultNumbers(ModuleOp module) {
   return llvm::to_vector(llvm::seq<int64_t>(0, count ? count.getInt() : 0));
 }
 
-/// Takes tables of arguments and results in place of their buffers. A buffer's address is
-/// read from its table where it is used: thousands of addresses that live
-/// through the whole program would be spilled, in time quadratic in their
+/// Takes tables of arguments and results instead of their buffers. A buffer's
+/// address is read from its table where it is used. Thousands of addresses that
+/// live through the whole program would be spilled, in time quadratic in their
 /// number. `results` has the numbers of the results whose buffers are the last
 /// ones.
 static void readTables(LLVM::LLVMFuncOp program,

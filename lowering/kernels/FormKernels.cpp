@@ -277,9 +277,9 @@ LogicalResult BlockScheduler::visit(Operation *op) {
       return success();
     }
     if (isa<linalg::FillOp>(op)) {
-      // It may be computed later than it stands, but not before what precedes,
-      // and fills of one memory keep their order: what touches one of two roots
-      // need not touch the other.
+      // It may be computed later, but not earlier than its position, and fills
+      // of one memory keep their order. An op that accesses one of two roots
+      // need not access the other.
       FlatBuffer filled = getFilled(*nest);
       if (group.mayTouch(filled)) {
         // Another part of what the group computes.
@@ -351,7 +351,7 @@ LogicalResult mlir::dist::formKernels(ModuleOp module,
       if (failed(BlockScheduler(module, aliases, target, table).run(block)))
         return failure();
   }
-  // What shrank to a row of its kernel is needed no more.
+  // Buffers that shrank to a row of their kernel are not needed any more.
   for (func::FuncOp function : functions)
     for (Block &block : function.getBody())
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

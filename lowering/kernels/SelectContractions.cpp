@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 #include "lowering/kernels/Constants.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"

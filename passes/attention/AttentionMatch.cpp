@@ -70,8 +70,8 @@ bool mlir::dist::isNanTest(Value isNan, Value value) {
           compare.getPredicate() == arith::CmpFPredicate::UNE);
 }
 
-/// What takes the place of zero where it equals `number`: the value that
-/// `guarded` is otherwise; null if it is no such selection.
+/// The replacement of zero if it equals `number`: the value that `guarded` is
+/// otherwise; null if it is no such selection.
 template <typename Matcher>
 static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
   auto select = guarded.getDefiningOp<arith::SelectOp>();
@@ -85,7 +85,8 @@ static Value getUnlessEqual(Value guarded, Matcher number, Value &compared) {
   return select.getFalseValue();
 }
 
-/// All values of its block that `root` is made of, and what they begin with.
+/// All values of its block that `root` depends on, and those that they begin
+/// with.
 static DenseSet<Value> getSlice(Value root) {
   DenseSet<Value> slice;
   SmallVector<Value> pending = {root};
@@ -166,8 +167,8 @@ Value AttentionMatch::cloneKept(OpBuilder &b, IRMapping &mapping) {
   return kept;
 }
 
-/// A row in which all keys are at -inf has none: exponentials are then of these
-/// less zero, and quotients by a sum of zero are zero.
+/// A row in which all keys are at -inf has no maximum. Its exponentials are
+/// then of these minus zero, and quotients by a sum of zero are zero.
 LogicalResult AttentionMatch::matchWeights(bool withFactors) {
   weight = elements.get(getWeights(), getWeightsMap());
   Value sum, largest, weight = this->weight;
@@ -242,8 +243,8 @@ LogicalResult AttentionMatch::matchScores(const ElementsOf::Leaf &leaf) {
       (found->kinds[key] != LoopKind::M && found->kinds[key] != LoopKind::N))
     return failure();
   keyOperand = found->kinds[key] == LoopKind::M ? 0 : 1;
-  // Queries: what the values do not have, and the keys do not; what is written
-  // down, or the longest.
+  // Queries: a dimension that neither values nor keys have; the one that was
+  // recorded, or the longest.
   auto kept = product.op->getAttrOfType<IntegerAttr>(kQueryLoopAttr);
   LoopKind queries = weightsOperand == 0 ? LoopKind::M : LoopKind::N;
   LoopKind inScores = keyOperand == 0 ? LoopKind::N : LoopKind::M;
@@ -284,8 +285,7 @@ LogicalResult AttentionMatch::matchDims(int64_t minScores) {
   return success(count >= minScores);
 }
 
-/// Whether nothing but this attention needs the scores, or what is made of
-/// them.
+/// Whether only this attention needs the scores and values computed from them.
 bool AttentionMatch::isOnlyUsedHere() {
   DenseSet<Operation *> own(elements.getOps().begin(), elements.getOps().end());
   own.insert(reductions.begin(), reductions.end());
@@ -350,14 +350,14 @@ LogicalResult AttentionMatch::match(int64_t minScores, bool withFactors) {
 
 SmallVector<AffineMap> AttentionMatch::getInputMaps() {
   unsigned batches = getNumDims() - 4;
-  SmallVector<AffineExpr> ofScores;
+  SmallVector<AffineExpr> scoreExprs;
   for (AffineExpr place : scoreLoops)
-    ofScores.push_back(place ? place.replaceDims(dims) : place);
-  ofScores[featureLoop] =
+    scoreExprs.push_back(place ? place.replaceDims(dims) : place);
+  scoreExprs[featureLoop] =
       getAffineDimExpr(batches + 2, product.op.getContext());
   SmallVector<AffineMap> maps = {
-      toDims(scores.maps[1 - keyOperand], ofScores),
-      toDims(scores.maps[keyOperand], ofScores),
+      toDims(scores.maps[1 - keyOperand], scoreExprs),
+      toDims(scores.maps[keyOperand], scoreExprs),
       toDims(product.maps[1 - weightsOperand], dims)};
   for (Value leaf : leaves)
     maps.push_back(toDims(elements.getLeaf(leaf)->map, dims));

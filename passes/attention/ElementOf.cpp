@@ -73,7 +73,7 @@ static bool isDimOrZero(AffineExpr expr) {
 }
 
 /// A tensor of one element that a body reads, as random numbers read their
-/// seed; null if the op is none that does.
+/// seed; null if the op reads no such tensor.
 static Value getScalarRead(Operation *op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   if (!extract || !extract.getTensor().getType().hasStaticShape() ||
@@ -96,7 +96,7 @@ bool mlir::dist::isLeader(OpOperand &use) {
   return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
-/// Whether the op's results hang on its operands alone. It may check them.
+/// Whether the op's results depend only on its operands. It may check them.
 static bool hangsOnOperands(Operation *op) {
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
@@ -142,8 +142,8 @@ private:
 /// How many ops in depth a sketch is of.
 static constexpr unsigned kSketched = 3;
 
-/// Equal for values that are the same, by the ops next to them: what layers
-/// compute alike of different weights is mostly told apart by that.
+/// A hash that is equal for equal values, from the ops next to them: this
+/// mostly distinguishes equal computations of layers with different weights.
 static size_t sketch(Value value, unsigned depth) {
   value = stripBarriers(value);
   Operation *op = value.getDefiningOp();
@@ -341,7 +341,7 @@ Value ElementsOf::getAdded(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
       ->getResult(0);
 }
 
-/// The body at `loops`, but for ops that combine it with what was there.
+/// The body at `loops`, without ops that combine it with the old value.
 IRMapping ElementsOf::cloneBody(linalg::LinalgOp op, ArrayRef<AffineExpr> loops,
                                 ArrayRef<Operation *> except) {
   IRMapping mapping;

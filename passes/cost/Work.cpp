@@ -80,8 +80,8 @@ Value mlir::dist::getViewSource(Operation *op) {
   return {};
 }
 
-/// Whether what is put together is computed where it will lie: each part by an
-/// op that may be told where, and for nothing else that is put together.
+/// Whether the operands of a concatenation are computed in place: each by an op
+/// that can write to a given destination, and for no other concatenation.
 static bool isJoinedInPlace(Operation *op) {
   if (!isa<tensor::ConcatOp>(op))
     return false;

@@ -1,9 +1,9 @@
 //===- LinalgAccumulators.cpp - Adjoints of reductions --------------------===//
-// What a result accumulates by additions reaches all iterations alike; of a
-// maximum or minimum those get a share that attain it: of a window, and where
-// its place is found as well, the first one, else all the same (PyTorch's
-// max_pool, max and amax). Of a product each factor gets the product of the
-// others. Of what is overwritten the last one counts.
+// The cotangent of a sum reaches all iterations alike. That of a maximum or
+// minimum reaches those that attain it. In a window, and if its position is
+// found as well, it is the first one; else all get the same share (PyTorch's
+// max_pool, max and amax). In a product, each factor gets the product of the
+// others. If a value is overwritten, the last one counts.
 //
 //===----------------------------------------------------------------------===//
 

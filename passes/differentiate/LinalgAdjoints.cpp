@@ -1,10 +1,11 @@
 //===- LinalgAdjoints.cpp - The adjoint of every linalg op ----------------===//
 //
 // One rule: the body is differentiated as scalar code, and the contribution to
-// an operand is one linalg.generic over the same loops. Its inputs are what the
-// derivative uses and the cotangents, its output map is the operand's, and
-// loops that this lacks, or has within a window, are summed. What the body
-// reads at places that it computes gets its derivatives added there.
+// an operand is one linalg.generic over the same loops. Its inputs are the
+// operands of the derivative and the cotangents; its output map is the
+// operand's. Loops that this map lacks, or has within a window, are summed.
+// Tensors that the body reads at computed positions get their derivatives added
+// there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,8 +71,8 @@ void LinalgAdjoint::findSlice(Value value, SmallVectorImpl<Operation *> &ops,
       ops.push_back(&nested);
 }
 
-/// The op that makes a tensor, in loops over its elements, of which it widens
-/// each at the end: what follows it is left out.
+/// The op that computes a tensor in loops over its elements and widens each at
+/// the end; the ops behind the widening are left out.
 static linalg::GenericOp getWidener(Value tensor) {
   while (auto follow = tensor.getDefiningOp<FollowOp>())
     tensor = follow.getOperand();
@@ -148,8 +149,8 @@ Value LinalgAdjoint::reduce(
     covered |= own;
   }
 
-  // Sums read what was widened as it was before: of a product's factors both
-  // are of the type then that libraries multiply.
+  // Sums read the tensor before it was widened: then both factors of a product
+  // have the type that libraries multiply.
   bool isWritten = outMap.isPermutation();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;

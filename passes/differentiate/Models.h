@@ -22,13 +22,13 @@ void registerControlAdjoints(DialectRegistry &registry);
 LogicalResult addLinalgAdjoints(linalg::LinalgOp op, OpBuilder &builder,
                                 Adjoints &adjoints);
 
-/// Adds to the cotangent of `x` what `y`, its softmax along dimension `row`,
-/// contributes.
+/// Adds the contribution of `y`, the softmax of `x` along dimension `row`, to
+/// the cotangent of `x`.
 void addSoftmaxAdjoint(OpBuilder &builder, Location loc, Value x, Value y,
                        unsigned row, Adjoints &adjoints);
 
 /// The same if `op` is the last part of a softmax, the quotient of exponentials
-/// and their sums along a dimension; false if it is something else.
+/// and their sums along a dimension. False for other ops.
 bool addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &builder,
                        Adjoints &adjoints);
 

@@ -9,10 +9,10 @@
 // parts. Op by op, their adjoints read x and the numerators again and make
 // eight tensors of the size of y, most of them for the largest x.
 //
-// A row of which a mask leaves nothing is no number. Exports of attention put 0
-// in its place: nothing comes back through it then, as with PyTorch's, where
-// the formula, of y, would make NaN of it and of all parameters. Where y is
-// used as it is, too, it stays NaN.
+// A row that a mask excludes completely is NaN. Exports of attention replace it
+// by 0. Then its cotangent is zero, as in PyTorch; the formula with y would
+// make NaN of it and of all parameters. If y is also used without that
+// replacement, it stays NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -209,7 +209,7 @@ bool mlir::dist::addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &b,
       getSummedDim(op.getDpsInputOperand(sums.getArgNumber())->get(), powers);
   if (!row || !getOperand(op, sums, row))
     return false;
-  // The numerators, and what they are made of.
+  // The numerators, and the values that they are computed from.
   linalg::LinalgOp numerator = getMap(powers);
   if (!numerator)
     return false;

@@ -1,10 +1,10 @@
 //===- GraphHalos.cpp - Only rows that indices name are exchanged ---------===//
 //
-// dist.graph_halo: of a table that is sharded over devices, and looked up by
-// indices that are as well, placement has gathered all rows, and scattered sums
-// of all rows. Here each device asks for the rows that its indices name, and
-// sends its sums to who has their rows: the halo of a part of a graph (as in
-// Wang et al., "Deep Graph Library", 2019, and Zheng et al., "DistDGL", 2020).
+// dist.graph_halo: placement has gathered all rows of a sharded table that is
+// looked up by sharded indices, and has scattered sums of all rows. Here each
+// device asks for the rows that its indices name, and sends its sums to the
+// owners of the rows: the halo of a part of a graph. (As in Wang et al., "Deep
+// Graph Library", 2019, and Zheng et al., "DistDGL", 2020.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// What a dist.graph_halo says of a module.
+/// A dist.graph_halo of a module.
 struct GraphHalo {
   const NamedAttribute *note;
   ArrayAttr axes;
@@ -48,7 +48,8 @@ struct GraphHalo {
 /// Rows that a lookup names, of which placement gathers all.
 struct RowGather {
   tensor::GatherOp lookup;
-  /// What is gathered, by what of it the lookup's table is made.
+  /// The gathered value, by the value derived from it that is the lookup's
+  /// table.
   SmallVector<AllGatherOp, 1> wholes;
   GraphHalo halo;
 };
@@ -182,7 +183,7 @@ static bool isAddition(Operation *op) {
          llvm::is_contained(add.getOperands(), body.getArgument(1));
 }
 
-/// Whether `value` is made of sums by index along `dim` alone, each of which
+/// Whether `value` is computed only by sums by index along `dim`, each of which
 /// begins with zero or with another one.
 bool GraphHalos::isSum(Value value, int64_t dim, RowSum &found) {
   Operation *maker = value.getDefiningOp();
@@ -316,7 +317,7 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-/// Erases what made `value`, as far as nobody reads it any more.
+/// Erases the ops that compute `value`, if nothing reads them any more.
 static void eraseUnread(Value value) {
   llvm::SetVector<Operation *> makers;
   if (Operation *maker = value.getDefiningOp())
@@ -455,7 +456,7 @@ LogicalResult GraphHalos::run() {
       used.insert(gather.halo.note);
     else
       gather.wholes.clear(); // they are read
-  // Only now: what is known of values is known by where they lie.
+  // Only now: the analyses know values by their addresses.
   for (const RowGather &gather : gathers)
     if (!gather.wholes.empty()) {
       tensor::GatherOp lookup = gather.lookup;

@@ -240,8 +240,7 @@ void Writer::write(MutableArrayRef<JoinedHalos> all) {
   finish();
 }
 
-/// Gives all other readers the device's own rows, and takes away what is
-/// needed no more.
+/// Gives all other readers the device's own rows, and erases ops without uses.
 void Writer::finish() {
   llvm::SmallSetVector<Operation *, 16> dead;
   for (Replaced &old : replaced) {

@@ -1,8 +1,8 @@
 //===- LowerHalos.cpp - Halos by other collectives ------------------------===//
 //
-// A halo exchange is one call in which each device sends to several others. Of
-// devices that have no such call, or a slow one, it is made of shifts along the
-// line of devices, or of one gather: no number is computed, so that all three
+// A halo exchange is one call in which each device sends to several others. On
+// devices without such a call, or with a slow one, it is made of shifts along
+// the line of devices, or of one gather. No arithmetic is done, so all three
 // give the same bits.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ static RankedTensorType typeOf(Value value) {
 }
 
 namespace {
-/// Writes, in front of an exchange, what it is made of.
+/// Writes the replacement of an exchange in front of it.
 class HaloWriter {
 public:
   HaloWriter(HaloExchangeOp op, MeshOp mesh);
@@ -61,7 +61,7 @@ private:
   Value slice(Value value, OpFoldResult from, int64_t count);
   Value concat(ArrayRef<Value> parts);
   Value index(int64_t number);
-  /// What the boundary says of rows that nobody has.
+  /// The value of the boundary for rows that no device has.
   TypedAttr getFiller();
   Value fill(int64_t count);
   Value getAxisIndex(ArrayAttr over);
@@ -289,8 +289,7 @@ void HaloWriter::addShifts(SmallVectorImpl<Value> &parts, int64_t count,
   }
 }
 
-/// Puts what the boundary says in place of rows that the dimension does not
-/// have.
+/// Replaces rows that the dimension does not have by the boundary.
 Value HaloWriter::fillEnds(Value wide) {
   BoundaryKind boundary = op.getBoundaryKind();
   // Who has no sender gets zeros.

@@ -196,8 +196,8 @@ void SyncedHalos::exchange(OpBuilder &builder, SyncOp sync, int64_t size) {
   int64_t block = shape[dim];
   if (!type.isDynamicDim(dim))
     shape[dim] += low + high;
-  // Windows mask what they take for something else; what is not there is zero,
-  // as it may be multiplied by zero.
+  // Windows mask rows that they take for something else. Missing rows are zero,
+  // since they may be multiplied by zero.
   BoundaryAttr boundary = sync.getBoundaryAttr();
   if (boundary && boundary.getKind() != BoundaryKind::Constant)
     boundary = {};

@@ -23,12 +23,11 @@ public:
         value(source.synced ? source.synced->wide : source.local), fill(fill),
         why(std::move(why)), scope(scope) {}
 
-  /// Leaves out what syncs have brought along dimensions of which no windows
-  /// are read.
+  /// Leaves out rows that syncs have brought along dimensions without windows.
   void dropUnread(ArrayRef<WindowRead> reads);
 
-  /// Takes all rows along a dimension, of which the device has a slice alone,
-  /// where it had them all before that.
+  /// Takes all rows along a dimension of which the device has only a slice, if
+  /// it had all of them before.
   void takeWhole(int64_t dim);
 
   LogicalResult readSharded(const WindowRead &read);
@@ -127,7 +126,7 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
   value = op.getResult();
 }
 
-/// What a sync has brought already, as much as is read of it.
+/// The rows that a sync has brought already, as many as are read.
 LogicalResult Reader::takeSynced(SyncedRows &rows, const WindowPlan &plan,
                                  const WindowRead &read) {
   if (failed(rows.read(plan.low, plan.high, loc)) ||
@@ -182,7 +181,7 @@ LogicalResult Reader::bring(const WindowPlan &plan, const WindowRead &read,
   return success();
 }
 
-/// Whether the exchange has filled in what lies past the ends.
+/// Whether the exchange has filled in the rows past the ends.
 bool Reader::isFilled(const WindowPlan &plan, int64_t dim) const {
   TypedAttr constant = getConstantFill(fill);
   if (!constant)

@@ -1,8 +1,8 @@
-//===- WindowSums.cpp - What a device's iterations add up -----------------===//
+//===- WindowSums.cpp - Sums of a device's iterations ---------------------===//
 //
-// The adjoint of readWindows, step by step: rows that a device has added up for
-// others go home by one dist.halo_reduce and are added there, the last
-// dimension first, so that corners go by the same way as they come. Where
+// The adjoint of readWindows, step by step. Rows that a device has summed for
+// others are sent to their owners by one dist.halo_reduce and added there. The
+// last dimension comes first, so that corners take the same way back. Where
 // readWindows gathers, a sum is scattered.
 //
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What is added to, in place of a tensor.
+/// The value that replaces a tensor as the initial sum.
 static Value createFilled(OpBuilder &b, Location loc, Value like,
                           RankedTensorType type, TypedAttr number) {
   SmallVector<OpFoldResult> sizes;
@@ -36,9 +36,10 @@ static Value createFilled(OpBuilder &b, Location loc, Value like,
   return linalg::FillOp::create(b, loc, value, empty).getResult(0);
 }
 
-/// What a device's sums begin with: what one device's do, if that is nothing,
-/// as what begins with 0 is never -0, and what begins with -0, since it moves
-/// rows, may be. Any other `init` is added to the sums at the end.
+/// The initial value of a device's sums. It is the one-device program's initial
+/// value if that adds nothing. A sum that begins with 0 is never -0; one that
+/// begins with -0 moves rows, so it may be -0. Any other `init` is added to the
+/// sums at the end.
 static TypedAttr getStart(OpBuilder &b, Value init, bool isAddedTo) {
   Type element = getElementTypeOrSelf(init.getType());
   if (!isAddedTo)
@@ -139,9 +140,9 @@ Value Adder::computePlace(const WindowPlan &plan, const Window &window,
   return place;
 }
 
-/// Puts what the device has where it belongs: among its rows with those that it
-/// sends on both sides, or, where these are not exchanged, in the whole
-/// dimension. What belongs nowhere is dropped.
+/// Adds the device's sums at their positions: among its rows and those that it
+/// sends on both sides, or, if these are not exchanged, in the whole dimension.
+/// Others are dropped.
 void Adder::moveTo(const WindowPlan &plan, const Window &window,
                    DimShardingAttr sharding) {
   int64_t dim = window.dim, length = type().getDimSize(dim);
@@ -294,8 +295,8 @@ LogicalResult LocalWindows::sendHome(DestinationStyleOpInterface op,
   return success();
 }
 
-/// The slice that cuts off rows of a result which are then not sent: along
-/// dimensions that are shared out only where windows write them.
+/// The slice that cuts off rows of a result which are then not sent: only along
+/// sharded dimensions that windows write.
 static tensor::ExtractSliceOp findLocalCrop(OpResult result,
                                             const TensorRule &tensor,
                                             ShardingAttr sharding,

@@ -17,7 +17,7 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-/// What has no user any more goes, users before what they used.
+/// Erases ops without users, users before their operands.
 static void eraseDead(Operation *function, RewriterBase &rewriter) {
   function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (isOpTriviallyDead(op))

@@ -1,9 +1,9 @@
 //===- Recompute.cpp - What backward reads is kept, or computed again -----===//
 //
-// --dist-recompute: the values of forward that backward needs are the sinks of
-// a network in which what may not be repeated are the sources, and each value
-// is an edge of as many units as it has bytes. The smallest cut is what is kept
-// (the idea is that of PyTorch's AOTAutograd, He and Zou 2022).
+// --dist-recompute: a minimum cut decides which values are kept. The values of
+// forward that backward needs are the sinks; values that may not be repeated
+// are the sources. Each value is an edge whose capacity is its bytes. (The idea
+// is that of PyTorch's AOTAutograd, He and Zou 2022.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ private:
   SmallVector<Operation *> pending;
   /// Values that stay anyhow, as the block returns them.
   llvm::DenseSet<Value> returned;
-  /// What was made of values of forward for backward.
+  /// Values that were derived from values of forward for backward.
   llvm::DenseMap<Value, Value> kept, repeatedValues;
   /// A value of backward that is there where ops are put now.
   Value after;
@@ -93,7 +93,7 @@ unsigned Recomputation::getNode(Value value) {
   return number;
 }
 
-/// Links ops with what they are computed from, as far as they may be repeated.
+/// Links ops with their operands, as far as they may be repeated.
 void Recomputation::addOps() {
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();

@@ -54,8 +54,8 @@ bool RecomputedOps::isComputed(Value value) const {
          !isa<tensor::EmptyOp, LocalConstantOp>(op);
 }
 
-/// By the mark that the schedule left; of what placement put there, by the
-/// module that it is there for, or by what it is computed from.
+/// From the mark that the schedule left. For ops that placement inserted: from
+/// the module that they serve, or from their operands.
 void RecomputedOps::findModules() {
   llvm::DenseMap<StringRef, Attribute> marks;
   for (Operation &op : block)
@@ -138,8 +138,8 @@ void RecomputedOps::findRepeatable() {
       repeatable.insert(op);
 }
 
-/// What a module hands on is not computed again for others, nor from what it
-/// was given through others.
+/// Outputs of a module are not recomputed for other modules, nor inputs that it
+/// got through other modules.
 void RecomputedOps::keepWhatLeaves() {
   for (Operation *op : forward) {
     Attribute module = getModule(op);
@@ -155,7 +155,7 @@ void RecomputedOps::keepWhatLeaves() {
   }
 }
 
-/// What is kept is what it is a view of, and what backward moves.
+/// A view keeps its source. Backward may move values.
 void RecomputedOps::keep(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && op->getBlock() == &block && !inForward.contains(op) &&
@@ -190,9 +190,9 @@ static SmallVector<Value> findTensors(Value scalar, Operation *op) {
   return tensors;
 }
 
-/// Where backward looks for what equals another value, as an extreme does the
-/// element that it is, neither may be computed again: another kernel may round
-/// otherwise, as it may fuse a product and a sum.
+/// Backward may compare a value with another one for equality, as an extreme
+/// with the elements. Then neither may be recomputed: another kernel may round
+/// otherwise, since it may fuse a product and a sum.
 void RecomputedOps::keepWhatIsCompared() {
   auto isEquality = [](arith::CmpFPredicate predicate) {
     return llvm::is_contained(

@@ -1,18 +1,17 @@
 //===- ChunkCollectives.cpp - Collectives in chunks, with their products --===//
 //
-// A collective that a schedule wants in chunks (dist.overlap "…" chunks 2)
-// becomes one for each part of a dimension that it does not touch, and so do
-// the ops of a block that make what it sends or read what it brings, up to the
-// nearest products: while one part travels, another one is computed (Wang et
-// al., "Overlap communication with dependent computation via decomposition",
-// 2023). No sum is taken apart: the dimension is one of rows everywhere, or of
-// blocks of columns that one product makes, queries, keys and values say, which
-// a reshape takes apart for the collective.
+// Splits the collectives of dist.overlap "…" chunks 2 along a dimension that
+// they do not touch. The ops of the block that compute the operand, or read the
+// result, are split too, up to the nearest products. While one part travels,
+// another one is computed (Wang et al., "Overlap communication with dependent
+// computation via decomposition", 2023). No sum is split: the dimension is one
+// of rows everywhere, or of blocks of columns of one product (queries, keys and
+// values) that a reshape separates for the collective.
 //
-// One that it wants as a ring becomes calls to the neighbour, with the blocks
-// of the dimension that it gathers or scatters: what reads what it brings is
-// done of each block as it comes, or what makes what it sends of each as it
-// goes.
+// For a ring, the collective becomes calls to the neighbour, with the blocks of
+// the dimension that it gathers or scatters. Readers of the result compute with
+// each block as it arrives. Ops that compute the operand compute each block
+// before it is sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +81,8 @@ struct ChunkPlan {
   bool isRing = false;
   SmallVector<ChunkedOp> producers = {}, consumers = {};
   unsigned products = 0;
-  /// What takes the dimension, of blocks, off one that a product has; null
-  /// where none does.
+  /// The op that separates the dimension of blocks from one that a product has;
+  /// null if there is no such op.
   tensor::ExpandShapeOp apart = {};
 };
 
@@ -220,8 +219,8 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     }
 }
 
-/// The dimension that a reshape takes blocks of which are its dimension `dim`,
-/// and what is in each the next one; nothing where it does not.
+/// The dimension that a reshape splits into blocks (its dimension `dim`) and
+/// their contents (the next one); empty if it does not.
 static std::optional<int64_t>
 findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   for (auto [narrow, group] : llvm::enumerate(groups))
@@ -230,7 +229,7 @@ findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   return std::nullopt;
 }
 
-/// Adds what is cut with the collective of what makes its operand.
+/// Adds the ops that compute the operand and are split with the collective.
 static void addProducers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
@@ -274,13 +273,13 @@ static void addProducers(ChunkPlan &plan) {
   });
 }
 
-/// Adds what is cut with the collective of what reads its result.
+/// Adds the ops that read the result and are split with the collective.
 static void addConsumers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
   Block *block = collective->getBlock();
-  // Forward in the block's order, up to products. What needs more than was
-  // there before the first of them belongs to what comes later.
+  // Forward in the block's order, up to products. Ops that need more than the
+  // values before the first of them belong to later ones.
   llvm::MapVector<Value, int64_t> cut;
   auto isAfter = [](Operation *x, Operation *y) {
     return y->isBeforeInBlock(x);
@@ -345,8 +344,7 @@ static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   return plan;
 }
 
-/// What is done with a collective that goes around a ring; fails where it
-/// cannot.
+/// Rewrites a collective as a ring; fails if that is impossible.
 static FailureOr<ChunkPlan> makeRing(Operation *collective, MeshOp mesh) {
   auto isWhole = [](RankedTensorType whole, RankedTensorType part, int64_t dim,
                     int64_t devices) {
@@ -463,7 +461,7 @@ void Chunking::writeOp(const ChunkedOp &chunked) {
   made[op->getResult(0)] = {result, std::move(parts)};
 }
 
-/// The chunks of what is taken apart.
+/// The chunks of a value that is split.
 void Chunking::writeApart() {
   tensor::ExpandShapeOp expand = plan.apart;
   b.setInsertionPoint(expand);
@@ -486,7 +484,7 @@ void Chunking::writeApart() {
 /// that they are in.
 void Chunking::passSlices() {
   Value whole = plan.collective->getResult(0);
-  // Of blocks of which each chunk has as many.
+  // For blocks of which each chunk has the same number.
   if (typeOf(whole).getDimSize(plan.dim) % chunks)
     return;
   ArrayRef<Value> parts = made[whole].second;
@@ -636,7 +634,8 @@ void Chunking::writeScatterRing(ReduceScatterOp scatter) {
   scatter.erase();
 }
 
-/// Puts together what is read whole, and erases what is done in parts.
+/// Concatenates values that are read whole, and erases ops that are done in
+/// parts.
 void Chunking::finish() {
   // The last first: each is read by later ones only.
   SmallVector<Operation *> done;

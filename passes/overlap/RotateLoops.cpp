@@ -1,9 +1,9 @@
 //===- RotateLoops.cpp - Loops fetch what the next turn reads -------------===//
 //
-// What a turn sends that hangs on nothing the loop carries (a layer's
-// parameters that are stored in parts, say) is sent a turn ahead, so that it
-// travels beside the turn before. Upstream's pipeliner rewrites the loop; what
-// is decided here is for which collectives that pays.
+// Collectives that do not depend on loop-carried values (those of a layer's
+// parameters that are stored sharded) are issued one iteration early, so that
+// they travel beside the iteration before. Upstream's pipeliner rewrites the
+// loop. This file decides for which collectives that pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ public:
 
   /// Finds the transfers that could be a turn ahead; none in most loops.
   bool findCandidates();
-  /// Of these the first so many that are foreseen to save most; null where none
-  /// saves the margin within the memory.
+  /// The number of collectives, from the first on, with the best estimate;
+  /// empty if no number saves the margin within the memory.
   void choose(double margin, double memory);
   std::string describe() const;
   bool pays() const { return chosen > 0; }
@@ -58,7 +58,7 @@ private:
   StepTimes &times;
   CommNumbers &comms;
   int64_t turns = 0;
-  /// Ops that hang on nothing the loop carries.
+  /// Ops that do not depend on loop-carried values.
   llvm::SmallPtrSet<Operation *, 16> fetchable;
   SmallVector<Operation *> candidates;
   size_t chosen = 0;
@@ -171,8 +171,8 @@ void LoopRotation::choose(double margin, double memory) {
       kept +=
           getTensorBytes(cast<RankedTensorType>(op->getResult(0).getType()));
     }
-    // Beside the loop there is a buffer for what a turn is given, and what
-    // comes is copied there.
+    // Besides the loop there is a buffer for an iteration's input, and new
+    // values are copied there.
     Work copy;
     copy.bytes = 2 * kept;
     std::optional<OverlapCost> cost =
@@ -194,16 +194,17 @@ void LoopRotation::choose(double margin, double memory) {
 
 std::string LoopRotation::describe() const {
   return llvm::formatv(
-             "{0} of {1} collectives that hang on nothing the loop carries are "
-             "sent a turn ahead: {2:F3} ms a turn as given ({3:F3} waiting), "
-             "{4:F3} ({5:F3}) at best{6}",
+             "{0} of {1} collectives that do not depend on loop-carried values "
+             "are "
+             "issued one iteration early: {2:F3} ms an iteration as given "
+             "({3:F3} waiting), {4:F3} ({5:F3}) at best{6}",
              chosen, candidates.size(), given.seconds * 1e3,
              given.exposed * 1e3, least.seconds * 1e3, least.exposed * 1e3,
              lacksMemory ? "; more would need more memory than allowed" : "")
       .str();
 }
 
-/// What the chosen transfers are made of, and these.
+/// The chosen transfers, and the ops that they depend on.
 void LoopRotation::findMakers() {
   llvm::SmallPtrSet<Operation *, 16> found;
   SmallVector<Operation *> pending(ArrayRef(candidates).take_front(chosen));

@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Says what is at which level, and what to do about it.
+/// Reports the module's level, and the remedy.
 static LogicalResult explainLevel(ModuleOp module, int level) {
   static constexpr StringLiteral kinds[] = {
       "the model, without placements", "a model with placements as annotations",

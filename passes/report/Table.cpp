@@ -122,7 +122,7 @@ static std::vector<Line> makeLines(const FunctionReport &function, bool all) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// The ways to share out attentions to keys nearby, those that are alike once.
+/// The strategies for local attentions; equal ones appear once.
 static void printAttentions(ArrayRef<AttentionUse> uses,
                             llvm::raw_ostream &stream) {
   Columns columns("llrrrl");
@@ -156,8 +156,8 @@ static void printAttentions(ArrayRef<AttentionUse> uses,
   stream << "  * what the program does\n";
 }
 
-/// What is kept for backward and what is computed again, by module: alike
-/// modules' figures are added, unless `all` is set.
+/// Values that are kept for backward and those that are recomputed, by module:
+/// figures of similar modules are added, unless `all` is set.
 static void printBackward(const FunctionReport &function, bool all,
                           llvm::raw_ostream &stream) {
   if (function.backward.empty())
@@ -393,8 +393,8 @@ static std::vector<Figure> getFigures(const LinkTime &time, bool isSimulated) {
   llvm::append_range(
       figures,
       std::initializer_list<Figure>{
-          {"sent",
-           [](Report r) { return r.getCollectives({}).bytesSent; }, asBytes},
+          {"sent", [](Report r) { return r.getCollectives({}).bytesSent; },
+           asBytes},
           {"collectives", [](Report r) { return r.getCollectives({}).count; },
            asCount},
           {"parameters", [](Report r) { return r.getEntry().parameterBytes; },
@@ -453,9 +453,9 @@ void mlir::dist::printTable(ArrayRef<ScheduleReport> schedules,
       continue;
     }
     const ProgramReport &report = *one.report;
-    std::vector<std::string> row{
-        one.schedule + (report.hasUnknownLoop() ? " +" : ""),
-        describeMesh(report)};
+    std::vector<std::string> row{one.schedule +
+                                     (report.hasUnknownLoop() ? " +" : ""),
+                                 describeMesh(report)};
     for (auto [figure, best] : llvm::zip_equal(figures, least)) {
       double value = figure.get(report);
       bool isLeast = value == best && llvm::is_contained(candidates, &report);

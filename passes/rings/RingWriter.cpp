@@ -58,10 +58,11 @@ LogicalResult RingWriter::findTravellers() {
   if (typeOf(values.made).getDimSize(values.place) != blockKeys ||
       blockKeys * ring.devices < numKeys)
     return emitUnusable() << "keys and values are in different blocks";
-  // What is repeated for several heads is repeated by whoever needs it.
-  for (Traveller *traveller : {&keys, &values})
-    std::tie(traveller->block, traveller->makers) =
-        blocks.findSmallest(traveller->made);
+  // Blocks that are repeated for several heads circulate once, and readers
+  // repeat them.
+  for (CirculatingBlock *circulating : {&keys, &values})
+    std::tie(circulating->block, circulating->makers) =
+        blocks.findSmallest(circulating->made);
   return success();
 }
 
@@ -187,16 +188,17 @@ Value RingWriter::passOn(Value block, StringRef what) {
                             mesh, getCause("passes " + what + " on"));
 }
 
-Value RingWriter::make(const Traveller &traveller, Value block, Value owner) {
-  Value made = traveller.made;
-  if (block != traveller.block) {
+Value RingWriter::make(const CirculatingBlock &circulating, Value block,
+                       Value owner) {
+  Value made = circulating.made;
+  if (block != circulating.block) {
     IRMapping mapping;
-    mapping.map(traveller.block, block);
-    for (Operation *op : traveller.makers)
+    mapping.map(circulating.block, block);
+    for (Operation *op : circulating.makers)
       b.clone(*op, mapping);
     made = mapping.lookupOrDefault(made);
   }
-  return isPadded() ? clearPadding(made, traveller.place, owner) : made;
+  return isPadded() ? clearPadding(made, circulating.place, owner) : made;
 }
 
 SmallVector<Value> RingWriter::cutExtras(ArrayRef<Value> extras, Value first) {

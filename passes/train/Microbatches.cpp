@@ -102,9 +102,9 @@ Value Microbatches::takeSlice(BlockArgument input) {
   return slice;
 }
 
-/// What depends on the number of the microbatch or on what is carried; and what
-/// only that uses and is made of constants alone: tensors to be filled and the
-/// like, of which each microbatch has its own.
+/// Values that depend on the number of the microbatch or on carried values.
+/// Also values that only these use and that are computed from constants: empty
+/// tensors and the like, of which each microbatch has its own.
 llvm::SetVector<Operation *>
 Microbatches::findBody(ArrayRef<CarriedArgument> carried) {
   Block &block = function.getBody().front();

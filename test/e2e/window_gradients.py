@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Gradients of attention under windows whose rows are shared out (record_window_gradients.py).
+"""Gradients of attention under windows whose rows are sharded (record_window_gradients.py).
 
     window_gradients.py [REGEX]     only cases whose name matches
 

@@ -89,8 +89,8 @@ void Adjoints::giveBack(OpBuilder &b, Location loc, Value value, Value sum) {
     add(b, loc, value, sum);
 }
 
-/// Slices that lie side by side along one dimension and are whole along the
-/// others, with zeros between them; null where they do not.
+/// The concatenation of slices that are side by side along one dimension and
+/// whole along the others, with zeros between them; null if they are not.
 Value Adjoints::concatenate(OpBuilder &b, RankedTensorType type,
                             MutableArrayRef<Slice> parts) {
   auto getSize = [](const Slice &part, int64_t dim) {

@@ -1,10 +1,10 @@
 //===- AttentionRules.cpp - Attention shared out --------------------------===//
 //
-// Batches, heads among them, queries and features of values are free. Keys are
-// needed whole, but where a window says that queries look at keys nearby: then
-// devices that share out the queries read keys and values in windows of them.
-// Of the adjoint, cotangents of keys and values are added up in such windows;
-// what lacks a batch or the queries is a sum over these.
+// Batches (including heads), queries and features of values are parallel
+// factors. Keys are needed whole, unless a window says that queries attend to
+// nearby keys. Then devices that shard the queries read keys and values in
+// windows. In the adjoint, cotangents of keys and values are added in such
+// windows; results that lack a batch or the queries are sums over these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Whether devices that share out the queries may read keys in windows.
+/// Whether devices that shard the queries may read keys in windows.
 static bool mayReadWindows(AttentionLikeOpInterface op,
                            ArrayRef<int64_t> sizes) {
   // Sizes that are not known are negative.
@@ -128,8 +128,8 @@ private:
   /// Of the whole op, by dimension.
   SmallVector<DimShardingAttr> factors;
   SmallVector<int64_t> sizes;
-  /// Where the queries are shared out and the op has a window: the first query
-  /// of the device, and the first key that it is given, perhaps before all.
+  /// If the queries are sharded and the op has a window: the device's first
+  /// query, and the first key that it is given, which may be before all keys.
   Value firstQuery, firstKey;
   int64_t left = 0, right = 0;
   /// Dimensions whose padding would be added up.

@@ -1,6 +1,6 @@
 //===- ExclusiveSums.cpp - Pending sums of one summand each ---------------===//
 //
-// Rows by the ops that look them up, and what bodies make of zeros.
+// Finds the rows of lookups, and how bodies map zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +135,8 @@ void Scalars::visit(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(getConstant(operand));
-  // Folding may rewrite an op in place, by what holds for these zeros only.
+  // Folding may rewrite an op in place, using facts that hold only for these
+  // zeros.
   Operation *copy = op.clone();
   SmallVector<OpFoldResult> folded;
   Attribute constant;
@@ -149,7 +150,7 @@ void Scalars::visit(Operation &op) {
     constants[result] = constant;
     return;
   }
-  // What is made of nothing that is zero is as it is on any device.
+  // A value that is computed from no zeros is the same as on any device.
   if (llvm::none_of(op.getOperands(), [&](Value operand) {
         return constants.contains(operand) || doubtful.contains(operand) ||
                touched.contains(operand);

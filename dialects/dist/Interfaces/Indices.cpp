@@ -1,7 +1,7 @@
 //===- Indices.cpp - Indices of a part and of the whole -------------------===//
 //
-// Code that computes, on a device, where an element of its part lies in the
-// whole dimension, and back; and what keeps padding out of results.
+// Code that computes, on a device, the position in the whole dimension of an
+// element of its part, and back; and masks that keep padding out of results.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 //===- LookupRules.cpp - Rows by their indices ----------------------------===//
 //
-// A sharded table makes partial sums of what is looked up, zero where the row
-// is elsewhere. Lookups of single elements (ONNX's GatherElements) name them by
-// tuples, of which all components but one only say where in the result they
-// are: along those the table may be cut as the result is.
+// A lookup in a sharded table gives partial sums: zero if the row is on another
+// device. Lookups of single elements (ONNX's GatherElements) have tuples as
+// indices. All components of a tuple except one are just the position in the
+// result. Along these, the table may be sharded like the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,9 +126,9 @@ static SmallVector<std::optional<int64_t>> getTupleDims(Value tuples) {
   return dims;
 }
 
-/// For each of the table's dimensions that tuples of `indices` name (`named`)
-/// the dimension of the indices, if any, whose index the tuples have there: the
-/// same part of both is enough, then, of what is looked up and of where.
+/// For each of the table's dimensions in `named` (those that tuples of
+/// `indices` index): the dimension of the indices, if any, whose index is that
+/// component of the tuples. Then the same part of table and indices is enough.
 static llvm::SmallDenseMap<int64_t, int64_t, 4>
 getTies(TypedValue<RankedTensorType> indices, RankedTensorType table,
         ArrayRef<int64_t> named) {
@@ -161,9 +161,10 @@ struct LocalRows {
 };
 } // namespace
 
-/// The rows that `numbers` name along `dims` of a table of the type `table`,
-/// placed as `tableDims`, of which a device has the part `rows`: numbers within
-/// that, those of other devices 0, and for each which it is.
+/// The rows that `numbers` index along `dims` of a table of the type `table`,
+/// placed as `tableDims`, of which a device has the part `rows`. Returns
+/// indices in that part, 0 for rows of other devices, and for each whether it
+/// is in the part.
 static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
                           Value numbers, Value rows, ArrayRef<int64_t> dims,
                           RankedTensorType table,
@@ -385,8 +386,8 @@ struct GatherModel
   }
 };
 
-/// Each device adds the rows that it has to those that it has: updates that are
-/// shared out leave a sum pending, and rows of others are added as zeros.
+/// Each device adds the rows that it has to those that it owns. Sharded updates
+/// leave a sum pending; rows of others are added as zeros.
 struct ScatterAddModel
     : ShardingRuleOpInterface::ExternalModel<ScatterAddModel, ScatterAddOp> {
   ShardingRule getShardingRule(Operation *op) const {

@@ -168,9 +168,9 @@ bool MeshLayout::isPrefix(DimShardingAttr a, DimShardingAttr b) const {
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// Whether devices that share out `size` elements in blocks have the same
-/// blocks where each is `minor` elements: 8 rows on 3 devices, and 16. Not said
-/// of several axes, since reshards gather what those cut unevenly.
+/// Whether devices that shard `size` elements in blocks have the same blocks if
+/// each element is `minor` elements: 8 rows on 3 devices, and 16. False for
+/// several axes, since reshards gather what those cut unevenly.
 static bool areBlocksAlike(const MeshLayout &layout, ArrayRef<AxisRefAttr> axes,
                            int64_t size, int64_t minor) {
   if (axes.size() != 1 || ShapedType::isDynamic(size) ||
@@ -320,8 +320,8 @@ bool MeshLayout::split(DimShardingAttr dim, ArrayRef<int64_t> factorSizes,
         axesLeft.clear();
         continue;
       }
-      // Blocks of different sizes end within the factors, not between them, but
-      // where they are made of whole elements of the major one.
+      // Blocks of different sizes end within the factors, not between them,
+      // unless they consist of whole elements of the major one.
       bool isWhole = &piece == &from.front() && pieceLeft == piece.size;
       if (isWhole && isDivided(pieceLeft, factorLeft) &&
           !isDivided(pieceLeft, size(axesLeft)) &&

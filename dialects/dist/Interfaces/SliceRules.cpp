@@ -1,10 +1,9 @@
 //===- SliceRules.cpp - Slices, joins and pads ----------------------------===//
 //
-// What is cut out, put in or joined are whole blocks of the dimension, so that
-// blocks can be shared out. Where most of a dimension is cut out its rows only
-// move on a little: they are read in windows. One row of a dimension is cut out
-// by the device that has it, as a row is looked up: it is a sum, zero
-// elsewhere.
+// If slices and concatenated operands are whole blocks of the dimension, the
+// blocks can be sharded. If most of a dimension is kept, its rows only move a
+// little: they are read in windows. A single row of a dimension is sliced by
+// the device that owns it, like a lookup of a row: it is a sum, zero elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,9 +37,9 @@ struct Cut {
       return 1;
     return std::gcd(std::gcd(whole, offset), size);
   }
-  /// Whether most of the dimension is kept, in no blocks of it: as what a pad
-  /// added is cut off again, or the last row left out. Rows that a device keeps
-  /// are then its own but for a few.
+  /// Whether most of the dimension is kept, but not in blocks of it. Examples:
+  /// padding is cut off again, or the last row is left out. Then the rows that
+  /// a device keeps are its own, except for a few.
   bool isCrop() const {
     if (ShapedType::isDynamic(whole) || ShapedType::isDynamic(offset) ||
         ShapedType::isDynamic(size) || stride < 1 || size < 2 || isFull())
@@ -52,8 +51,8 @@ struct Cut {
 } // namespace
 
 /// Adds the factors of a range to the dimension of the whole tensor and to that
-/// of its part (null where the part has dropped it: then none, since every
-/// device needs the one index that is left).
+/// of its part. The latter is null if the part has dropped it: then there are
+/// no factors, since every device needs the one index that is left.
 static void addRange(ShardingRule &rule, const Cut &range,
                      SmallVectorImpl<unsigned> &whole,
                      SmallVectorImpl<unsigned> *part) {

@@ -197,7 +197,7 @@ Value Scalar::isNaN(Value a) {
 
 Value Scalar::compare(Compare predicate, Value a, Value b, bool isUnsigned) {
   if (isFloatValue(a)) {
-    // Comparisons with NaN are false, but for "not equal".
+    // Comparisons with NaN are false, except "not equal".
     static const arith::CmpFPredicate predicates[] = {
         arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
         arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,

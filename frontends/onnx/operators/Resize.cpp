@@ -192,9 +192,9 @@ static Taps interpolation(const Target &target, const Line &line) {
   return taps;
 }
 
-/// Where both sizes are multiples of `count`, a resize repeats itself: the
-/// results q * to + r, with r < to, lie around the elements from q * from on.
-/// Nearly so where they are not (choosePeriod).
+/// If both sizes are multiples of `count`, a resize is periodic: the results q
+/// * to + r, with r < to, depend on the elements around q * from. Otherwise it
+/// is nearly so (choosePeriod).
 struct Period {
   explicit Period(const Line &line)
       : count(std::gcd(line.from, line.to)), from(line.from / count),
@@ -269,13 +269,13 @@ static Value countedAlone(Scalar &s, Value weight, Value product) {
   return s.select(s.compare(Compare::EQ, weight, zero), zero, product);
 }
 
-/// Where sizes have no divisor in common, or too small a one, parts that are
-/// nearly periods: each begins a whole number of elements after the one before,
-/// so that what they read drifts from their own elements by as many as the last
-/// one begins too early or late. The longer they are the less they drift, the
-/// more each reads, and the further devices' blocks of periods are from those
-/// of results. What is too much is cut off so that placement sees no blocks in
-/// it.
+/// If sizes have no common divisor, or one that is too small: parts that are
+/// nearly periods. Each begins a whole number of elements after the one before.
+/// So the elements that they read drift away from their own, by as many as the
+/// last part begins too early or late. Longer parts drift less, but each reads
+/// more, and devices' blocks of periods are further away from those of the
+/// results. Excess results are cut off in a way that placement sees no blocks
+/// in it.
 static Period choosePeriod(const Taps &taps, const Line &line) {
   constexpr int64_t kLongest = 256;
   Period exact(line);
@@ -406,7 +406,7 @@ static LogicalResult resize(NodeContext &c) {
       value = takeNearest(c, value, axis, line, nearestPositions(target, line));
       continue;
     }
-    // By periods devices can share out the axis.
+    // Devices can shard the axis by periods.
     Taps taps = interpolation(target, line);
     Period period = choosePeriod(taps, line);
     Reach reach = findReach(taps, period);

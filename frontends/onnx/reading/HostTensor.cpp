@@ -175,8 +175,8 @@ static uint16_t encodeFloat(const fltSemantics &semantics, double number) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// What a cast from floating point to a signed integer of `width` bits gives:
-/// truncated, the nearer end of what is beyond, and 0 of NaN
+/// Casts floating point to a signed integer of `width` bits: truncates, takes
+/// the nearer end for numbers out of range, and 0 for NaN
 /// (--dist-saturate-casts).
 static int64_t toInteger(double value, unsigned width = 64) {
   double beyond = std::ldexp(1.0, width - 1);

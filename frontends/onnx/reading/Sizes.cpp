@@ -122,7 +122,7 @@ int64_t Sizes::mul(int64_t a, int64_t b) {
   std::optional<Polynomial> product =
       multiply(toPolynomial(a), toPolynomial(b));
   exceeded |= !product;
-  // Some size; who asked is told of it.
+  // Some size; the caller has got the error.
   return product ? toSize(*product) : isOpen(a) ? a : b;
 }
 
@@ -329,8 +329,8 @@ std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Texts longer than this are not continued: a size may be made of one that is
-/// made of another one, and so on.
+/// Texts longer than this are truncated: a size may depend on one that depends
+/// on another one, and so on.
 static constexpr size_t kMostText = 512;
 
 void Sizes::print(int64_t size, std::string &text) const {

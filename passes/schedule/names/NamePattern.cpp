@@ -84,8 +84,8 @@ static StringRef getPerlClass(char escape) {
   return {};
 }
 
-/// The POSIX extended regular expression that says what `regex`, in the dialect
-/// of Perl and Python, does; nullopt where there is none.
+/// The POSIX extended regular expression that is equivalent to `regex`, in the
+/// dialect of Perl and Python; nullopt if there is none.
 static std::optional<std::string> translateRegex(StringRef regex,
                                                  std::string &error) {
   auto refuse = [&](StringRef what) {
@@ -304,7 +304,7 @@ public:
       : isRegex(isRegex), open(isRegex ? '(' : '{'), close(isRegex ? ')' : '}'),
         separator(isRegex ? '|' : ',') {}
 
-  /// Of what opens in the part [begin, end) of `pattern`.
+  /// The opening brackets in the part [begin, end) of `pattern`.
   void find(StringRef pattern, size_t begin, size_t end);
 
   std::vector<NamePattern::Alternative> found;

@@ -94,8 +94,9 @@ void PlacementGraph::addValue(Value value, bool isBackward) {
   backward.push_back(isBackward || isOptimizerState(value));
 }
 
-/// What the attribute says, what is within such an op, and what reads what one
-/// made. Not what a loop has kept of a turn: that lies as it did in forward.
+/// Ops with the attribute, ops in these, and readers of their results. Values
+/// that a loop has kept of an iteration do not count: they are placed as in
+/// forward.
 bool PlacementGraph::computesBackward(Operation *op) const {
   if (isa<FunctionOpInterface>(op))
     return false;

@@ -80,7 +80,7 @@ private:
 };
 } // namespace
 
-/// Whether a rule may see through what the op reads what the indices are.
+/// Whether a rule may look at the definitions of the op's indices.
 static bool readsIndices(Operation *op) {
   return llvm::any_of(op->getOperandTypes(), [](Type type) {
     return getElementTypeOrSelf(type).isIndex();

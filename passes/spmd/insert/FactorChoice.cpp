@@ -62,7 +62,7 @@ private:
   const ExclusiveSums &exclusive;
   /// Axes of sums that the op could leave pending.
   SmallVector<AxisRefAttr, 4> passed;
-  /// What moving an operand costs at most, where it is smallest.
+  /// The highest cost of moving an operand, where it is smallest.
   SmallVector<int64_t, 4> operandBytes;
   FactorChoice choice;
   SmallVector<DimShardingAttr, 8> &factors;
@@ -82,7 +82,7 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   };
   for (auto [operand, tensor, bytes] :
        llvm::zip_equal(op->getOperands(), rule.operands, operandBytes)) {
-    ShardingAttr from = values.getTie(operand);
+    ShardingAttr from = values.getTyingPlacement(operand);
     if (!rule.joinDims(layout, tensor, factors, dims))
       return {INT64_MAX, INT64_MAX};
     if (!from)
@@ -112,9 +112,9 @@ Cost Chooser::getCost(ArrayRef<DimShardingAttr> factors) const {
   return cost;
 }
 
-/// A cotangent is left pending until all that is added to it has been: such an
-/// op is not sharded over the axes of the sum, though its result is meant to
-/// be scattered over them in the end. One that adds rows up where they are
+/// A cotangent stays pending until all contributions are added. Such an
+/// addition is not sharded over the axes of the sum, although its result will
+/// be scattered over them in the end. An op that adds rows to their owners
 /// leaves nothing pending.
 void Chooser::findPassed() {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
@@ -215,7 +215,7 @@ void Chooser::run() {
   findPassed();
   for (auto [operand, tensor] :
        llvm::zip_equal(op->getOperands(), rule.operands)) {
-    ShardingAttr tie = values.getTie(operand);
+    ShardingAttr tie = values.getTyingPlacement(operand);
     collect(operand, tensor,
             tie && !passed.empty() ? values.getPlacement(operand) : tie, true);
   }
@@ -240,7 +240,7 @@ void Chooser::run() {
          llvm::zip_equal(op->getOperands(), rule.operands))
       for (const auto &list : tensor.dims)
         operands += llvm::is_contained(list, reduction.factor) &&
-                    values.getTie(operand) != nullptr;
+                    values.getTyingPlacement(operand) != nullptr;
     if (reduction.operands < 2 || reduction.operands != operands)
       continue;
     SmallVector<AxisRefAttr> axes = reduction.sharding.getAllAxes();

@@ -94,7 +94,7 @@ std::string ReshardInserter::getCause(OpOperand &operand, ShardingAttr now,
         cause = choice.causes[factor];
     if (cause == kNone)
       cause = origin;
-    // What keeps the operand from staying where it is.
+    // Why the operand cannot keep its placement.
     std::string whole;
     if (now)
       for (auto [dim, list] : llvm::enumerate(rule.operands[number].dims))
@@ -217,9 +217,9 @@ LogicalResult ReshardInserter::visitGeneral(Operation *op) {
   return success();
 }
 
-/// An op that sums pass through because one device has each row needs them as
-/// they are, back to where the rows are looked up: to complete one and make it
-/// pending again would put its rows elsewhere.
+/// An op that exclusive sums pass through needs them as they are, back to the
+/// lookup of the rows. Completing one and making it pending again would change
+/// the owners of its rows.
 void ReshardInserter::keepRowsApart(Operation *op) {
   values.setConstrained(op->getResult(0));
   SmallVector<Operation *> ops{op};
@@ -274,7 +274,7 @@ LogicalResult ReshardInserter::visitOp(Operation *op) {
     auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
     if (function)
       return visitReturn(op, function);
-    // Of parallel parts, what writes them (scf.forall.in_parallel).
+    // For parallel parts: the op that writes them (scf.forall.in_parallel).
     for (Region &region : op->getRegions())
       for (Block &block : region)
         if (failed(visitBlock(block)))
@@ -310,8 +310,8 @@ void ReshardInserter::eraseFollows(Operation *module) {
   });
 }
 
-/// Of a value on the other side of a sync. A sum that completing brings there
-/// is left to who needs it.
+/// For a value on the other side of a sync. If completing a sum leads there,
+/// that is left to its users.
 void ReshardInserter::visitFollow(FollowOp follow) {
   Value value = follow.getOperand();
   ShardingAttr wanted = values.getTarget(follow.getResult());

@@ -1,7 +1,8 @@
 //===- FuseContractions.cpp - Layers of one input are one contraction -----===//
 //
-// What dist.fuse marks, in the program of one device: there a layer's weight is
-// what the device has of it, so that any placements go together.
+// Fuses contractions marked by dist.fuse, in the program of one device: there a
+// layer's weight is the device's part of it, so that all placements are
+// compatible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,7 +103,7 @@ LogicalResult Group::findFeatures() {
          << "cannot be fused: its layers have no output features";
 }
 
-/// Whether the types are equal but for one dimension.
+/// Whether the types are equal, except for one dimension.
 static bool areAlike(Type a, Type b, int64_t dim) {
   auto first = cast<RankedTensorType>(a), second = cast<RankedTensorType>(b);
   SmallVector<int64_t> shape(first.getShape());

@@ -46,8 +46,8 @@ private:
   bool isTrivial = true;
 };
 
-/// The coarsest sizes of which both of two lists of sizes are products, in
-/// their order, and how many each element of the lists is made of.
+/// The coarsest sizes of which both lists of sizes are products, in their
+/// order, and the number of them in each element of the lists.
 struct CommonSizes {
   SmallVector<int64_t> sizes;
   SmallVector<size_t> ofFirst, ofSecond;
@@ -155,7 +155,8 @@ SeparateCollapse::matchAndRewrite(tensor::CollapseShapeOp collapse,
     if (group.size() == 1 || llvm::any_of(group, [&](int64_t dim) {
           return groups[dim].size() > 1;
         })) {
-      // What was merged is merged last, with what it is merged with now.
+      // Merged dimensions are merged last, together with their current
+      // neighbours.
       size_t count = 0;
       for (int64_t dim : group)
         for (int64_t part : groups[dim]) {

@@ -274,7 +274,7 @@ void Search::forEachOrder(
   extend(extend);
 }
 
-/// What is pending: reduce all of it, or scatter it where it is wanted.
+/// A pending reduction: reduce all of it, or scatter it as the target needs.
 void Search::addMovesOfPending(int index) {
   using Kind = ReshardStep::Kind;
   const State state = nodes[index].state;

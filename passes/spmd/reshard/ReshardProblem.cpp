@@ -1,8 +1,8 @@
 //===- ReshardProblem.cpp - Two placements over common pieces and axes ----===//
 //
-// Before a way between two placements is searched, both are written over the
-// same sub-dimensions and the same parts of axes. Where that cannot be, what is
-// in the way is gathered first.
+// Before a way between two placements is searched, both are expressed with the
+// same sub-dimensions and the same parts of axes. If that is impossible, the
+// axes that prevent it are gathered first.
 //
 //===----------------------------------------------------------------------===//
 

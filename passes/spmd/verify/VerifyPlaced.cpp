@@ -1,9 +1,10 @@
 //===- VerifyPlaced.cpp - Checks a module of level 2 ----------------------===//
 //
-// Every value has a placement, every op's placements come from one sharding of
-// its factors, reductions are pending only where ops commute with them, and
-// what flows to one place is placed alike there. Reads the IR and the rules
-// alone: nothing of how placements were found. Linear in the number of ops.
+// Every value has a placement. Every op's placements come from one sharding of
+// its factors. Reductions are pending only where ops commute with them. Values
+// that flow to one place have the same placement there. Reads only the IR and
+// the rules, and nothing of how placements were found. Linear in the number of
+// ops.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,16 +1,16 @@
-//===- WideRows.h - Ops on more rows than a device's own --------*- C++ -*-===//
+//===- HaloWideningWriter.h - Ops on more rows ------------------*- C++ -*-===//
 //
-// What a device's neighbours compute it may compute itself, of more rows of
-// what the op reads. That is the same number where the devices along a line do
-// the same to rows that follow each other: row i + n of one device is row i of
-// the next, if its first row moves by n from device to device. Row by row,
-// rules say which rows of operands an op's are made of; indices that are
-// compared with where a device begins must move along.
+// A device may compute its neighbours' rows itself, from more rows of the op's
+// operands. The numbers are the same if all devices along the line do the same
+// to consecutive rows: then row i + n of one device is row i of the next. For
+// that, the first row must move by n from device to device. Rules say which
+// rows of operands an op's rows depend on. Indices that are compared with the
+// position of a device's block must move along.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_PASSES_HALOS_WIDEROWS_H
-#define DIST_PASSES_HALOS_WIDEROWS_H
+#ifndef DIST_PASSES_HALOS_HALOWIDENINGWRITER_H
+#define DIST_PASSES_HALOS_HALOWIDENINGWRITER_H
 
 #include "passes/halos/DeviceLine.h"
 
@@ -19,7 +19,7 @@ namespace mlir::dist {
 /// A tensor, and its dimension of rows.
 using Rows = std::pair<Value, int64_t>;
 
-/// Rows before and after a device's own.
+/// Numbers of rows before and after a device's own.
 struct Widths {
   int64_t low = 0, high = 0;
 
@@ -38,32 +38,32 @@ struct Widths {
 
 int64_t getRowCount(Rows rows);
 
-/// An operand with rows. Row i of the result is made of its rows from
-/// i / parts * stride + first on, `extent` of them.
+/// An operand with rows. Row i of the result depends on its rows from i / parts
+/// * stride + first on, `extent` of them.
 struct RowOperand {
   unsigned number;
   int64_t dim;
   int64_t stride = 1, extent = 1, parts = 1;
-  /// Where it differs from device to device, none; `moves` is its step.
+  /// Empty if it differs from device to device; `moves` is then its step.
   std::optional<int64_t> first = 0;
   int64_t moves = 0;
 
-  /// What of it more rows of the result take: rows that it has, and of those
+  /// The rows that more rows of the result need: rows that it has, and rows
   /// before and after them.
   Widths getWidths(Operation *op, int64_t resultDim, Widths wanted) const;
 };
 
 using RowOperands = SmallVector<RowOperand, 2>;
 
-/// The operands whose rows make those of the op's result, where device by
-/// device these begin `step` rows further on. None where the op does something
-/// else; then `why` says what.
+/// The operands whose rows the rows of the op's result depend on. From device
+/// to device, the result's first row moves by `step`. Empty if the op does
+/// something else; `why` then says what.
 std::optional<RowOperands> getRowOperands(Operation *op, int64_t dim,
                                           int64_t step, const DeviceLine &line,
                                           std::string &why);
 
-/// The op in front of which it is written, on `widths` more rows of its result.
-/// `take` gives so many more rows of an operand.
+/// The op in front of which new ops are inserted, on `widths` more rows of its
+/// result. `take` gives so many more rows of an operand.
 Value writeWider(OpBuilder &b, Operation *op, int64_t dim,
                  const RowOperands &operands, Widths widths,
                  function_ref<Value(const RowOperand &, Widths)> take);
@@ -74,4 +74,4 @@ Value cutRows(OpBuilder &b, Location loc, Rows rows, int64_t from,
 
 } // namespace mlir::dist
 
-#endif // DIST_PASSES_HALOS_WIDEROWS_H
+#endif // DIST_PASSES_HALOS_HALOWIDENINGWRITER_H

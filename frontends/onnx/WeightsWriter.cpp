@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - Weights to a file --------------------------------===//
+//===- WeightsWriter.cpp - Writes a safetensors file ----------------------===//
 
 #include "Safetensors.h"
 #include "dist/Safetensors.h"

@@ -1,12 +1,12 @@
-//===- Checks.h - What --verify and --expect find ---------------*- C++ -*-===//
+//===- Comparisons.h - What --verify and --expect do ------------*- C++ -*-===//
 //
-// The results of a run beside those of the program on one rank, and beside
-// recorded ones; and the report of it.
+// Compares the results of a run with those of the program on one rank, and with
+// recorded ones, and reports the comparisons.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_VERIFY_CHECKS_H
-#define DIST_VERIFY_CHECKS_H
+#ifndef DIST_VERIFY_COMPARISONS_H
+#define DIST_VERIFY_COMPARISONS_H
 
 #include "dist/Launcher.h"
 #include "mlir/Support/LLVM.h"
@@ -18,34 +18,34 @@
 
 namespace mlir::dist {
 
-/// What the comparisons of a result found, for the report.
+/// The comparisons of a result, for the report.
 struct Checked {
   std::vector<::dist::Difference> own, f64;
   bool areEqual() const;
 };
 using Checks = std::vector<Checked>;
 
-/// Which comparison of a program is meant: of the program as it is; or of both
-/// with all floating-point work in f64.
+/// Which program is compared: the program as it is; or both with all
+/// floating-point work in f64.
 enum class Precision { Own, F64 };
 
 /// How results are compared and reported.
 struct CheckOptions {
-  /// What --rtol and --atol say.
+  /// The values of --rtol and --atol.
   std::optional<double> relative, absolute;
   bool allowNonfinite = false;
   bool json = false;
   /// Whether devices draw random numbers from streams of their own.
   bool streams = false;
-  /// Which comparison --verify asks for.
+  /// The comparison that --verify asks for.
   Precision precision = Precision::Own;
 
-  /// Whether --verify goes by tolerances that are given, not by what rounding
-  /// changes.
+  /// Whether --verify uses given tolerances, and not those that rounding
+  /// explains.
   bool hasTolerance() const { return relative || absolute; }
 };
 
-/// Throws Error for what is no tolerance.
+/// Throws Error for a malformed tolerance.
 ::dist::Tolerance findTolerance(const CheckOptions &options,
                                 Precision precision);
 
@@ -57,22 +57,22 @@ std::vector<::dist::Difference> checkReference(const ::dist::Program &program,
                                                const CheckOptions &options,
                                                Precision precision);
 
-/// Adds what was found of the program as it is and, where it was compared, with
-/// all floating-point work in f64 (`wide`), and reports it. That tells whether
-/// results are the same where rounding decides too much.
+/// Adds the comparisons of the program as it is and, if there are any, of the
+/// one with all floating-point work in f64 (`wide`), and reports them. The
+/// latter tell whether results are equal if rounding decides too much.
 void addReference(ArrayRef<::dist::Difference> own,
                   ArrayRef<::dist::Difference> wide,
                   const ::dist::RunResult &result, const CheckOptions &options,
                   Checks &checks);
 
-/// A recorded result, and which one it is of.
+/// A recorded result, and which result it is compared with.
 struct Recorded {
   size_t result;
   std::string file;
   ::dist::Tensor tensor;
 };
 
-/// What the values of --expect name.
+/// The results that the values of --expect name.
 std::vector<Recorded> readRecorded(ArrayRef<std::string> expect,
                                    const ::dist::Manifest &manifest);
 
@@ -81,12 +81,12 @@ void checkRecorded(const ::dist::Program &program,
                    const ::dist::RunResult &result, ArrayRef<Recorded> recorded,
                    const CheckOptions &options, Checks &checks);
 
-/// The last line of --json; `predicted` are the seconds of a step that a
-/// machine's model foresees.
+/// The last line of --json; `predicted` is a machine model's estimate for the
+/// seconds of a step.
 void reportJson(const ::dist::Program &program, const ::dist::RunResult &result,
                 const Checks &checks, bool ok, int64_t leftOut,
                 std::optional<double> predicted);
 
 } // namespace mlir::dist
 
-#endif // DIST_VERIFY_CHECKS_H
+#endif // DIST_VERIFY_COMPARISONS_H

@@ -1,6 +1,6 @@
-//===- WideRows.cpp - Ops on more rows than a device's own ----------------===//
+//===- HaloWideningWriter.cpp - Ops on more rows --------------------------===//
 
-#include "passes/halos/WideRows.h"
+#include "passes/halos/HaloWideningWriter.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -40,7 +40,7 @@ Widths RowOperand::getWidths(Operation *op, int64_t resultDim,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The bodies of loop nests: what they do to a row must hang on the row alone.
+/// The bodies of loop nests: the result for a row must depend only on the row.
 class BodyCheck {
 public:
   BodyCheck(Block &body, unsigned loop, int64_t step, const DeviceLine &line)
@@ -113,7 +113,7 @@ bool BodyCheck::isSameForAllRows() {
                                 operands[0].moves * factor};
       continue;
     }
-    // Of an index of the whole dimension one may do what one likes.
+    // An index of the whole dimension may be used in any way.
     for (const Linear &linear : operands)
       if (linear.moves != linear.rows * step)
         return false;
@@ -177,8 +177,9 @@ static std::optional<RowOperands> getLinalgRows(linalg::LinalgOp op,
   return operands;
 }
 
-/// Where dimension `dim` of the wide side of a reshape is in its group: the
-/// first but for dimensions of size 1; how many elements are behind.
+/// The position of dimension `dim` of the wide side of a reshape in its group.
+/// It is the first, not counting dimensions of size 1. Also returns the number
+/// of elements behind it.
 static std::optional<int64_t> getParts(ArrayRef<int64_t> group,
                                        RankedTensorType wide, int64_t dim) {
   int64_t parts = 1;

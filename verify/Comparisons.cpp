@@ -1,6 +1,6 @@
-//===- Checks.cpp - What --verify and --expect find -----------------------===//
+//===- Comparisons.cpp - What --verify and --expect do --------------------===//
 
-#include "verify/Checks.h"
+#include "verify/Comparisons.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "verify/CompareJson.h"
@@ -133,7 +133,7 @@ void mlir::dist::addReference(ArrayRef<host::Difference> own,
       inF64 = wide[i];
       host::Tolerance tolerance;
       tolerance.allowNonfinite = options.allowNonfinite;
-      settleZeros(found, inF64, tolerance);
+      acceptRoundedZeros(found, inF64, tolerance);
     }
     bool isSameInF64 = !wide.empty() && inF64.equal;
     if (isSameInF64 && found.undecided && found.wrong == 0) {

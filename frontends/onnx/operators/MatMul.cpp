@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Converters of matrix products --------------------===//
+//===- MatMul.cpp - Converters of matrix products -------------------------===//
 
 #include "Converter.h"
 

@@ -1,12 +1,12 @@
-//===- Contraction.h - Sums of products among linalg ops --------*- C++ -*-===//
+//===- ContractionMatch.h - Contractions among linalg ops -------*- C++ -*-===//
 //
-// Recognises by body and indexing maps, never by name, what the runtime's
-// contraction computes.
+// Recognizes the runtime's contraction by body and indexing maps, never by
+// name.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_LOWERING_BUFFERS_CONTRACTION_H
-#define DIST_LOWERING_BUFFERS_CONTRACTION_H
+#ifndef DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H
+#define DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H
 
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "lowering/rt/Rt.h"
@@ -16,11 +16,11 @@ namespace mlir::dist {
 /// dist_loop_kind of runtime.h.
 using rt::LoopKind;
 
-/// The kind of each loop of c += a * b where every indexing map is a projected
+/// The kind of each loop of c += a * b, if every indexing map is a projected
 /// permutation; fails for every other op. Extensions of a and b before the
 /// product are looked through.
 FailureOr<SmallVector<LoopKind>> matchContraction(linalg::LinalgOp op);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_BUFFERS_CONTRACTION_H
+#endif // DIST_LOWERING_BUFFERS_CONTRACTIONMATCH_H

@@ -1,6 +1,6 @@
-//===- Describe.cpp - What a manifest says of a module --------------------===//
+//===- ModuleManifest.cpp - The manifest of a module ----------------------===//
 
-#include "lowering/bundle/Describe.h"
+#include "lowering/bundle/ModuleManifest.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
@@ -335,8 +335,8 @@ LogicalResult mlir::dist::describeLowered(ModuleOp module,
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The data of a constant as it lies in a file, in `bytes`; `owner` keeps what
-/// is made for that.
+/// The data of a constant as in a file, in `bytes`; `owner` owns data that is
+/// created for that.
 static void *getData(ElementsAttr constant, int64_t bytes,
                      std::shared_ptr<void> &owner) {
   auto dense = dyn_cast<DenseElementsAttr>(constant);

@@ -1,6 +1,6 @@
-//===- Describe.cpp - Operands of strides, for oneDNN ---------------------===//
+//===- MemoryDescriptors.cpp - Strided operands for oneDNN ----------------===//
 
-#include "runtime/cpu/Describe.h"
+#include "runtime/cpu/MemoryDescriptors.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-//===- Describe.h - What a manifest says of a module ------------*- C++ -*-===//
+//===- ModuleManifest.h - The manifest of a module --------------*- C++ -*-===//
 
-#ifndef DIST_LOWERING_BUNDLE_DESCRIBE_H
-#define DIST_LOWERING_BUNDLE_DESCRIBE_H
+#ifndef DIST_LOWERING_BUNDLE_MODULEMANIFEST_H
+#define DIST_LOWERING_BUNDLE_MODULEMANIFEST_H
 
 #include "dist/Manifest.h"
 #include "dist/Tensor.h"
@@ -15,17 +15,17 @@ inline constexpr char kConstantsFile[] = "constants.safetensors";
 
 using NamedTensors = std::vector<std::pair<std::string, ::dist::Tensor>>;
 
-/// What the module itself says, before it is lowered.
+/// The entries that describe the module itself, before it is lowered.
 FailureOr<::dist::Manifest> describeProgram(ModuleOp module);
 
-/// What lowering found out: communicators, collectives, memory.
+/// The entries that lowering determines: communicators, collectives, memory.
 LogicalResult describeLowered(ModuleOp module, ::dist::Manifest &manifest);
 
 /// Describes the constants that became arguments. Equal ones are one tensor,
-/// however they are cut.
+/// whatever their sharding.
 LogicalResult describeConstants(ModuleOp module, ::dist::Manifest &manifest,
                                 NamedTensors &tensors);
 
 } // namespace mlir::dist
 
-#endif // DIST_LOWERING_BUNDLE_DESCRIBE_H
+#endif // DIST_LOWERING_BUNDLE_MODULEMANIFEST_H

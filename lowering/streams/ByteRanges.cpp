@@ -1,6 +1,6 @@
-//===- Places.cpp - Which bytes ops touch ---------------------------------===//
+//===- ByteRanges.cpp - Bytes that ops access -----------------------------===//
 
-#include "lowering/streams/Places.h"
+#include "lowering/streams/ByteRanges.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-bool mlir::dist::mayOverlap(const Place &a, const Place &b) {
+bool mlir::dist::mayOverlap(const ByteRange &a, const ByteRange &b) {
   if (!a.memory || !b.memory)
     return true;
   if (a.memory != b.memory) {
@@ -27,8 +27,8 @@ bool mlir::dist::mayOverlap(const Place &a, const Place &b) {
 }
 
 /// What `view` names of its source, whose bytes it counts.
-static Place getPart(memref::ViewOp view) {
-  Place place{view.getSource()};
+static ByteRange getPart(memref::ViewOp view) {
+  ByteRange place{view.getSource()};
   APInt shift;
   MemRefType type = view.getType();
   if (matchPattern(view.getByteShift(), m_ConstantInt(&shift)) &&
@@ -41,8 +41,8 @@ static Place getPart(memref::ViewOp view) {
   return place;
 }
 
-SmallVector<Place, 2> mlir::dist::getPlaces(Value buffer) {
-  SmallVector<Place, 2> places;
+SmallVector<ByteRange, 2> mlir::dist::getByteRanges(Value buffer) {
+  SmallVector<ByteRange, 2> places;
   SmallVector<Value> pending = {buffer};
   llvm::SmallPtrSet<Value, 4> seen;
   while (!pending.empty()) {
@@ -95,8 +95,8 @@ void mlir::dist::visitAccesses(Operation *op,
     }
     auto effects = dyn_cast<MemoryEffectOpInterface>(inner);
     if (!effects) {
-      // Branches and loops touch what the ops in them touch. Others may touch
-      // what they are given.
+      // Branches and loops access what the ops in them access. Other ops may
+      // access their operands.
       if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
         for (Value operand : inner->getOperands())
           if (isBuffer(operand))

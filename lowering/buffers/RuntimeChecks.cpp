@@ -1,6 +1,6 @@
-//===- Checks.cpp - What must hold of a running program's data ------------===//
+//===- RuntimeChecks.cpp - Checks of a program's data ---------------------===//
 
-#include "lowering/buffers/Checks.h"
+#include "lowering/buffers/RuntimeChecks.h"
 #include "dialects/dist/IR/Program.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

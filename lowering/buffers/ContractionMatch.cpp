@@ -1,6 +1,6 @@
-//===- Contraction.cpp - Sums of products among linalg ops ----------------===//
+//===- ContractionMatch.cpp - Contractions among linalg ops ---------------===//
 
-#include "lowering/buffers/Contraction.h"
+#include "lowering/buffers/ContractionMatch.h"
 
 using namespace mlir;
 using namespace mlir::dist;

@@ -1,6 +1,6 @@
-//===- PaddedRows.cpp - Rows padded by rows of their own ------------------===//
+//===- PadByIndex.cpp - Circular and reflected padding --------------------===//
 
-#include "passes/spmd/prepare/PaddedRows.h"
+#include "passes/spmd/prepare/PadByIndex.h"
 #include "dialects/dist/IR/Dist.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -21,13 +21,13 @@ static constexpr size_t kMostEnds = 32;
 
 namespace {
 /// A value joined with rows of its own.
-struct PaddedRows {
+struct PadByIndex {
   tensor::ConcatOp concat;
   /// Which of its operands is not made of rows of another.
   unsigned number;
   /// Of the rows before and behind the source: which of its rows they are.
   SmallVector<int64_t> low, high;
-  /// What is written in place of the join, last to first.
+  /// The ops that replace the concatenation, last to first.
   SmallVector<Operation *> made = {};
 
   int64_t getDim() const { return tensor::ConcatOp(concat).getDim(); }
@@ -47,7 +47,8 @@ struct PaddedRows {
 };
 } // namespace
 
-/// Appends the rows of `source` that `slice` is. False where it is none.
+/// Appends the rows of `source` that `slice` selects. False if it is no such
+/// slice.
 static bool collectRows(Value piece, Value source, int64_t dim,
                         SmallVectorImpl<int64_t> &rows) {
   // Slices may have moved before what merged other dimensions of both.
@@ -84,7 +85,7 @@ static bool collectRows(Value piece, Value source, int64_t dim,
   return true;
 }
 
-static std::optional<PaddedRows> matchPaddedRows(tensor::ConcatOp concat) {
+static std::optional<PadByIndex> matchPadByIndex(tensor::ConcatOp concat) {
   RankedTensorType type = concat.getResultType();
   if (!isPlain(concat) || !type.getElementType().isIntOrFloat() ||
       type.getNumElements() == 0)
@@ -98,7 +99,7 @@ static std::optional<PaddedRows> matchPaddedRows(tensor::ConcatOp concat) {
       llvm::max_element(
           inputs, [&](Value a, Value b) { return getSize(a) < getSize(b); }) -
       inputs.begin();
-  PaddedRows rows{concat, number, {}, {}};
+  PadByIndex rows{concat, number, {}, {}};
   for (auto [other, input] : llvm::enumerate(inputs))
     if (other != number && !collectRows(input, inputs[number], dim,
                                         other < number ? rows.low : rows.high))
@@ -109,7 +110,7 @@ static std::optional<PaddedRows> matchPaddedRows(tensor::ConcatOp concat) {
 }
 
 /// Writes what takes the place of a join in front of it.
-static void rewrite(PaddedRows &rows) {
+static void rewrite(PadByIndex &rows) {
   OpBuilder b(rows.concat);
   Location loc = rows.concat.getLoc();
   auto note = [&](auto op) {
@@ -184,7 +185,7 @@ static void rewrite(PaddedRows &rows) {
 
 /// Whether less is sent where the ends are chosen by their index than where the
 /// rows are gathered.
-static bool sendsLess(const PaddedRows &rows, const PlacementGraph &graph,
+static bool sendsLess(const PadByIndex &rows, const PlacementGraph &graph,
                       const Placements &placements, const MeshLayout &layout,
                       const TiedRows &tied) {
   unsigned source = graph.getIndex(rows.getSource()),
@@ -211,20 +212,20 @@ static bool sendsLess(const PaddedRows &rows, const PlacementGraph &graph,
   return sent < (devices - 1) * plan.rows.extent * rowBytes;
 }
 
-LogicalResult mlir::dist::rewritePaddedRows(ModuleOp module, MeshOp mesh) {
+LogicalResult mlir::dist::rewritePadsByIndex(ModuleOp module, MeshOp mesh) {
   if (llvm::all_of(mesh.getAxes(),
                    [](MeshAxisAttr axis) { return axis.getSize() == 1; }))
     return success();
-  SmallVector<PaddedRows> found;
+  SmallVector<PadByIndex> found;
   module.walk([&](tensor::ConcatOp concat) {
-    if (std::optional<PaddedRows> rows = matchPaddedRows(concat))
+    if (std::optional<PadByIndex> rows = matchPadByIndex(concat))
       found.push_back(std::move(*rows));
   });
   if (found.empty())
     return success();
   eraseBackwardSyncs(module);
   // All at once, as what is behind one is placed when its rows are.
-  for (PaddedRows &rows : found)
+  for (PadByIndex &rows : found)
     rewrite(rows);
   SmallVector<bool> isKept;
   {
@@ -237,7 +238,7 @@ LogicalResult mlir::dist::rewritePaddedRows(ModuleOp module, MeshOp mesh) {
       analysis.propagate();
       TiedRows tied(analysis.getGraph(), analysis.getPlacements(),
                     *analysis.getLayout());
-      for (const PaddedRows &rows : found)
+      for (const PadByIndex &rows : found)
         isKept.push_back(sendsLess(rows, analysis.getGraph(),
                                    analysis.getPlacements(),
                                    *analysis.getLayout(), tied));

@@ -1,7 +1,7 @@
-//===- Describe.h - Operands of strides, for oneDNN -------------*- C++ -*-===//
+//===- MemoryDescriptors.h - Strided operands for oneDNN --------*- C++ -*-===//
 
-#ifndef DIST_RUNTIME_CPU_DESCRIBE_H
-#define DIST_RUNTIME_CPU_DESCRIBE_H
+#ifndef DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H
+#define DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -12,12 +12,12 @@ namespace dist {
 dnnl::memory::desc describeApart(const dnnl::memory::dims &extents,
                                  dnnl::memory::dims strides);
 
-/// A description by strides. oneDNN's fast code recognises layouts by all of
-/// them, also those of extents of 1: they are made those of the layout that the
-/// others have, channels innermost if both will do.
+/// A description by strides. oneDNN's fast code recognizes layouts by all
+/// strides, also those of extents of 1. These are set as in the layout that the
+/// others have, with channels innermost if there is a choice.
 dnnl::memory::desc describe(const dnnl::memory::dims &extents,
                             const dnnl::memory::dims &strides);
 
 } // namespace dist
 
-#endif // DIST_RUNTIME_CPU_DESCRIBE_H
+#endif // DIST_RUNTIME_CPU_MEMORYDESCRIPTORS_H

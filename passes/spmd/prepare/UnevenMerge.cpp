@@ -1,6 +1,6 @@
-//===- MergedRows.cpp - Rows that are merged from periods -----------------===//
+//===- UnevenMerge.cpp - Rows merged from uneven periods ------------------===//
 
-#include "passes/spmd/prepare/MergedRows.h"
+#include "passes/spmd/prepare/UnevenMerge.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Reductions.h"
@@ -21,11 +21,11 @@ using namespace mlir::dist;
 
 namespace {
 /// Either reshape of one group of dimensions.
-struct MergedRows {
+struct UnevenMerge {
   Operation *reshape;
-  /// What has the dimensions apart: operand or result, or what follows it (a
-  /// cotangent, placed as its primal). Of several reshapes that are rewritten
-  /// one may have been another's, but its type stays.
+  /// The tensor with separate dimensions: operand or result, or a value that
+  /// follows it (a cotangent, placed like its primal). If several reshapes are
+  /// rewritten, it may belong to another one, but its type stays.
   Value apart;
   RankedTensorType type;
   ReassociationIndices group;
@@ -93,8 +93,8 @@ static Value getFollowing(Value value) {
 
 /// The groups of all reshapes that merge rows of periods which some axis of the
 /// mesh does not divide.
-static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
-  SmallVector<MergedRows> found;
+static SmallVector<UnevenMerge> findCandidates(ModuleOp module, MeshOp mesh) {
+  SmallVector<UnevenMerge> found;
   auto add = [&](Operation *op, Value apart,
                  ArrayRef<ReassociationIndices> groups) {
     auto type = cast<RankedTensorType>(apart.getType());
@@ -104,12 +104,12 @@ static SmallVector<MergedRows> findCandidates(ModuleOp module, MeshOp mesh) {
     for (auto [merged, group] : llvm::enumerate(groups)) {
       if (group.size() < 2)
         continue;
-      MergedRows rows{op,
-                      apart,
-                      type,
-                      group,
-                      static_cast<unsigned>(merged),
-                      isInWindows(apart, group.front())};
+      UnevenMerge rows{op,
+                       apart,
+                       type,
+                       group,
+                       static_cast<unsigned>(merged),
+                       isInWindows(apart, group.front())};
       bool isUneven = llvm::any_of(mesh.getAxes(), [&](MeshAxisAttr axis) {
         return rows.getPeriods() % axis.getSize() != 0;
       });
@@ -143,37 +143,37 @@ public:
         layout(*analysis.getLayout()) {}
 
   /// Leaves those that are to be rewritten.
-  void choose(SmallVectorImpl<MergedRows> &candidates);
+  void choose(SmallVectorImpl<UnevenMerge> &candidates);
 
 private:
-  /// How the periods are shared out.
-  DimShardingAttr getPeriods(const MergedRows &rows) const;
-  unsigned getTie(const MergedRows &rows, bool isMerged) const {
+  /// The sharding of the periods.
+  DimShardingAttr getPeriods(const UnevenMerge &rows) const;
+  unsigned getTie(const UnevenMerge &rows, bool isMerged) const {
     return isMerged
                ? tied->getTie(graph.getIndex(rows.getMerged()), rows.merged)
                : tied->getTie(graph.getIndex(rows.apart), rows.group.front());
   }
   /// Whether the merged rows are in blocks.
-  bool isInBlocks(const MergedRows &rows) const {
+  bool isInBlocks(const UnevenMerge &rows) const {
     return placements.getDims(graph.getIndex(rows.getMerged()))[rows.merged]
                    .sharding.getSubDims()
                    .size() == 1 ||
            (!blocks.empty() && blocks[getTie(rows, /*isMerged=*/true)]);
   }
   /// Those for which less is sent.
-  llvm::BitVector findChosen(ArrayRef<MergedRows> candidates);
+  llvm::BitVector findChosen(ArrayRef<UnevenMerge> candidates);
 
   const PlacementGraph &graph;
   const Placements &placements;
   const MeshLayout &layout;
   std::optional<TiedRows> tied;
-  /// Where what is not placed yet will be, by ties; empty as long as only what
-  /// is placed counts.
+  /// The expected placement of values that are not placed yet, by ties; empty
+  /// as long as only placed values count.
   SmallVector<DimShardingAttr, 0> blocks;
 };
 } // namespace
 
-DimShardingAttr RowsAnalysis::getPeriods(const MergedRows &rows) const {
+DimShardingAttr RowsAnalysis::getPeriods(const UnevenMerge &rows) const {
   unsigned apart = graph.getIndex(rows.apart),
            merged = graph.getIndex(rows.getMerged());
   if (apart == PlacementGraph::kNone || merged == PlacementGraph::kNone)
@@ -196,10 +196,10 @@ DimShardingAttr RowsAnalysis::getPeriods(const MergedRows &rows) const {
   return isFree ? other : layout.none();
 }
 
-llvm::BitVector RowsAnalysis::findChosen(ArrayRef<MergedRows> candidates) {
+llvm::BitVector RowsAnalysis::findChosen(ArrayRef<UnevenMerge> candidates) {
   struct Group {
     SmallVector<size_t> members;
-    /// What is sent where rows move over borders, and what is gathered else.
+    /// The bytes of moving rows over borders, and of gathering instead.
     int64_t bytes = 0, whole = INT64_MAX;
   };
   llvm::MapVector<std::pair<unsigned, DimShardingAttr>, Group> groups;
@@ -229,8 +229,8 @@ llvm::BitVector RowsAnalysis::findChosen(ArrayRef<MergedRows> candidates) {
     group.members.push_back(number);
     group.bytes += plan.sent * rows.getRowBytes();
     group.whole = std::min(group.whole, tied->getNeeds(tie).whole);
-    // Rows that are in blocks are gathered to be taken apart, and what is apart
-    // is whole then.
+    // Rows that are in blocks are gathered before they are split; the separate
+    // dimensions are whole then.
     if (isa<tensor::ExpandShapeOp>(rows.reshape) && isInBlocks(rows)) {
       group.whole = std::min(group.whole, getLeastBytes(rows.getMerged()));
       group.bytes += tied->getNeeds(getTie(rows, /*isMerged=*/false))
@@ -251,7 +251,7 @@ llvm::BitVector RowsAnalysis::findChosen(ArrayRef<MergedRows> candidates) {
   return isChosen;
 }
 
-void RowsAnalysis::choose(SmallVectorImpl<MergedRows> &candidates) {
+void RowsAnalysis::choose(SmallVectorImpl<UnevenMerge> &candidates) {
   llvm::BitVector isChosen = findChosen(candidates);
   if (isChosen.none())
     return candidates.clear();
@@ -259,7 +259,7 @@ void RowsAnalysis::choose(SmallVectorImpl<MergedRows> &candidates) {
   // then, so that not each takes an analysis of its own.
   if (!tied)
     tied.emplace(graph, placements, layout);
-  for (const MergedRows &rows : candidates)
+  for (const UnevenMerge &rows : candidates)
     if (graph.getIndex(rows.apart) != PlacementGraph::kNone &&
         graph.getIndex(rows.getMerged()) != PlacementGraph::kNone) {
       bool isExpand = isa<tensor::ExpandShapeOp>(rows.reshape);
@@ -269,7 +269,7 @@ void RowsAnalysis::choose(SmallVectorImpl<MergedRows> &candidates) {
   isChosen |= findChosen(candidates);
   // One group of a reshape at a time.
   llvm::SmallPtrSet<Operation *, 8> seen;
-  SmallVector<MergedRows> chosen;
+  SmallVector<UnevenMerge> chosen;
   for (auto [number, rows] : llvm::enumerate(candidates))
     if (isChosen[number] && seen.insert(rows.reshape).second)
       chosen.push_back(std::move(rows));
@@ -277,7 +277,7 @@ void RowsAnalysis::choose(SmallVectorImpl<MergedRows> &candidates) {
 }
 
 /// `rows.reshape` as an op that writes a period, or reads one, at a time.
-static void rewrite(const MergedRows &rows) {
+static void rewrite(const UnevenMerge &rows) {
   Operation *op = rows.reshape;
   OpBuilder b(op);
   Location loc = op->getLoc();
@@ -315,7 +315,7 @@ static void rewrite(const MergedRows &rows) {
   }
   AffineMap identity = b.getMultiDimIdentityMap(place),
             map = AffineMap::get(place, 0, places, b.getContext());
-  // What is added to is a sum over what moves it.
+  // Loops that move within the windows of the result are reductions.
   SmallVector<utils::IteratorType> loops(place, utils::IteratorType::parallel);
   if (isCollapse)
     for (size_t minor = 1; minor < rows.group.size(); ++minor)
@@ -359,7 +359,7 @@ static void rewrite(const MergedRows &rows) {
           note(tensor::ExpandShapeOp::create(b, loc, apart, result, others));
   }
   for (Operation *created : made)
-    // But for where an earlier run has placed it, which has other dimensions.
+    // Unless an earlier run has placed it, with other dimensions.
     for (NamedAttribute attr : op->getDiscardableAttrs())
       if (attr.getName() != kShardingsAttr)
         created->setDiscardableAttr(attr.getName(), attr.getValue());
@@ -369,9 +369,9 @@ static void rewrite(const MergedRows &rows) {
 
 /// Once for each resize in a row, since what is behind one is placed when its
 /// rows are.
-LogicalResult mlir::dist::rewriteMergedRows(ModuleOp module, MeshOp mesh) {
+LogicalResult mlir::dist::rewriteUnevenMerges(ModuleOp module, MeshOp mesh) {
   for (;;) {
-    SmallVector<MergedRows> candidates = findCandidates(module, mesh);
+    SmallVector<UnevenMerge> candidates = findCandidates(module, mesh);
     if (candidates.empty())
       return success();
     eraseBackwardSyncs(module);
@@ -384,7 +384,7 @@ LogicalResult mlir::dist::rewriteMergedRows(ModuleOp module, MeshOp mesh) {
     RowsAnalysis(analysis).choose(candidates);
     if (candidates.empty())
       return success();
-    for (const MergedRows &rows : candidates)
+    for (const UnevenMerge &rows : candidates)
       rewrite(rows);
   }
 }

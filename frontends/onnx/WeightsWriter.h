@@ -1,4 +1,4 @@
-//===- Safetensors.h - Weights to a file ------------------------*- C++ -*-===//
+//===- WeightsWriter.h - Writes a safetensors file --------------*- C++ -*-===//
 //
 // The format of huggingface.co/docs/safetensors: the header's length in 8
 // bytes, a JSON header of names, types, shapes and offsets, then the data,
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DIST_FRONTENDS_ONNX_SAFETENSORS_H
-#define DIST_FRONTENDS_ONNX_SAFETENSORS_H
+#ifndef DIST_FRONTENDS_ONNX_WEIGHTSWRITER_H
+#define DIST_FRONTENDS_ONNX_WEIGHTSWRITER_H
 
 #include "frontends/onnx/reading/Parameters.h"
 
@@ -21,4 +21,4 @@ void writeSafetensors(llvm::raw_ostream &os,
 
 } // namespace mlir::dist::frontend
 
-#endif // DIST_FRONTENDS_ONNX_SAFETENSORS_H
+#endif // DIST_FRONTENDS_ONNX_WEIGHTSWRITER_H
