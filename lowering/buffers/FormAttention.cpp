@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/attention/FormAttention.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -34,10 +34,6 @@ int64_t formAttentions(ModuleOp module, int64_t minScores,
                        AcceptAttention accept,
                        function_ref<void(Block &)> beforeParting = nullptr);
 
-/// Erases what nobody needs any more of what these ops are made of; what that
-/// was.
-DenseSet<Operation *> eraseDead(ArrayRef<Operation *> ops);
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_ATTENTION_FORMATTENTION_H

@@ -11,10 +11,10 @@
 
 #include "passes/halos/HoistHalos.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Work.h"
 #include "passes/halos/RowOps.h"
 #include "passes/halos/WholeRows.h"
@@ -309,19 +309,7 @@ void HaloGroup::replace(ArrayRef<Rows> frontier) {
   for (HaloExchangeOp exchange : exchanges)
     exchange.getResult().replaceAllUsesWith(
         widen({exchange.getOperand(), exchange.getDim()}));
-  // What nobody needs any more.
-  llvm::SmallSetVector<Operation *, 16> dead;
-  dead.insert(exchanges.begin(), exchanges.end());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (!op->use_empty() ||
-        (!isa<HaloExchangeOp>(op) && !isOpTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        dead.insert(maker);
-    op->erase();
-  }
+  eraseDead(llvm::to_vector_of<Operation *>(exchanges));
 }
 
 /// The attention, and perhaps its adjoint, that alone reads an exchange's rows

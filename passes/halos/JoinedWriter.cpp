@@ -1,10 +1,10 @@
 //===- JoinedWriter.cpp - One exchange for several layers -----------------===//
 
 #include "passes/halos/JoinedWriter.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -243,7 +243,7 @@ void Writer::write(MutableArrayRef<JoinedHalos> all) {
 /// Gives all other readers the device's own rows, and takes away what is
 /// needed no more.
 void Writer::finish() {
-  llvm::SmallSetVector<Operation *, 16> dead;
+  SmallVector<Operation *> dead;
   for (Replaced &old : replaced) {
     OpBuilder b(old.rows.first.getContext());
     b.setInsertionPointAfterValue(old.wide.value);
@@ -252,19 +252,11 @@ void Writer::finish() {
                 old.wide.widths.low, old.count);
     old.rows.first.replaceAllUsesWith(narrow);
     if (Operation *op = narrow.getDefiningOp())
-      dead.insert(op);
+      dead.push_back(op);
   }
   for (Replaced &old : replaced)
-    dead.insert(old.rows.first.getDefiningOp());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (!op->use_empty() || !(isa<HaloExchangeOp>(op) || isOpTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        dead.insert(maker);
-    op->erase();
-  }
+    dead.push_back(old.rows.first.getDefiningOp());
+  eraseDead(dead);
 }
 
 void mlir::dist::writeJoined(HaloChains &chains, const DeviceLine &line,

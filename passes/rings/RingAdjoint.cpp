@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -243,7 +244,7 @@ void RingAdjoint::bringHome(const Sum &given) {
       continue;
     setScopes(from, slice);
     slice.getResult().replaceAllUsesWith(own);
-    eraseWithMakers(slice, ring);
+    eraseDead(slice.getOperation(), isOpTriviallyDead, ring.forget);
   }
 }
 

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/spmd/verify/Uniformity.h"
@@ -335,24 +333,4 @@ void RingWriter::setScopes(Operation *from, Operation *to) {
   Operation *made = from ? from->getNextNode() : &to->getBlock()->front();
   for (; made != to; made = made->getNextNode())
     set(set, made);
-}
-
-void mlir::dist::eraseWithMakers(Operation *op, const Ring &ring) {
-  llvm::SetVector<Operation *> makers;
-  auto erase = [&](Operation *dead) {
-    llvm::SetVector<Value> used;
-    getUsedValuesDefinedAbove(dead->getRegions(), used);
-    used.insert_range(dead->getOperands());
-    ring.forget(dead);
-    dead->erase();
-    for (Value value : used)
-      if (Operation *maker = value.getDefiningOp())
-        makers.insert(maker);
-  };
-  erase(op);
-  while (!makers.empty()) {
-    Operation *maker = makers.pop_back_val();
-    if (isOpTriviallyDead(maker))
-      erase(maker);
-  }
 }

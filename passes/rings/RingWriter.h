@@ -208,9 +208,6 @@ inline RankedTensorType typeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType());
 }
 
-/// Erases an op without uses, and what was made for it alone.
-void eraseWithMakers(Operation *op, const Ring &ring);
-
 /// Attention whose keys and values go round.
 class RingAttention : public RingWriter {
 public:
