@@ -2,6 +2,7 @@
 
 #include "passes/halos/WindowLowering.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -301,15 +302,9 @@ void Reader::readUnsharded(const WindowRead &read) {
 Value Reader::finish() {
   if (masks.empty())
     return value;
-  Type element = type().getElementType();
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value), element);
-  AffineMap identity = b.getMultiDimIdentityMap(type().getRank());
-  SmallVector<utils::IteratorType> loops(type().getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, type(), value, empty, ArrayRef<AffineMap>{identity, identity},
-      loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+  return mapElements(
+      b, loc, value, type().getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange values) -> Value {
         Value inside;
         for (const Mask &mask : masks) {
           Value index = linalg::IndexOp::create(inner, at, mask.dim);
@@ -323,11 +318,8 @@ Value Reader::finish() {
                   ? arith::AndIOp::create(inner, at, inside, here).getResult()
                   : here;
         }
-        Value kept =
-            arith::SelectOp::create(inner, at, inside, values[0], fill);
-        linalg::YieldOp::create(inner, at, kept);
+        return arith::SelectOp::create(inner, at, inside, values[0], fill);
       });
-  return generic.getResult(0);
 }
 
 FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,

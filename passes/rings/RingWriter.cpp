@@ -3,6 +3,7 @@
 #include "passes/rings/RingWriter.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -83,24 +84,16 @@ RingWriter::map(RankedTensorType like, ValueRange inputs,
                 ArrayRef<AffineMap> maps, unsigned numResults,
                 function_ref<SmallVector<Value>(ValueRange)> body) {
   SmallVector<Value> inits;
-  SmallVector<Type> types;
-  SmallVector<AffineMap> all(maps);
-  for (unsigned i = 0; i < numResults; ++i) {
+  for (unsigned i = 0; i < numResults; ++i)
     inits.push_back(empty(like.getShape(), like.getElementType()));
-    types.push_back(like);
-    all.push_back(b.getMultiDimIdentityMap(like.getRank()));
-  }
-  SmallVector<utils::IteratorType> loops(like.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, types, inputs, inits, all, loops,
+  auto made = createParallelLoops(
+      b, loc, inputs, maps, inits,
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(inner.getInsertionBlock());
-        SmallVector<Value> results = body(arguments.drop_back(numResults));
-        linalg::YieldOp::create(b, loc, results);
+        return body(arguments.drop_back(numResults));
       });
-  return llvm::to_vector_of<Value>(generic.getResults());
+  return llvm::to_vector_of<Value>(made.getResults());
 }
 
 Value RingWriter::reduce(Value tensor, Value start,

@@ -88,9 +88,6 @@ private:
 /// Whether an op, or one within its regions, has an operand that matches.
 bool readsAny(Operation *op, function_ref<bool(Value)> matches);
 
-/// The sum of two scalars, or elementwise of two tensors.
-Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
-
 /// A floating-point constant: a scalar, or a tensor of equal elements with the
 /// shape of `like`, which is of that type.
 Value createConstantLike(OpBuilder &builder, Location loc, Value like,

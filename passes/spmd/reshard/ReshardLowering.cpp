@@ -8,6 +8,7 @@
 
 #include "passes/spmd/reshard/ReshardLowering.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -119,25 +120,14 @@ Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinate, zero);
-  RankedTensorType type = typeOf(value);
-  Type element = type.getElementType();
+  Type element = typeOf(value).getElementType();
   Value neutral =
       arith::ConstantOp::create(b, loc, getNeutral(b, element, kind));
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value), element);
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic =
-      linalg::GenericOp::create(b, loc, type, value, empty,
-                                ArrayRef<AffineMap>{identity, identity}, loops);
-  OpBuilder::InsertionGuard guard(b);
-  Block *body =
-      b.createBlock(&generic.getRegion(), {}, {element, element}, {loc, loc});
-  Value kept =
-      arith::SelectOp::create(b, loc, isFirst, body->getArgument(0), neutral);
-  linalg::YieldOp::create(b, loc, kept);
-  return generic.getResult(0);
+  return mapElements(
+      b, loc, value, element,
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
+        return arith::SelectOp::create(inner, at, isFirst, args[0], neutral);
+      });
 }
 
 Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
