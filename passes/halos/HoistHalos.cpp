@@ -92,6 +92,23 @@ Rows *HaloGroup::findLast(MutableArrayRef<Rows> frontier,
   return last;
 }
 
+/// Puts what a value of the frontier is made of in its place.
+static void pass(SmallVectorImpl<Rows> &frontier, Rows *at,
+                 llvm::SmallDenseSet<Value> &behindProduct) {
+  Rows passed = *at;
+  frontier.erase(at);
+  Operation *op = passed.first.getDefiningOp();
+  bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
+  RowOperands operands = *getRowOperands(op, passed.second);
+  for (auto [operand, dim] : operands) {
+    Rows rows{op->getOperand(operand), dim};
+    if (isBehind)
+      behindProduct.insert(rows.first);
+    if (!llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
+  }
+}
+
 SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
@@ -105,18 +122,7 @@ SmallVector<Rows> HaloGroup::findSmallest(ArrayRef<Rows> starts) {
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
     if (int64_t bytes = getBytes(frontier); bytes < least) {
       least = bytes;
       best = frontier;
@@ -264,18 +270,7 @@ SmallVector<Rows> HaloGroup::findPresent(function_ref<bool(Rows)> present,
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
   }
   if (!llvm::all_of(frontier, present))
     frontier.clear();

@@ -47,11 +47,6 @@ private:
     return y == 0 ? x
                   : arith::AddIOp::create(b, loc, x, constant(y)).getResult();
   }
-  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) {
-    SmallVector<AxisRefAttr, 2> joined(axes);
-    layout.coalesce(joined);
-    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
-  }
   /// Where the device's block begins in the whole dimension.
   Value getStart(DimShardingAttr dim, const Blocks &blocks) {
     return getGlobalIndex(b, loc, layout, dim, blocks.size, constant(0)).index;
@@ -121,8 +116,8 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
           ? b.getI64IntegerAttr(plan.rows.size)
           : IntegerAttr(),
       b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
-      getBoundary(getConstantFill(fill)), axesAttr(axes), layout.getName(),
-      b.getStringAttr(why));
+      getBoundary(getConstantFill(fill)), layout.getAxesAttr(axes),
+      layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
@@ -156,7 +151,7 @@ void Reader::takeWhole(int64_t dim) {
   if (source.synced || sharding == layout.none())
     return;
   Value whole = getWholeRows(b, value, dim, source.whole.getDimSize(dim),
-                             axesAttr(sharding.getAllAxes()));
+                             layout.getAxesAttr(sharding.getAllAxes()));
   if (!whole)
     return;
   value = whole;

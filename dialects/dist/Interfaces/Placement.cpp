@@ -90,6 +90,13 @@ void MeshLayout::coalesce(SmallVectorImpl<AxisRefAttr> &list) const {
   list.assign(out.begin(), out.end());
 }
 
+ArrayAttr MeshLayout::getAxesAttr(ArrayRef<AxisRefAttr> list) const {
+  SmallVector<AxisRefAttr, 2> joined(list);
+  coalesce(joined);
+  return ArrayAttr::get(context,
+                        SmallVector<Attribute>(joined.begin(), joined.end()));
+}
+
 void MeshLayout::refine(SmallVectorImpl<AxisRefAttr> &list,
                         ArrayRef<AxisRefAttr> others) const {
   SmallVector<AxisRefAttr, 4> out;

@@ -87,6 +87,8 @@ public:
 
   /// Joins neighbouring parts of one axis.
   void coalesce(SmallVectorImpl<AxisRefAttr> &axes) const;
+  /// Such a list as the attribute that collectives have.
+  ArrayAttr getAxesAttr(ArrayRef<AxisRefAttr> axes) const;
   /// Cuts every axis at the borders of the parts that occur in `others`.
   void refine(SmallVectorImpl<AxisRefAttr> &axes,
               ArrayRef<AxisRefAttr> others) const;

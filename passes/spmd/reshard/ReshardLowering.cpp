@@ -36,11 +36,6 @@ private:
       size = getBlockSize(size, layout.size(axis));
     return size;
   }
-  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) const {
-    SmallVector<AxisRefAttr, 2> joined(axes);
-    layout.coalesce(joined);
-    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
-  }
   RankedTensorType typeOf(Value value) const {
     return cast<RankedTensorType>(value.getType());
   }
@@ -116,7 +111,7 @@ Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,
   if (isNeutral(value, kind))
     return value;
   Value coordinate =
-      AxisIndexOp::create(b, loc, axesAttr(axes), layout.getName());
+      AxisIndexOp::create(b, loc, layout.getAxesAttr(axes), layout.getName());
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinate, zero);
@@ -139,7 +134,7 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
     return piece;
   };
   int64_t p = layout.size(step.axes);
-  ArrayAttr axes = axesAttr(step.axes);
+  ArrayAttr axes = layout.getAxesAttr(step.axes);
   FlatSymbolRefAttr mesh = layout.getName();
   auto reduction = ReductionKindAttr::get(b.getContext(), kind);
   using Kind = ReshardStep::Kind;
@@ -180,7 +175,7 @@ Value Lowering::step(Value value, const ReshardStep &step, const Pieces &before,
   }
   case Kind::CollectivePermute:
     return mark(CollectivePermuteOp::create(
-        b, loc, value.getType(), value, axes, axesAttr(step.toAxes),
+        b, loc, value.getType(), value, axes, layout.getAxesAttr(step.toAxes),
         /*reversed=*/UnitAttr(), mesh, cause));
   case Kind::MakePartial:
     return makePartial(value, step.axes, kind);
