@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -19,28 +18,6 @@ ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
   b.setInsertionPointToEnd(&block);
   for (unsigned dim = 0; dim < numDims; ++dim)
     block.addArgument(b.getIndexType(), b.getUnknownLoc());
-}
-
-static constexpr OperationEquivalence::Flags kIgnored =
-    OperationEquivalence::IgnoreLocations |
-    OperationEquivalence::IgnoreDiscardableAttrs;
-
-unsigned ElementsOf::ByComputation::getHashValue(const Operation *op) {
-  return OperationEquivalence::computeHash(
-      const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-      OperationEquivalence::ignoreHashValue, kIgnored);
-}
-
-bool ElementsOf::ByComputation::isEqual(const Operation *a,
-                                        const Operation *b) {
-  if (a == b)
-    return true;
-  auto isKey = [](const Operation *op) {
-    return op != getEmptyKey() && op != getTombstoneKey();
-  };
-  return isKey(a) && isKey(b) &&
-         OperationEquivalence::isEquivalentTo(
-             const_cast<Operation *>(a), const_cast<Operation *>(b), kIgnored);
 }
 
 Operation *ElementsOf::unify(Operation *op) {
@@ -126,7 +103,8 @@ public:
             [&](Value x, Value y) {
               return success(inside.lookup(x) == y || areSame(x, y));
             },
-            [&](Value x, Value y) { inside[x] = y; }, kIgnored))
+            [&](Value x, Value y) { inside[x] = y; },
+            ByComputation::kIgnored))
       return false;
     same.insert({a, b});
     return true;

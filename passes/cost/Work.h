@@ -18,6 +18,10 @@ int64_t countFlops(Operation *op);
 /// the sums of a norm are none.
 bool isSumOfProducts(Operation *op);
 
+/// Whether the op multiplies what it reads: a contraction, a convolution or an
+/// attention.
+bool isContraction(Operation *op);
+
 struct Work {
   /// As countFlops says.
   double flops = 0;

@@ -53,10 +53,6 @@ private:
 /// Values of the block that are computed of parameters alone.
 llvm::DenseSet<Value> findOfParameters(Block &block);
 
-/// Calls `visit` for what the op, or one within its regions, reads from
-/// elsewhere.
-void forEachRead(Operation *op, function_ref<void(OpOperand &)> visit);
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_MEMORY_RECOMPUTEDOPS_H

@@ -1,6 +1,7 @@
 //===- DeadOps.cpp - Erasing what nobody reads ----------------------------===//
 
 #include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -16,11 +17,9 @@ mlir::dist::eraseDead(ArrayRef<Operation *> ops,
     Operation *op = pending.pop_back_val();
     if (!isDead(op))
       continue;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (Operation *maker = operand.getDefiningOp();
-            maker && !op->isAncestor(maker))
-          pending.insert(maker);
+    visitReads(op, [&](OpOperand &operand) {
+      if (Operation *maker = operand.get().getDefiningOp())
+        pending.insert(maker);
     });
     if (beforeErasing)
       beforeErasing(op);
