@@ -127,13 +127,13 @@ static size_t sketch(Value value, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return llvm::hash_value(value.getAsOpaquePointer());
-  size_t operands = 0; // in any order, for ops that commute
-  if (depth > 0)
-    for (Value operand : op->getOperands())
-      operands += sketch(operand, depth - 1);
-  return llvm::hash_combine(op->getName(), op->hashProperties(),
-                            op->getNumOperands(),
-                            cast<OpResult>(value).getResultNumber(), operands);
+  auto read = [&](Value operand) {
+    return llvm::hash_code(depth > 0 ? sketch(operand, depth - 1) : 0);
+  };
+  return llvm::hash_combine(OperationEquivalence::computeHash(
+                                op, read, OperationEquivalence::ignoreHashValue,
+                                ByComputation::kIgnored),
+                            cast<OpResult>(value).getResultNumber());
 }
 
 bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }

@@ -1,9 +1,13 @@
-//===- ByComputation.h - Sets of ops by what they compute -------*- C++ -*-===//
+//===- ByComputation.h - Ops by what they compute ---------------*- C++ -*-===//
+//
+// What OperationEquivalence lacks to put ops and regions into sets.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef DIST_DIALECTS_DIST_UTILS_BYCOMPUTATION_H
 #define DIST_DIALECTS_DIST_UTILS_BYCOMPUTATION_H
 
-#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMapInfo.h"
 
 namespace mlir::dist {
@@ -29,6 +33,10 @@ struct ByComputation : llvm::DenseMapInfo<Operation *> {
                           const_cast<Operation *>(b), kIgnored));
   }
 };
+
+/// A hash of a region: equal for those that isRegionEquivalentTo takes for
+/// equal, wherever they stand.
+llvm::hash_code hashRegion(Region &region);
 
 } // namespace mlir::dist
 
