@@ -114,6 +114,18 @@ bool isDivided(int64_t size, int64_t divisor);
 /// The larger of the blocks of `size` elements cut into `blocks`.
 int64_t getBlockSize(int64_t size, int64_t blocks);
 
+/// The coarsest sizes of which both of two lists of sizes are products, in
+/// their order, and how many each element of the lists is made of.
+struct CommonSizes {
+  SmallVector<int64_t> sizes;
+  SmallVector<size_t> ofFirst, ofSecond;
+};
+
+/// Nothing where borders of the lists, which are not empty and whose products
+/// are the same, do not nest.
+std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
+                                           ArrayRef<int64_t> second);
+
 /// Whether any axis of one list is, or overlaps, one of the other.
 bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);
 
