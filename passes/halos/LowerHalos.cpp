@@ -26,10 +26,6 @@ namespace mlir::dist {
 using namespace mlir;
 using namespace mlir::dist;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 /// Writes, in front of an exchange, what it is made of.
 class HaloWriter {

@@ -10,7 +10,6 @@
 
 #include "dialects/dist/Interfaces/Placement.h"
 #include "dialects/dist/Utils/DeadOps.h"
-#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -3,7 +3,6 @@
 #include "passes/rings/RingWriter.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Placement.h"
-#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

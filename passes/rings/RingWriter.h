@@ -9,6 +9,7 @@
 #define DIST_PASSES_RINGS_RINGWRITER_H
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -203,10 +204,6 @@ protected:
   /// First halves of what the device has: what came for them.
   llvm::DenseMap<Value, Value> mirrored;
 };
-
-inline RankedTensorType typeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType());
-}
 
 /// Attention whose keys and values go round.
 class RingAttention : public RingWriter {

@@ -7,6 +7,10 @@
 
 namespace mlir::dist {
 
+inline RankedTensorType typeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType());
+}
+
 /// linalg.generic of which all loops are parallel and walk over `inits` in the
 /// order of their dimensions. `maps` are those of the inputs. `body` gets the
 /// elements of the inputs, then those of `inits`.

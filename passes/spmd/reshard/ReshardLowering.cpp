@@ -36,9 +36,6 @@ private:
       size = getBlockSize(size, layout.size(axis));
     return size;
   }
-  RankedTensorType typeOf(Value value) const {
-    return cast<RankedTensorType>(value.getType());
-  }
   RankedTensorType withSize(Value value, int64_t dim, int64_t size) const {
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape[dim] = size;
