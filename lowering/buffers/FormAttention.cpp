@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/attention/FormAttention.h"
+#include "dialects/dist/Utils/DeadOps.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -58,23 +60,15 @@ static std::optional<Multiple> getMultiple(AttentionOp op, unsigned number,
 static Value multiply(AttentionOp op, Value tensor, const APFloat &factor) {
   OpBuilder b(op);
   b.setInsertionPointAfterValue(tensor);
-  auto type = cast<RankedTensorType>(tensor.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto scaled = linalg::GenericOp::create(
-      b, op.getLoc(), type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        Value number = arith::ConstantOp::create(
-            b, loc, b.getFloatAttr(type.getElementType(), factor));
-        linalg::YieldOp::create(
-            b, loc, arith::MulFOp::create(b, loc, args[0], number).getResult());
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    scaled->setAttr(kScopeAttr, scope);
-  return scaled.getResult(0);
+  Type element = getElementTypeOrSelf(tensor);
+  return mapElements(
+      b, op.getLoc(), tensor, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+        Value number =
+            arith::ConstantOp::create(b, loc, b.getFloatAttr(element, factor));
+        return arith::MulFOp::create(b, loc, args[0], number);
+      },
+      op->getAttr(kScopeAttr));
 }
 
 /// Reads queries, keys and values before they were transposed.

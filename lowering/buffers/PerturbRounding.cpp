@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/ByComputation.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -63,8 +64,7 @@ Kind classify(Operation *op) {
 bool isSameIndex(Value a, Value b) {
   Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
   return a == b || (first && second && isPure(first) &&
-                    OperationEquivalence::isEquivalentTo(
-                        first, second, OperationEquivalence::IgnoreLocations));
+                    ByComputation::isEqual(first, second));
 }
 
 /// Whether `op` adds to, or multiplies, what it then replaces in memory: a step

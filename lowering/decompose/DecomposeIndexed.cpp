@@ -3,6 +3,7 @@
 #include "lowering/decompose/DecomposeIndexed.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,15 +56,9 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
   SmallVector<int64_t> extents = getExtents(indexed, dims);
   std::string message = indexMessage(op, extents, what);
   Value status = getStatus(rewriter, op);
-  Value init = tensor::EmptyOp::create(rewriter, loc, indicesType.getShape(),
-                                       rewriter.getIndexType());
-  AffineMap identity = rewriter.getMultiDimIdentityMap(indicesType.getRank());
-  SmallVector<utils::IteratorType> iterators(indicesType.getRank(),
-                                             utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      rewriter, loc, init.getType(), indices, init,
-      ArrayRef<AffineMap>{identity, identity}, iterators,
-      [&](OpBuilder &b, Location l, ValueRange args) {
+  return mapElements(
+      rewriter, loc, indices, rewriter.getIndexType(),
+      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
         Value index = args[0];
         if (!index.getType().isIndex())
           index = arith::IndexCastOp::create(b, l, b.getIndexType(), index);
@@ -86,10 +81,8 @@ static Value checkIndices(PatternRewriter &rewriter, Operation *op,
                                           index, extent);
         createFailIf(b, l, bad, status, message, index);
         Value zero = arith::ConstantIndexOp::create(b, l, 0);
-        linalg::YieldOp::create(
-            b, l, arith::SelectOp::create(b, l, bad, zero, index).getResult());
+        return arith::SelectOp::create(b, l, bad, zero, index);
       });
-  return generic.getResult(0);
 }
 
 /// How the one user of a tensor permutes it, if it does nothing else: dimension
@@ -170,12 +163,9 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
       maps.push_back(AffineMap::get(resultType.getRank(), 0, exprs,
                                     rewriter.getContext()));
     }
-    maps.push_back(rewriter.getMultiDimIdentityMap(resultType.getRank()));
-    SmallVector<utils::IteratorType> iterators(resultType.getRank(),
-                                               utils::IteratorType::parallel);
-    auto generic = linalg::GenericOp::create(
-        rewriter, loc, resultType, inputs, init, maps, iterators,
-        [&](OpBuilder &b, Location l, ValueRange args) {
+    auto generic = createParallelLoops(
+        rewriter, loc, inputs, maps, init,
+        [&](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
           SmallVector<Value> coordinates;
           int64_t next = batchRank;
           for (int64_t d = 0; d < sourceType.getRank(); ++d) {
@@ -192,7 +182,7 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
           auto element =
               tensor::ExtractOp::create(b, l, gather.getSource(), coordinates);
           element->setAttr(kGuardedAttr, b.getUnitAttr());
-          linalg::YieldOp::create(b, l, element.getResult());
+          return {element.getResult()};
         });
     generic->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
     rewriter.replaceOp(replaced, generic->getResults());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Overlap.h"
+#include "dialects/dist/Utils/ByComputation.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,26 +27,8 @@ using namespace mlir::dist;
 
 /// A hash of everything but locations and the function's name.
 static llvm::hash_code hashKernel(FunctionOpInterface kernel) {
-  llvm::hash_code hash =
-      llvm::hash_value(kernel.getFunctionType().getAsOpaquePointer());
-  DenseMap<Value, unsigned> numbers;
-  for (Value argument : kernel.getArguments())
-    numbers.try_emplace(argument, numbers.size());
-  kernel.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
-                              op->hashProperties());
-    for (Value operand : op->getOperands())
-      hash = llvm::hash_combine(hash, numbers.lookup(operand));
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          numbers.try_emplace(argument, numbers.size());
-    for (Value result : op->getResults()) {
-      numbers.try_emplace(result, numbers.size());
-      hash = llvm::hash_combine(hash, result.getType().getAsOpaquePointer());
-    }
-  });
-  return hash;
+  return llvm::hash_combine(kernel.getFunctionType(),
+                            hashRegion(kernel.getFunctionBody()));
 }
 
 static bool areEqual(FunctionOpInterface a, FunctionOpInterface b) {

@@ -3,6 +3,7 @@
 #include "passes/attention/AdjointMatch.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Packing.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -447,24 +448,15 @@ Value AdjointMatch::fillPadding(OpBuilder &b, Value tensor, AffineMap map,
   Location loc = tensor.getLoc();
   unsigned dim = *map.getResultPosition(
       getAffineDimExpr(attention.getNumDims() - 4, b.getContext()));
-  Value empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, tensor, empty, ArrayRef<AffineMap>{all, all}, loops,
-             [&](OpBuilder &inner, Location at, ValueRange args) {
-               Value kept =
-                   cloneIsQuery(inner, linalg::IndexOp::create(inner, at, dim));
-               Value filler = arith::ConstantOp::create(
-                   inner, at,
-                   inner.getFloatAttr(type.getElementType(), number));
-               Value filled =
-                   arith::SelectOp::create(inner, at, kept, args[0], filler);
-               linalg::YieldOp::create(inner, at, filled);
-             })
-      .getResult(0);
+  Type element = type.getElementType();
+  return mapElements(
+      b, loc, tensor, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+        Value kept = cloneIsQuery(b, linalg::IndexOp::create(b, loc, dim));
+        Value filler = arith::ConstantOp::create(
+            b, loc, b.getFloatAttr(element, number));
+        return arith::SelectOp::create(b, loc, kept, args[0], filler);
+      });
 }
 
 /// The tensor with dimensions of one element where the map's results are not

@@ -1,6 +1,7 @@
 //===- AttentionMatch.cpp - Softmax between contractions ------------------===//
 
 #include "passes/attention/AttentionMatch.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -454,15 +455,10 @@ Value AttentionMatch::clearRows(AttentionOp op) {
   OpBuilder b(product.op);
   auto type = cast<RankedTensorType>(means.getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  auto cleared = linalg::GenericOp::create(
-      b, op.getLoc(), type, ValueRange{means, logarithms}, empty,
-      ArrayRef<AffineMap>{all, all.dropResult(getValuePlace()), all}, loops,
-      [&](OpBuilder &b, Location loc, ValueRange args) {
-        FloatType element = cast<FloatType>(type.getElementType());
+  auto element = cast<FloatType>(type.getElementType());
+  return dist::mapElements(
+      b, op.getLoc(), {means, logarithms}, element,
+      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
         auto constant = [&](const APFloat &number) -> Value {
           return arith::ConstantOp::create(b, loc,
                                            b.getFloatAttr(element, number));
@@ -471,32 +467,19 @@ Value AttentionMatch::clearRows(AttentionOp op) {
         Value none = arith::CmpFOp::create(
             b, loc, arith::CmpFPredicate::OEQ, args[1],
             constant(APFloat::getInf(semantics, /*Negative=*/true)));
-        Value mean = arith::SelectOp::create(
+        return arith::SelectOp::create(
             b, loc, none, constant(APFloat::getZero(semantics)), args[0]);
-        linalg::YieldOp::create(b, loc, mean);
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    cleared->setAttr(kScopeAttr, scope);
-  return cleared.getResult(0);
+      },
+      op->getAttr(kScopeAttr), {all, all.dropResult(getValuePlace())});
 }
 
 Value AttentionMatch::mapElements(
     OpBuilder &b, Value tensor, Type made,
     function_ref<Value(OpBuilder &, Value)> body) {
-  Location loc = product.op.getLoc();
-  auto type = cast<RankedTensorType>(tensor.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), made);
-  auto mapped = linalg::GenericOp::create(
-      b, loc, empty.getType(), tensor, empty, ArrayRef<AffineMap>{all, all},
-      loops, [&](OpBuilder &b, Location loc, ValueRange args) {
-        linalg::YieldOp::create(b, loc, body(b, args[0]));
-      });
-  if (Attribute scope = product.op->getAttr(kScopeAttr))
-    mapped->setAttr(kScopeAttr, scope);
-  return mapped.getResult(0);
+  return dist::mapElements(
+      b, product.op.getLoc(), tensor, made,
+      [&](OpBuilder &b, Location, ValueRange args) { return body(b, args[0]); },
+      product.op->getAttr(kScopeAttr));
 }
 
 Value AttentionMatch::round(OpBuilder &b, Value tensor, Type narrow) {

@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -19,28 +18,6 @@ ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
   b.setInsertionPointToEnd(&block);
   for (unsigned dim = 0; dim < numDims; ++dim)
     block.addArgument(b.getIndexType(), b.getUnknownLoc());
-}
-
-static constexpr OperationEquivalence::Flags kIgnored =
-    OperationEquivalence::IgnoreLocations |
-    OperationEquivalence::IgnoreDiscardableAttrs;
-
-unsigned ElementsOf::ByComputation::getHashValue(const Operation *op) {
-  return OperationEquivalence::computeHash(
-      const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-      OperationEquivalence::ignoreHashValue, kIgnored);
-}
-
-bool ElementsOf::ByComputation::isEqual(const Operation *a,
-                                        const Operation *b) {
-  if (a == b)
-    return true;
-  auto isKey = [](const Operation *op) {
-    return op != getEmptyKey() && op != getTombstoneKey();
-  };
-  return isKey(a) && isKey(b) &&
-         OperationEquivalence::isEquivalentTo(
-             const_cast<Operation *>(a), const_cast<Operation *>(b), kIgnored);
 }
 
 Operation *ElementsOf::unify(Operation *op) {
@@ -126,7 +103,8 @@ public:
             [&](Value x, Value y) {
               return success(inside.lookup(x) == y || areSame(x, y));
             },
-            [&](Value x, Value y) { inside[x] = y; }, kIgnored))
+            [&](Value x, Value y) { inside[x] = y; },
+            ByComputation::kIgnored))
       return false;
     same.insert({a, b});
     return true;
@@ -149,13 +127,13 @@ static size_t sketch(Value value, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return llvm::hash_value(value.getAsOpaquePointer());
-  size_t operands = 0; // in any order, for ops that commute
-  if (depth > 0)
-    for (Value operand : op->getOperands())
-      operands += sketch(operand, depth - 1);
-  return llvm::hash_combine(op->getName(), op->hashProperties(),
-                            op->getNumOperands(),
-                            cast<OpResult>(value).getResultNumber(), operands);
+  auto read = [&](Value operand) {
+    return llvm::hash_code(depth > 0 ? sketch(operand, depth - 1) : 0);
+  };
+  return llvm::hash_combine(OperationEquivalence::computeHash(
+                                op, read, OperationEquivalence::ignoreHashValue,
+                                ByComputation::kIgnored),
+                            cast<OpResult>(value).getResultNumber());
 }
 
 bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }

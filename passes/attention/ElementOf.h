@@ -8,6 +8,7 @@
 #ifndef DIST_PASSES_ATTENTION_ELEMENTOF_H
 #define DIST_PASSES_ATTENTION_ELEMENTOF_H
 
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -68,11 +69,6 @@ private:
   /// For each leaf, a key that equal leaves share.
   DenseMap<Value, size_t> sketches;
   SmallVector<Operation *> ops;
-  /// Ops are equal if they compute the same.
-  struct ByComputation : llvm::DenseMapInfo<Operation *> {
-    static unsigned getHashValue(const Operation *op);
-    static bool isEqual(const Operation *a, const Operation *b);
-  };
   DenseSet<Operation *, ByComputation> scalarOps;
 };
 

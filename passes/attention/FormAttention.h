@@ -34,10 +34,6 @@ int64_t formAttentions(ModuleOp module, int64_t minScores,
                        AcceptAttention accept,
                        function_ref<void(Block &)> beforeParting = nullptr);
 
-/// Erases ops that these ops were formed from and that have no uses any more.
-/// Returns them.
-DenseSet<Operation *> eraseDead(ArrayRef<Operation *> ops);
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_ATTENTION_FORMATTENTION_H

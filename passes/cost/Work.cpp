@@ -51,7 +51,7 @@ int64_t mlir::dist::countFlops(Operation *op) {
   return flops;
 }
 
-static bool isContraction(Operation *op) {
+bool mlir::dist::isContraction(Operation *op) {
   auto iface = dyn_cast<ShardingRuleOpInterface>(op);
   return iface && op->getNumOperands() > 1 &&
          iface.getShardingRule().isContraction;

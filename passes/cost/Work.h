@@ -18,6 +18,10 @@ int64_t countFlops(Operation *op);
 /// of a norm are not.
 bool isSumOfProducts(Operation *op);
 
+/// Whether the op multiplies what it reads: a contraction, a convolution or an
+/// attention.
+bool isContraction(Operation *op);
+
 struct Work {
   /// As in countFlops.
   double flops = 0;

@@ -73,6 +73,7 @@ private:
   Value reduce(Value scalar, AffineMap outMap, Value like, Type element,
                function_ref<Value(OpBuilder &, Value, Value)> combine,
                TypedAttr neutral);
+  Value sumUp(Value scalar, AffineMap outMap, Value like, Type element);
   Value contract(Value scalar, AffineMap outMap, Value like, Type element);
   Value getNarrow(Value tensor);
   void contribute(OpOperand &operand, Value derivative);

@@ -32,11 +32,6 @@ void addSoftmaxAdjoint(OpBuilder &builder, Location loc, Value x, Value y,
 bool addSoftmaxAdjoint(linalg::LinalgOp op, OpBuilder &builder,
                        Adjoints &adjoints);
 
-/// A linalg op on tensors of one shape, element by element.
-Value mapElements(OpBuilder &builder, Location loc, ValueRange inputs,
-                  Type element,
-                  function_ref<Value(OpBuilder &, ValueRange)> function);
-
 /// A tensor of zeros of the type and sizes of `like`.
 Value createZeros(OpBuilder &builder, Location loc, Value like);
 

@@ -11,12 +11,12 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graphs/Passes.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/schedule/names/ModuleNotes.h"
@@ -317,24 +317,6 @@ static void setScopes(Operation *begin, Operation *end, Operation *like) {
       op->setAttr(kScopeAttr, scope);
 }
 
-/// Erases the ops that compute `value`, if nothing reads them any more.
-static void eraseUnread(Value value) {
-  llvm::SetVector<Operation *> makers;
-  if (Operation *maker = value.getDefiningOp())
-    makers.insert(maker);
-  while (!makers.empty()) {
-    Operation *op = makers.pop_back_val();
-    // An all_gather stays, for whoever asks whether it is read.
-    if (!isOpTriviallyDead(op) || isa<AllGatherOp>(op))
-      continue;
-    SmallVector<Value> operands(op->getOperands());
-    op->erase();
-    for (Value operand : operands)
-      if (Operation *maker = operand.getDefiningOp())
-        makers.insert(maker);
-  }
-}
-
 /// Asks for the rows, if the table is made row by row of what is gathered.
 bool GraphHalos::write(const RowGather &gather) {
   tensor::GatherOp lookup = gather.lookup;
@@ -457,13 +439,12 @@ LogicalResult GraphHalos::run() {
     else
       gather.wholes.clear(); // they are read
   // Only now: the analyses know values by their addresses.
-  for (const RowGather &gather : gathers)
-    if (!gather.wholes.empty()) {
-      tensor::GatherOp lookup = gather.lookup;
-      Value source = lookup.getSource();
-      lookup.erase();
-      eraseUnread(source);
-    }
+  for (RowGather &gather : gathers)
+    if (!gather.wholes.empty())
+      // An all_gather stays, for whoever asks whether it is read.
+      eraseDead(gather.lookup.getOperation(), [](Operation *op) {
+        return isOpTriviallyDead(op) && !isa<AllGatherOp>(op);
+      });
   for (const RowSum &sum : sums) {
     used.insert(sum.halo.note);
     write(sum);

@@ -1,6 +1,7 @@
 //===- HaloWideningWriter.cpp - Ops on more rows --------------------------===//
 
 #include "passes/halos/HaloWideningWriter.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -10,10 +11,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 int64_t mlir::dist::getRowCount(Rows rows) {
   return typeOf(rows.first).getDimSize(rows.second);

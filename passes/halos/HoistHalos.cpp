@@ -11,10 +11,10 @@
 
 #include "passes/halos/HoistHalos.h"
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Work.h"
 #include "passes/halos/RowOps.h"
 #include "passes/halos/WholeRows.h"
@@ -95,6 +95,23 @@ Rows *KeyValueHalos::findLast(MutableArrayRef<Rows> frontier,
   return last;
 }
 
+/// Replaces a value of the frontier by the operands that it is computed from.
+static void pass(SmallVectorImpl<Rows> &frontier, Rows *at,
+                 llvm::SmallDenseSet<Value> &behindProduct) {
+  Rows passed = *at;
+  frontier.erase(at);
+  Operation *op = passed.first.getDefiningOp();
+  bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
+  RowOperands operands = *getRowOperands(op, passed.second);
+  for (auto [operand, dim] : operands) {
+    Rows rows{op->getOperand(operand), dim};
+    if (isBehind)
+      behindProduct.insert(rows.first);
+    if (!llvm::is_contained(frontier, rows))
+      frontier.push_back(rows);
+  }
+}
+
 SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
   SmallVector<Rows> frontier(starts), best = frontier;
   int64_t least = getBytes(frontier);
@@ -108,18 +125,7 @@ SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
     if (int64_t bytes = getBytes(frontier); bytes < least) {
       least = bytes;
       best = frontier;
@@ -267,18 +273,7 @@ SmallVector<Rows> KeyValueHalos::findPresent(function_ref<bool(Rows)> present,
     });
     if (!last)
       break;
-    Rows passed = *last;
-    frontier.erase(last);
-    Operation *op = passed.first.getDefiningOp();
-    bool isBehind = behindProduct.contains(passed.first) || isSumOfProducts(op);
-    RowOperands operands = *getRowOperands(op, passed.second);
-    for (auto [operand, dim] : operands) {
-      Rows rows{op->getOperand(operand), dim};
-      if (isBehind)
-        behindProduct.insert(rows.first);
-      if (!llvm::is_contained(frontier, rows))
-        frontier.push_back(rows);
-    }
+    pass(frontier, last, behindProduct);
   }
   if (!llvm::all_of(frontier, present))
     frontier.clear();
@@ -312,19 +307,7 @@ void KeyValueHalos::replace(ArrayRef<Rows> frontier) {
   for (HaloExchangeOp exchange : exchanges)
     exchange.getResult().replaceAllUsesWith(
         widen({exchange.getOperand(), exchange.getDim()}));
-  // What nobody needs any more.
-  llvm::SmallSetVector<Operation *, 16> dead;
-  dead.insert(exchanges.begin(), exchanges.end());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (!op->use_empty() ||
-        (!isa<HaloExchangeOp>(op) && !isOpTriviallyDead(op)))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        dead.insert(maker);
-    op->erase();
-  }
+  eraseDead(llvm::to_vector_of<Operation *>(exchanges));
 }
 
 /// The attention, and perhaps its adjoint, that alone reads an exchange's rows

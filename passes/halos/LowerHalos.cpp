@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -24,10 +25,6 @@ namespace mlir::dist {
 
 using namespace mlir;
 using namespace mlir::dist;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 /// Writes the replacement of an exchange in front of it.
@@ -296,18 +293,12 @@ Value HaloWriter::fillEnds(Value wide) {
   if (isRing() || boundary == BoundaryKind::None ||
       (boundary == BoundaryKind::Zero && isEven()))
     return wide;
-  RankedTensorType type = typeOf(wide);
   Value first = arith::SubIOp::create(b, loc, getStart(), index(low));
   Value end = index(size), zero = index(0);
   Value filler = arith::ConstantOp::create(b, loc, getFiller());
-  Value init =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto filled = linalg::GenericOp::create(
-      b, loc, type, wide, init, ArrayRef<AffineMap>{identity, identity}, loops,
-      [&](OpBuilder &inner, Location at, ValueRange args) {
+  Value filled = mapElements(
+      b, loc, wide, getElementTypeOrSelf(wide),
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
         Value row = arith::AddIOp::create(
             inner, at, linalg::IndexOp::create(inner, at, dim), first);
         Value isBehind = arith::CmpIOp::create(
@@ -315,12 +306,10 @@ Value HaloWriter::fillEnds(Value wide) {
         Value isBefore = arith::CmpIOp::create(
             inner, at, arith::CmpIPredicate::slt, row, end);
         Value isThere = arith::AndIOp::create(inner, at, isBehind, isBefore);
-        Value element =
-            arith::SelectOp::create(inner, at, isThere, args[0], filler);
-        linalg::YieldOp::create(inner, at, element);
+        return arith::SelectOp::create(inner, at, isThere, args[0], filler);
       });
-  finish(filled);
-  return filled.getResult(0);
+  finish(filled.getDefiningOp());
+  return filled;
 }
 
 Value HaloWriter::writeShifts() {

@@ -2,6 +2,7 @@
 
 #include "passes/halos/WindowLowering.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -44,11 +45,6 @@ private:
   Value add(Value x, int64_t y) {
     return y == 0 ? x
                   : arith::AddIOp::create(b, loc, x, constant(y)).getResult();
-  }
-  ArrayAttr axesAttr(ArrayRef<AxisRefAttr> axes) {
-    SmallVector<AxisRefAttr, 2> joined(axes);
-    layout.coalesce(joined);
-    return b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end()));
   }
   /// Where the device's block begins in the whole dimension.
   Value getStart(DimShardingAttr dim, const Blocks &blocks) {
@@ -119,8 +115,8 @@ void Reader::exchange(const WindowPlan &plan, int64_t dim,
           ? b.getI64IntegerAttr(plan.rows.size)
           : IntegerAttr(),
       b.getI64IntegerAttr(plan.low), b.getI64IntegerAttr(plan.high),
-      getBoundary(getConstantFill(fill)), axesAttr(axes), layout.getName(),
-      b.getStringAttr(why));
+      getBoundary(getConstantFill(fill)), layout.getAxesAttr(axes),
+      layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();
@@ -154,7 +150,7 @@ void Reader::takeWhole(int64_t dim) {
   if (source.synced || sharding == layout.none())
     return;
   Value whole = getWholeRows(b, value, dim, source.whole.getDimSize(dim),
-                             axesAttr(sharding.getAllAxes()));
+                             layout.getAxesAttr(sharding.getAllAxes()));
   if (!whole)
     return;
   value = whole;
@@ -300,15 +296,9 @@ void Reader::readUnsharded(const WindowRead &read) {
 Value Reader::finish() {
   if (masks.empty())
     return value;
-  Type element = type().getElementType();
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value), element);
-  AffineMap identity = b.getMultiDimIdentityMap(type().getRank());
-  SmallVector<utils::IteratorType> loops(type().getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, type(), value, empty, ArrayRef<AffineMap>{identity, identity},
-      loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+  return mapElements(
+      b, loc, value, type().getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange values) -> Value {
         Value inside;
         for (const Mask &mask : masks) {
           Value index = linalg::IndexOp::create(inner, at, mask.dim);
@@ -322,11 +312,8 @@ Value Reader::finish() {
                   ? arith::AndIOp::create(inner, at, inside, here).getResult()
                   : here;
         }
-        Value kept =
-            arith::SelectOp::create(inner, at, inside, values[0], fill);
-        linalg::YieldOp::create(inner, at, kept);
+        return arith::SelectOp::create(inner, at, inside, values[0], fill);
       });
-  return generic.getResult(0);
 }
 
 FailureOr<Value> mlir::dist::readWindows(OpBuilder &builder, Location loc,

@@ -11,6 +11,7 @@
 #include "dialects/dist/Interfaces/Adjoints.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -174,16 +175,13 @@ void Adder::sendHome(const WindowPlan &plan, int64_t dim,
                      ArrayRef<AxisRefAttr> axes) {
   if (plan.low == 0 && plan.high == 0)
     return;
-  SmallVector<AxisRefAttr, 2> joined(axes);
-  layout.coalesce(joined);
   SmallVector<int64_t> shape(type().getShape());
   shape[dim] = plan.rows.extent;
   auto op = HaloReduceOp::create(
       b, loc, type().clone(shape), value, b.getI64IntegerAttr(dim),
       /*size=*/IntegerAttr(), b.getI64IntegerAttr(plan.low),
       b.getI64IntegerAttr(plan.high), /*periodic=*/UnitAttr(),
-      b.getArrayAttr(SmallVector<Attribute>(joined.begin(), joined.end())),
-      layout.getName(), b.getStringAttr(why));
+      layout.getAxesAttr(axes), layout.getName(), b.getStringAttr(why));
   if (scope)
     op->setDiscardableAttr(kScopeAttr, scope);
   value = op.getResult();

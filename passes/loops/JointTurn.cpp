@@ -1,6 +1,7 @@
 //===- JointTurn.cpp - An iteration and its adjoint -----------------------===//
 
 #include "passes/loops/JointTurn.h"
+#include "dialects/dist/Utils/ByComputation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -293,30 +294,6 @@ JointTurn::JointTurn(scf::ForOp forward, scf::ForOp backward)
                                     back.getBody()->getOperations());
   unifyScalars();
 }
-
-namespace {
-struct ByComputation : llvm::DenseMapInfo<Operation *> {
-  static constexpr OperationEquivalence::Flags kIgnored =
-      OperationEquivalence::IgnoreLocations |
-      OperationEquivalence::IgnoreDiscardableAttrs;
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue, kIgnored);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    auto isKey = [](const Operation *op) {
-      return op != getEmptyKey() && op != getTombstoneKey();
-    };
-    return isKey(a) && isKey(b) &&
-           OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
-                                                const_cast<Operation *>(b),
-                                                kIgnored);
-  }
-};
-} // namespace
 
 /// Scalars that the adjoint computes as the turn does are the turn's.
 void JointTurn::unifyScalars() {

@@ -9,6 +9,7 @@
 
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -102,7 +103,7 @@ void Recomputation::addOps() {
       graph.addEdge(source, node, MinCut::kUncut);
       continue;
     }
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       if (ops.isComputed(operand.get()))
         graph.addEdge(getNode(operand.get()), node, MinCut::kUncut);
     });
@@ -129,7 +130,7 @@ Value Recomputation::getKept(Value value) {
 
 void Recomputation::repeatOp(Operation *op) {
   IRMapping map;
-  forEachRead(op, [&](OpOperand &operand) {
+  visitReads(op, [&](OpOperand &operand) {
     Value value = operand.get();
     map.map(value,
             isRepeated(value) ? repeatedValues.lookup(value) : getKept(value));
@@ -157,7 +158,7 @@ void Recomputation::repeat(ArrayRef<OpOperand *> reads) {
   for (OpOperand *read : reads)
     need(read->get());
   for (size_t i = 0; i < needed.size(); ++i)
-    forEachRead(needed[i], [&](OpOperand &operand) { need(operand.get()); });
+    visitReads(needed[i], [&](OpOperand &operand) { need(operand.get()); });
   SmallVector<Operation *> order = needed.takeVector();
   llvm::sort(order, [&](Operation *a, Operation *b) {
     return places.lookup(a) < places.lookup(b);
@@ -181,7 +182,7 @@ void Recomputation::run() {
   sink = graph.addNode();
   llvm::DenseSet<Value> needed;
   for (Operation *op : ops.getBackward())
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       if (ops.isComputed(operand.get()) && needed.insert(operand.get()).second)
         graph.addEdge(getNode(operand.get()), sink, MinCut::kUncut);
     });
@@ -193,7 +194,7 @@ void Recomputation::run() {
   inBackward.insert_range(ops.getBackward());
   for (Operation *op : ops.getBackward()) {
     SmallVector<OpOperand *> reads;
-    forEachRead(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       Value value = operand.get();
       if (isRepeated(value))
         reads.push_back(&operand);

@@ -3,6 +3,7 @@
 #include "passes/memory/RecomputedOps.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -13,23 +14,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-void mlir::dist::forEachRead(Operation *op,
-                             function_ref<void(OpOperand &)> visit) {
-  op->walk([&](Operation *nested) {
-    for (OpOperand &operand : nested->getOpOperands())
-      if (!op->isAncestor(operand.get().getParentBlock()->getParentOp()))
-        visit(operand);
-  });
-}
-
-/// Whether the op multiplies what it reads: a contraction, a convolution or an
-/// attention.
-static bool isProduct(Operation *op) {
-  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
-  return rules && op->getNumOperands() > 1 &&
-         rules.getShardingRule().isContraction;
-}
 
 RecomputedOps::RecomputedOps(Block &block, Repeated repeated)
     : block(block), repeated(repeated) {
@@ -74,7 +58,7 @@ void RecomputedOps::findModules() {
       return {};
     }
     // No product is put there by placement.
-    if (isProduct(op))
+    if (isContraction(op))
       return {};
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp())
@@ -100,7 +84,7 @@ llvm::DenseSet<Value> mlir::dist::findOfParameters(Block &block) {
   llvm::DenseSet<Value> found;
   for (Operation &op : block) {
     bool any = false, all = true;
-    forEachRead(&op, [&](OpOperand &operand) {
+    visitReads(&op, [&](OpOperand &operand) {
       Value value = operand.get();
       bool isOne = isParameter(value) || found.contains(value);
       any |= isOne;
@@ -128,7 +112,7 @@ bool RecomputedOps::isCheap(Operation *op) const {
     return false;
   if (auto nest = dyn_cast<linalg::LinalgOp>(op))
     return nest.getNumReductionLoops() == 0;
-  return !isProduct(op);
+  return !isContraction(op);
 }
 
 void RecomputedOps::findRepeatable() {

@@ -54,10 +54,6 @@ private:
 /// Values of the block that are computed only from parameters.
 llvm::DenseSet<Value> findOfParameters(Block &block);
 
-/// Calls `visit` for values from outside that the op, or one in its regions,
-/// reads.
-void forEachRead(Operation *op, function_ref<void(OpOperand &)> visit);
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_MEMORY_RECOMPUTEDOPS_H

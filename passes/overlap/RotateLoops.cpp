@@ -9,6 +9,7 @@
 
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Reads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -70,16 +71,6 @@ private:
 };
 } // namespace
 
-/// Visits what an op reads, within its regions as well.
-static void visitOperands(Operation *op,
-                          llvm::function_ref<void(OpOperand &)> visit) {
-  op->walk([&](Operation *inner) {
-    for (OpOperand &operand : inner->getOpOperands())
-      if (!op->isAncestor(operand.get().getParentBlock()->getParentOp()))
-        visit(operand);
-  });
-}
-
 bool LoopRotation::isFetchable(Operation *op) {
   if (!isMemoryEffectFree(op) ||
       (isTransfer(op) && getWish(op, mesh) == OverlapTask::Never))
@@ -88,7 +79,7 @@ bool LoopRotation::isFetchable(Operation *op) {
   if (!isTransfer(op) && !isFree(op) && !op->hasOneUse())
     return false;
   bool hangsOnLoop = false;
-  visitOperands(op, [&](OpOperand &operand) {
+  visitReads(op, [&](OpOperand &operand) {
     Value value = operand.get();
     if (value.getParentBlock() == loop.getBody() &&
         value != loop.getInductionVar() &&
@@ -212,7 +203,7 @@ void LoopRotation::findMakers() {
     Operation *op = pending.pop_back_val();
     if (!found.insert(op).second)
       continue;
-    visitOperands(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       Operation *maker = operand.get().getDefiningOp();
       if (maker && maker->getBlock() == loop.getBody())
         pending.push_back(maker);
@@ -237,7 +228,7 @@ void LoopRotation::separateMakers() {
       free.push_back(op);
       continue;
     }
-    visitOperands(op, [&](OpOperand &operand) {
+    visitReads(op, [&](OpOperand &operand) {
       operand.set(copies.lookupOrDefault(operand.get()));
     });
     FenceOp::create(builder, op->getLoc());

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -244,7 +245,7 @@ void RingAdjoint::returnToOwner(const Sum &given) {
       continue;
     setScopes(from, slice);
     slice.getResult().replaceAllUsesWith(own);
-    eraseWithMakers(slice, ring);
+    eraseDead(slice.getOperation(), isOpTriviallyDead, ring.forget);
   }
 }
 
@@ -446,13 +447,7 @@ void RingAdjoint::advance(Part &part, Value keyBlock, Value valueBlock,
   llvm::copy(ArrayRef(sums).drop_front(next), part.totals.begin());
 }
 
-Value RingAdjoint::add(Value x, Value y) {
-  AffineMap all = b.getMultiDimIdentityMap(typeOf(x).getRank());
-  return map(typeOf(x), {x, y}, {all, all}, 1,
-             [&](ValueRange args) -> SmallVector<Value> {
-               return {arith::AddFOp::create(b, loc, args[0], args[1])};
-             })[0];
-}
+Value RingAdjoint::add(Value x, Value y) { return createSum(b, loc, x, y); }
 
 LogicalResult RingAdjoint::write() {
   if (!device) {

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "dialects/dist/Interfaces/Placement.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -500,8 +501,8 @@ struct RingAttentionPass
       if (!isWritten)
         continue;
       if (adjoint)
-        eraseWithMakers(adjoint, ring);
-      eraseWithMakers(op, ring);
+        eraseDead(adjoint.getOperation(), isOpTriviallyDead, forget);
+      eraseDead(op.getOperation(), isOpTriviallyDead, forget);
     }
     // Those of loops that go back through other loops.
     for (AttentionAdjointOp op : adjoints) {
@@ -516,7 +517,7 @@ struct RingAttentionPass
       if (mlir::failed(RingAdjoint(op, ring, layout.getName()).write()))
         failed = true;
       else
-        eraseWithMakers(op, ring);
+        eraseDead(op.getOperation(), isOpTriviallyDead, forget);
     }
     // By directive: one may name many modules.
     llvm::MapVector<Attribute, SmallVector<StringRef>> unused;

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/ScoreRange.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/spmd/verify/Uniformity.h"
@@ -86,24 +84,16 @@ RingWriter::map(RankedTensorType like, ValueRange inputs,
                 ArrayRef<AffineMap> maps, unsigned numResults,
                 function_ref<SmallVector<Value>(ValueRange)> body) {
   SmallVector<Value> inits;
-  SmallVector<Type> types;
-  SmallVector<AffineMap> all(maps);
-  for (unsigned i = 0; i < numResults; ++i) {
+  for (unsigned i = 0; i < numResults; ++i)
     inits.push_back(empty(like.getShape(), like.getElementType()));
-    types.push_back(like);
-    all.push_back(b.getMultiDimIdentityMap(like.getRank()));
-  }
-  SmallVector<utils::IteratorType> loops(like.getRank(),
-                                         utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, loc, types, inputs, inits, all, loops,
+  auto made = createParallelLoops(
+      b, loc, inputs, maps, inits,
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToEnd(inner.getInsertionBlock());
-        SmallVector<Value> results = body(arguments.drop_back(numResults));
-        linalg::YieldOp::create(b, loc, results);
+        return body(arguments.drop_back(numResults));
       });
-  return llvm::to_vector_of<Value>(generic.getResults());
+  return llvm::to_vector_of<Value>(made.getResults());
 }
 
 Value RingWriter::reduce(Value tensor, Value start,
@@ -337,24 +327,4 @@ void RingWriter::setScopes(Operation *from, Operation *to) {
   Operation *made = from ? from->getNextNode() : &to->getBlock()->front();
   for (; made != to; made = made->getNextNode())
     set(set, made);
-}
-
-void mlir::dist::eraseWithMakers(Operation *op, const Ring &ring) {
-  llvm::SetVector<Operation *> makers;
-  auto erase = [&](Operation *dead) {
-    llvm::SetVector<Value> used;
-    getUsedValuesDefinedAbove(dead->getRegions(), used);
-    used.insert_range(dead->getOperands());
-    ring.forget(dead);
-    dead->erase();
-    for (Value value : used)
-      if (Operation *maker = value.getDefiningOp())
-        makers.insert(maker);
-  };
-  erase(op);
-  while (!makers.empty()) {
-    Operation *maker = makers.pop_back_val();
-    if (isOpTriviallyDead(maker))
-      erase(maker);
-  }
 }

@@ -9,6 +9,7 @@
 #define DIST_PASSES_RINGS_RINGWRITER_H
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -206,13 +207,6 @@ protected:
   /// the other end.
   llvm::DenseMap<Value, Value> mirrored;
 };
-
-inline RankedTensorType typeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType());
-}
-
-/// Erases an op without uses, and ops that only it used.
-void eraseWithMakers(Operation *op, const Ring &ring);
 
 /// Ring attention.
 class RingAttention : public RingWriter {

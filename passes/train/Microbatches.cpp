@@ -5,6 +5,7 @@
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Adjoints.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -142,22 +143,16 @@ Microbatches::findBody(ArrayRef<CarriedArgument> carried) {
 
 /// sum + value, in the place of the sum.
 static Value accumulate(OpBuilder &b, Location loc, Value value, Value sum) {
-  auto type = cast<RankedTensorType>(sum.getType());
-  AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, type, value, sum, ArrayRef<AffineMap>{identity, identity},
-             loops,
-             [&](OpBuilder &b, Location loc, ValueRange args) {
-               Value added = args[0];
-               if (added.getType() != args[1].getType())
-                 added =
-                     arith::ExtFOp::create(b, loc, args[1].getType(), added);
-               Value sum = arith::AddFOp::create(b, loc, args[1], added);
-               linalg::YieldOp::create(b, loc, sum);
-             })
-      .getResult(0);
+  int64_t rank = cast<RankedTensorType>(sum.getType()).getRank();
+  auto made = createParallelLoops(
+      b, loc, value, b.getMultiDimIdentityMap(rank), sum,
+      [](OpBuilder &b, Location loc, ValueRange args) -> SmallVector<Value> {
+        Value added = args[0];
+        if (added.getType() != args[1].getType())
+          added = arith::ExtFOp::create(b, loc, args[1].getType(), added);
+        return {arith::AddFOp::create(b, loc, args[1], added)};
+      });
+  return made.getResult(0);
 }
 
 LoopValues Microbatches::close(ArrayRef<Summand> summands,

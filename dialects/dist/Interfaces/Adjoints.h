@@ -90,9 +90,6 @@ private:
 /// Whether an op, or one within its regions, has an operand that matches.
 bool readsAny(Operation *op, function_ref<bool(Value)> matches);
 
-/// The sum of two scalars, or elementwise of two tensors.
-Value createSum(OpBuilder &builder, Location loc, Value left, Value right);
-
 /// A floating-point constant: a scalar of the type of `like`, or a tensor of
 /// equal elements of that type.
 Value createConstantLike(OpBuilder &builder, Location loc, Value like,

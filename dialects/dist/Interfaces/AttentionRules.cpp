@@ -10,6 +10,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -265,15 +266,9 @@ void LocalAttention::fillRows(OpOperand &value) {
   unsigned dim = *op.getMap(value.getOperandNumber())
                       .getResultPosition(b.getAffineDimExpr(op.getKeyDim()));
   auto type = cast<RankedTensorType>(value.get().getType());
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, value.get()),
-      type.getElementType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto filled = linalg::GenericOp::create(
-      b, loc, type, value.get(), empty, ArrayRef<AffineMap>{all, all}, loops,
-      [&](OpBuilder &inner, Location at, ValueRange arguments) {
+  value.set(mapElements(
+      b, loc, value.get(), type.getElementType(),
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
         Value key = arith::AddIOp::create(
             inner, at, linalg::IndexOp::create(inner, at, dim), firstKey);
         Value size =
@@ -281,14 +276,9 @@ void LocalAttention::fillRows(OpOperand &value) {
         Value isKey = arith::CmpIOp::create(
             inner, at, arith::CmpIPredicate::ult, key, size);
         Value zero = createNumber(inner, at, type.getElementType(), 0);
-        linalg::YieldOp::create(
-            inner, at,
-            arith::SelectOp::create(inner, at, isKey, arguments[0], zero)
-                .getResult());
-      });
-  if (Attribute scope = op->getAttr(kScopeAttr))
-    filled->setAttr(kScopeAttr, scope);
-  value.set(filled.getResult(0));
+        return arith::SelectOp::create(inner, at, isKey, args[0], zero);
+      },
+      op->getAttr(kScopeAttr)));
 }
 
 /// What is padding of a batch or of queries has no part in the adjoint's sums,

@@ -12,6 +12,7 @@
 #include "dialects/dist/Interfaces/Lookups.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -267,24 +268,19 @@ static LocalRows localize(OpBuilder &b, Location loc, const MeshLayout &layout,
 
 /// `rows`, of which the first dimensions are those of `areHere`, with zeros for
 /// those that are not.
-static linalg::GenericOp maskRows(OpBuilder &b, Location loc, Value rows,
-                                  Value areHere) {
+static Value maskRows(OpBuilder &b, Location loc, Value rows, Value areHere) {
   auto type = cast<RankedTensorType>(rows.getType());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   int64_t batch = cast<RankedTensorType>(areHere.getType()).getRank();
-  SmallVector<utils::IteratorType> parallel(type.getRank(),
-                                            utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, rows), type.getElementType());
-  return linalg::GenericOp::create(
-      b, loc, type, ValueRange{rows, areHere}, empty,
-      ArrayRef<AffineMap>{all, getMajorDims(b, type.getRank(), batch), all},
-      parallel, [](OpBuilder &b, Location loc, ValueRange args) {
+  return mapElements(
+      b, loc, {rows, areHere}, type.getElementType(),
+      [](OpBuilder &b, Location loc, ValueRange args) -> Value {
         Value nothing = arith::ConstantOp::create(
             b, loc, getNeutral(b, args[0].getType(), ReductionKind::Sum));
-        Value kept = arith::SelectOp::create(b, loc, args[1], args[0], nothing);
-        linalg::YieldOp::create(b, loc, kept);
-      });
+        return arith::SelectOp::create(b, loc, args[1], args[0], nothing);
+      },
+      /*scope=*/nullptr,
+      {b.getMultiDimIdentityMap(type.getRank()),
+       getMajorDims(b, type.getRank(), batch)});
 }
 
 namespace {
@@ -376,12 +372,11 @@ struct GatherModel
 
     // Zero what other devices hold.
     b.setInsertionPointAfter(op);
-    auto masked = maskRows(b, loc, gather.getResult(), rows.areHere);
-    gather.getResult().replaceUsesWithIf(
-        masked.getResult(0), [&](OpOperand &use) {
-          return use.getOwner() != masked &&
-                 !isa<tensor::DimOp>(use.getOwner());
-        });
+    Value masked = maskRows(b, loc, gather.getResult(), rows.areHere);
+    gather.getResult().replaceUsesWithIf(masked, [&](OpOperand &use) {
+      return use.getOwner() != masked.getDefiningOp() &&
+             !isa<tensor::DimOp>(use.getOwner());
+    });
     return success();
   }
 };
@@ -467,7 +462,7 @@ struct ScatterAddModel
                  scatter.getDims(), table, tableDims, "the scatter");
     scatter.getIndicesMutable().assign(rows.numbers);
     scatter.getSourceMutable().assign(
-        maskRows(b, loc, scatter.getSource(), rows.areHere).getResult(0));
+        maskRows(b, loc, scatter.getSource(), rows.areHere));
     return success();
   }
 };

@@ -86,6 +86,8 @@ public:
 
   /// Joins neighbouring parts of one axis.
   void coalesce(SmallVectorImpl<AxisRefAttr> &axes) const;
+  /// Such a list as the attribute that collectives have.
+  ArrayAttr getAxesAttr(ArrayRef<AxisRefAttr> axes) const;
   /// Cuts every axis at the borders of the parts that occur in `others`.
   void refine(SmallVectorImpl<AxisRefAttr> &axes,
               ArrayRef<AxisRefAttr> others) const;
@@ -110,6 +112,18 @@ int64_t divideSize(int64_t size, int64_t divisor);
 bool isDivided(int64_t size, int64_t divisor);
 /// The size of the largest block, if `size` elements are cut into `blocks`.
 int64_t getBlockSize(int64_t size, int64_t blocks);
+
+/// The coarsest sizes of which both of two lists of sizes are products, in
+/// their order, and how many each element of the lists is made of.
+struct CommonSizes {
+  SmallVector<int64_t> sizes;
+  SmallVector<size_t> ofFirst, ofSecond;
+};
+
+/// Nothing where borders of the lists, which are not empty and whose products
+/// are the same, do not nest.
+std::optional<CommonSizes> findCommonSizes(ArrayRef<int64_t> first,
+                                           ArrayRef<int64_t> second);
 
 /// Whether an axis of one list is, or overlaps, an axis of the other.
 bool anyOverlap(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b);

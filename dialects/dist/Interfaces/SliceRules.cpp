@@ -10,6 +10,7 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -259,27 +260,18 @@ private:
                          Value isHere) {
     Location loc = slice.getLoc();
     b.setInsertionPointAfter(slice);
-    RankedTensorType type = slice.getType();
-    Type element = type.getElementType();
-    AffineMap map = b.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::parallel);
-    Value empty = tensor::EmptyOp::create(
-        b, loc, tensor::getMixedSizes(b, loc, slice.getResult()), element);
-    auto masked = linalg::GenericOp::create(
-        b, loc, type, slice.getResult(), empty, ArrayRef<AffineMap>{map, map},
-        loops, [&](OpBuilder &inner, Location at, ValueRange values) {
+    Type element = slice.getType().getElementType();
+    Value masked = mapElements(
+        b, loc, slice.getResult(), element,
+        [&](OpBuilder &inner, Location at, ValueRange args) -> Value {
           Value nothing = arith::ConstantOp::create(
               inner, at, getNeutral(inner, element, ReductionKind::Sum));
-          Value kept =
-              arith::SelectOp::create(inner, at, isHere, values[0], nothing);
-          linalg::YieldOp::create(inner, at, kept);
+          return arith::SelectOp::create(inner, at, isHere, args[0], nothing);
         });
-    slice.getResult().replaceUsesWithIf(
-        masked.getResult(0), [&](OpOperand &use) {
-          return use.getOwner() != masked &&
-                 !isa<tensor::DimOp>(use.getOwner());
-        });
+    slice.getResult().replaceUsesWithIf(masked, [&](OpOperand &use) {
+      return use.getOwner() != masked.getDefiningOp() &&
+             !isa<tensor::DimOp>(use.getOwner());
+    });
   }
 };
 

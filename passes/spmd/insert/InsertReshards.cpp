@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "passes/spmd/improve/LoopSlices.h"
 #include "passes/spmd/improve/MoveReshards.h"
 #include "passes/spmd/improve/TidyReshards.h"
@@ -235,20 +236,13 @@ void ReshardInserter::keepRowsApart(Operation *op) {
 
 /// Tensors that the body of an op reads from outside are needed whole.
 void ReshardInserter::replicateCaptures(Operation *op) {
-  if (op->getNumRegions() == 0)
-    return;
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *nested) {
-      for (OpOperand &operand : nested->getOpOperands()) {
-        Value value = operand.get();
-        if (!isa<RankedTensorType>(value.getType()) ||
-            op->isAncestor(value.getParentBlock()->getParentOp()))
-          continue;
-        operand.set(values.getAs(value, values.replicated(value), op, [&] {
-          return "the body of " + describeOp(op) + " reads it at any index";
-        }));
-      }
-    });
+  visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+    Value value = operand->get();
+    if (isa<RankedTensorType>(value.getType()))
+      operand->set(values.getAs(value, values.replicated(value), op, [&] {
+        return "the body of " + describeOp(op) + " reads it at any index";
+      }));
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "passes/spmd/prepare/PadByIndex.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -159,13 +160,12 @@ static void rewrite(PadByIndex &rows) {
         ones)));
     maps.push_back(identity.dropResult(dim));
   }
-  maps.push_back(identity);
   Value empty = note(tensor::EmptyOp::create(b, loc, type.getShape(), element));
-  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
   int64_t behind = rows.low.size() + rows.getSize();
-  note(linalg::GenericOp::create(
-      b, loc, type, inputs, empty, maps, loops,
-      [&](OpBuilder &inner, Location at, ValueRange args) {
+  using Values = SmallVector<Value>;
+  note(createParallelLoops(
+      b, loc, inputs, maps, empty,
+      [&](OpBuilder &inner, Location at, ValueRange args) -> Values {
         Value index = linalg::IndexOp::create(inner, at, dim), value = args[0];
         auto choose = [&](int64_t place, int64_t row) {
           Value here = arith::CmpIOp::create(
@@ -178,7 +178,7 @@ static void rewrite(PadByIndex &rows) {
           choose(place, row);
         for (auto [place, row] : llvm::enumerate(rows.high))
           choose(behind + place, row);
-        linalg::YieldOp::create(inner, at, value);
+        return {value};
       }));
   rows.concat.getResult().replaceAllUsesWith(rows.made.back()->getResult(0));
 }

@@ -12,6 +12,7 @@
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/Interfaces/Lookups.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -207,8 +208,6 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
   SmallVector<int64_t> one(shape);
   one.back() = 1;
   auto type = RankedTensorType::get(one, indices.getElementType());
-  SmallVector<utils::IteratorType> loops(one.size(),
-                                         utils::IteratorType::parallel);
   SmallVector<Value> components;
   for (auto [input, group, dim] : llvm::zip_equal(
            tuples.getInputs(), collapse.getReassociationIndices(), numbered)) {
@@ -220,15 +219,14 @@ LogicalResult SeparateLookup::matchAndRewrite(tensor::GatherOp gather,
     for (int64_t place : groups[*dim]) {
       Value empty =
           tensor::EmptyOp::create(rewriter, loc, one, type.getElementType());
-      auto number = linalg::GenericOp::create(
-          rewriter, loc, type, ValueRange(), empty,
-          rewriter.getMultiDimIdentityMap(one.size()), loops,
-          [&](OpBuilder &b, Location, ValueRange) {
+      auto number = createParallelLoops(
+          rewriter, loc, {}, {}, empty,
+          [&](OpBuilder &b, Location loc, ValueRange) -> SmallVector<Value> {
             Value index = linalg::IndexOp::create(b, loc, place);
             if (!type.getElementType().isIndex())
               index = arith::IndexCastOp::create(b, loc, type.getElementType(),
                                                  index);
-            linalg::YieldOp::create(b, loc, index);
+            return {index};
           });
       components.push_back(number.getResult(0));
     }

@@ -4,6 +4,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/Reductions.h"
+#include "dialects/dist/Utils/Elementwise.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -341,18 +342,15 @@ static void rewrite(const UnevenMerge &rows) {
     result = note(linalg::GenericOp::create(
         b, loc, fill.getType(), value, fill, ArrayRef<AffineMap>{identity, map},
         loops, [](OpBuilder &inner, Location at, ValueRange args) {
-          Value sum = isa<FloatType>(args[0].getType())
-                          ? arith::AddFOp::create(inner, at, args[1], args[0])
-                                .getResult()
-                          : arith::AddIOp::create(inner, at, args[1], args[0]);
-          linalg::YieldOp::create(inner, at, sum);
+          linalg::YieldOp::create(inner, at,
+                                  createSum(inner, at, args[1], args[0]));
         }));
   } else {
     Value empty = note(tensor::EmptyOp::create(b, loc, shape, element));
-    result = note(linalg::GenericOp::create(
-        b, loc, between, value, empty, ArrayRef<AffineMap>{map, identity},
-        loops, [](OpBuilder &inner, Location at, ValueRange args) {
-          linalg::YieldOp::create(inner, at, args[0]);
+    result = note(createParallelLoops(
+        b, loc, value, map, empty,
+        [](OpBuilder &, Location, ValueRange args) -> SmallVector<Value> {
+          return {args[0]};
         }));
     if (isSplit)
       result =
