@@ -6,12 +6,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops that are looked through for one element; what is beyond is a leaf.
-static constexpr size_t kMaxOps = 64;
 
 ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
     : numDims(numDims), mergesUnits(mergesUnits), b(context) {
@@ -94,7 +92,7 @@ public:
     auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
     if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
         ofA.getOwner()->getName() != ofB.getOwner()->getName() ||
-        numOps == kMaxOps || !hangsOnOperands(ofA.getOwner()))
+        numOps == kMostComparedOps || !hangsOnOperands(ofA.getOwner()))
       return false;
     ++numOps;
     DenseMap<Value, Value> inside; // of the ops' bodies
@@ -111,14 +109,10 @@ public:
   }
 
 private:
-  static constexpr unsigned kMaxOps = 64;
   unsigned numOps = 0;
   DenseSet<std::pair<Value, Value>> same;
 };
 } // namespace
-
-/// How many ops in depth a sketch is of.
-static constexpr unsigned kSketched = 3;
 
 /// Equal for values that are the same, by the ops next to them: what layers
 /// compute alike of different weights is mostly told apart by that.
@@ -220,8 +214,8 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
   auto it = known.find(key);
   if (it != known.end())
     return it->second;
-  Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
-  size_t own = scalar ? 0 : sketch(tensor, kSketched);
+  Value scalar = ops.size() < kMostElementOps ? build(tensor, map) : Value();
+  size_t own = scalar ? 0 : sketch(tensor, kSketchDepth);
   for (auto it = leaves.begin(); !scalar && it != leaves.end(); ++it) {
     const Leaf &leaf = it->second;
     if (leaf.tensor.getType() == tensor.getType() &&

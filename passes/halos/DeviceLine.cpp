@@ -3,14 +3,11 @@
 #include "passes/halos/DeviceLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/verify/Uniformity.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// What an index is made of by additions and multiplications; a chain that is
-/// longer is taken to be no line.
-static constexpr unsigned kMostSteps = 16;
 
 DeviceLine::DeviceLine(ModuleOp module, const MeshLayout &layout,
                        ArrayAttr axesAttr)
@@ -40,7 +37,7 @@ std::optional<DeviceLine::Steps> DeviceLine::getSteps(Value index,
   if (isUniform(index) || matchPattern(index, m_Constant()))
     return none;
   Operation *op = index.getDefiningOp();
-  if (!op || depth == kMostSteps)
+  if (!op || depth == kMostLineSteps)
     return std::nullopt;
   if (auto coordinate = dyn_cast<AxisIndexOp>(op)) {
     Steps steps = none;

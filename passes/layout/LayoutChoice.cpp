@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/layout/DimOrders.h"
 
 using namespace mlir;
@@ -60,10 +61,8 @@ bool mlir::dist::takesStored(OpOperand &use, const StoredValue &entry,
 
 namespace {
 
-/// How often each value was looked at. Chains that hang together and want
-/// different orders in different places are not tried without end.
+/// How often each value was looked at.
 using Visits = llvm::DenseMap<Value, unsigned>;
-constexpr unsigned kMostVisits = 12;
 
 /// One try: a collective is given an order, and what hangs on it follows.
 class Trial {
