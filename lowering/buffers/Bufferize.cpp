@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
@@ -295,10 +296,6 @@ static void copySlicesHandedOn(func::FuncOp function) {
   });
 }
 
-/// No processor can address more: sizes in bytes are numbers that cannot
-/// overflow from here on.
-static constexpr int64_t kMaxBytes = int64_t(1) << 47;
-
 static LogicalResult checkSizes(func::FuncOp function) {
   auto isTooLarge = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -306,7 +303,7 @@ static LogicalResult checkSizes(func::FuncOp function) {
       return false;
     int64_t bytes = getElementBytes(tensor.getElementType());
     for (int64_t size : tensor.getShape())
-      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMostTensorBytes)
         return !llvm::is_contained(tensor.getShape(), 0);
     return false;
   };

@@ -7,10 +7,7 @@
 
 namespace mlir::dist {
 
-/// How many ops inlining may add to a program.
-inline constexpr int64_t kMostInlined = int64_t(1) << 18;
-
-/// An error where the entry function would have more than kMostInlined ops
+/// An error where the entry function would have more than kMostInlinedOps
 /// beyond those of the module once what it calls is in the place of each call:
 /// each level of functions that call the next one twice doubles it. Without an
 /// entry function, success. Linear in the module.

@@ -18,8 +18,8 @@ namespace mlir::dist {
 // What is refused beyond, with an error
 //===----------------------------------------------------------------------===//
 
-/// Ops that differentiation may add by inlining calls.
-inline constexpr int64_t kMostAddedOps = int64_t(1) << 18;
+/// Ops that a program may gain by having calls inlined.
+inline constexpr int64_t kMostInlinedOps = int64_t(1) << 18;
 /// Microbatches of a step of training.
 inline constexpr int64_t kMostMicrobatches = 1 << 20;
 /// Elements of a tensor.
@@ -73,7 +73,8 @@ inline constexpr unsigned kMostChainOps = 512;
 inline constexpr unsigned kMostMerges = 8;
 /// Sizes of groups up to which a report lists each; then it doubles them.
 inline constexpr unsigned kAllGroupsUpTo = 64;
-/// Ops that an exchange of sums moves past; the best place up to there is taken.
+/// Ops that an exchange of sums moves past. The best place up to there is
+/// taken.
 inline constexpr unsigned kMostSunkOps = 16;
 /// Ops that the frontier of an exchange moves past; between a layer's input and
 /// its keys there are about ten. The best place up to there is taken.

@@ -61,11 +61,11 @@ LogicalResult Inlining::inlineCall(size_t number, func::FuncOp callee) {
   if (size == 0)
     callee.walk([&](Operation *) { ++size; });
   added += size;
-  if (added > kMostAddedOps)
+  if (added > kMostInlinedOps)
     return call.emitOpError("to @")
            << callee.getName() << " is one too many: differentiation puts what "
-           << "is called in the place of each call, of at most " << kMostAddedOps
-           << " ops in all";
+           << "is called in the place of each call, of at most "
+           << kMostInlinedOps << " ops in all";
   OpBuilder b(call);
   IRMapping mapping;
   for (auto [argument, operand] :

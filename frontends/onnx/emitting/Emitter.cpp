@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "dialects/dist/IR/Gradients.h"
 
@@ -15,9 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// A constant beyond this belongs into the weights file.
-static constexpr size_t kConstantBytes = 1 << 17;
 
 std::optional<Shape>
 mlir::dist::frontend::broadcastShapes(ArrayRef<int64_t> a,

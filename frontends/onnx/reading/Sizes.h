@@ -52,14 +52,6 @@ inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
   return false;
 }
 
-/// Sizes of models have a few terms of a few factors. What has more is not
-/// computed: the terms of a product are as many as those of its factors
-/// multiplied.
-inline constexpr size_t kMostSizeTerms = 1024;
-inline constexpr size_t kMostSizeFactors = 64;
-/// Divisions, minima and maxima within one another.
-inline constexpr unsigned kMostSizeDepth = 64;
-
 class Sizes {
 public:
   /// What a polynomial is made of: a size of its own, or a function of two
