@@ -2,7 +2,7 @@
 
 MLIR's headers are four fifths of a file's compile time. A target that lists
 @llvm//:mlir in its deps gets them parsed already; nothing else changes for it.
-docs/toolchain.md says how, and how missing includes are found all the same.
+docs/develop/build.md says how, and how missing includes are found all the same.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")

@@ -86,10 +86,36 @@ struct BackwardUse {
   void add(const BackwardUse &other);
 };
 
+/// Seconds for a transfer of so many bytes; null where no link was given.
+using LinkTime = std::function<double(int64_t)>;
+
+/// Of several collectives.
+struct CollectiveTotal {
+  int64_t count = 0, bytesSent = 0, packedBytes = 0;
+  double seconds = 0;
+  /// Whether one of them is such a collective.
+  bool isMost = false, inUnknownLoop = false;
+
+  /// Adds a collective of a function that runs `times` times.
+  void add(const CollectiveUse &use, const LinkTime &time, int64_t times = 1);
+};
+
+/// Calls of a function, as often as loops repeat them.
+struct FunctionCall {
+  std::string callee;
+  int64_t count;
+};
+
 struct FunctionReport {
   std::string name;
   /// Whether it is the entry function or one that this calls.
-  bool runs;
+  bool runs = false;
+  /// How often, in one run of the entry function. A call of one that calls it
+  /// is not counted.
+  int64_t times = 0;
+  /// Whether a loop has a trip count that is not known, and taken as 1.
+  bool hasUnknownLoop = false;
+  std::vector<FunctionCall> calls;
   std::vector<CollectiveUse> collectives;
   std::vector<AttentionUse> attentions;
   /// Bytes that are copied because collectives are not on the leading
@@ -118,6 +144,23 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
   /// The time of a step, where one was asked for.
   std::optional<Simulation> simulation;
+
+  const FunctionReport &getEntry() const;
+  /// Of a step: of all functions, as often as they run.
+  CollectiveTotal getCollectives(const LinkTime &time) const;
+  int64_t getFlops() const;
+  bool hasUnknownLoop() const;
+  /// Whether a device of the simulation has as much memory as a rank needs.
+  bool fits() const;
+};
+
+/// What a model comes to by one of several schedules.
+struct ScheduleReport {
+  /// The file, as it was named.
+  std::string schedule;
+  /// None where the schedule fails: then `error` says why.
+  std::optional<ProgramReport> report;
+  std::string error;
 };
 
 /// Emits an error, which says how to get there, unless `module` is at level 3.
@@ -135,9 +178,6 @@ std::vector<BackwardUse> getBackwardUses(Block &block);
 /// The axis as reports name it: `tp`, or `tp(1)2` of a part.
 std::string describeAxis(AxisRefAttr axis);
 
-/// Seconds for a transfer of so many bytes; null where no link was given.
-using LinkTime = std::function<double(int64_t)>;
-
 /// The JSON object that docs and scripts rely on.
 void printJson(const ProgramReport &report, const LinkTime &time,
                llvm::raw_ostream &stream);
@@ -145,6 +185,15 @@ void printJson(const ProgramReport &report, const LinkTime &time,
 /// A table for people; alike collectives of several modules share a line unless
 /// `all` is set.
 void printTable(const ProgramReport &report, const LinkTime &time, bool all,
+                llvm::raw_ostream &stream);
+
+/// One object with a list of the schedules and their figures.
+void printJson(ArrayRef<ScheduleReport> schedules, const LinkTime &time,
+               llvm::raw_ostream &stream);
+
+/// A line for each schedule; the least figures are marked, of the schedules
+/// that fit the memory if that is known.
+void printTable(ArrayRef<ScheduleReport> schedules, const LinkTime &time,
                 llvm::raw_ostream &stream);
 
 } // namespace mlir::dist

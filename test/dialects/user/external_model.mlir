@@ -1,5 +1,5 @@
 // RUN: %{root}/test/dialects/user/user-opt %s --dist-spmd 2>&1 | FileCheck %s
-// RUN: python3 %S/Inputs/is_in_docs.py %S/user-opt.cpp %{root}/docs/placement.md
+// RUN: python3 %S/Inputs/is_in_docs.py %S/user-opt.cpp %{root}/docs/internals/propagation.md
 
 // An op whose dialect knows nothing of dist has its rule from an external model;
 // the documentation shows it.

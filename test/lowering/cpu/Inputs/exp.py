@@ -24,7 +24,7 @@ def check(x, y):
     expected = math.exp(x)
     if x < -87.3366:
         return y == 0
-    # One ulp; above 2^127 some more (docs/lowering-cpu.md).
+    # One ulp; above 2^127 some more (docs/internals/kernels.md).
     ulps = 1.5 if x < 88.37 else 8
     return y == math.inf if expected > 3.4028236e38 else abs(y - expected) <= ulps * expected * 2.0**-23
 
