@@ -71,49 +71,6 @@ bool mlir::dist::isLeader(OpOperand &use) {
   return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
-/// Whether the op's results hang on its operands alone. It may check them.
-static bool hangsOnOperands(Operation *op) {
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-      getEffectsRecursively(op);
-  return effects && llvm::all_of(*effects, [](const auto &effect) {
-           return isa<MemoryEffects::Write>(effect.getEffect());
-         });
-}
-
-namespace {
-/// Compares how values are computed.
-class Comparison {
-public:
-  bool areSame(Value a, Value b) {
-    a = stripBarriers(a);
-    b = stripBarriers(b);
-    if (a == b || same.contains({a, b}))
-      return true;
-    auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
-    if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
-        ofA.getOwner()->getName() != ofB.getOwner()->getName() ||
-        numOps == kMostComparedOps || !hangsOnOperands(ofA.getOwner()))
-      return false;
-    ++numOps;
-    DenseMap<Value, Value> inside; // of the ops' bodies
-    if (!OperationEquivalence::isEquivalentTo(
-            ofA.getOwner(), ofB.getOwner(),
-            [&](Value x, Value y) {
-              return success(inside.lookup(x) == y || areSame(x, y));
-            },
-            [&](Value x, Value y) { inside[x] = y; },
-            ByComputation::kIgnored))
-      return false;
-    same.insert({a, b});
-    return true;
-  }
-
-private:
-  unsigned numOps = 0;
-  DenseSet<std::pair<Value, Value>> same;
-};
-} // namespace
-
 /// Equal for values that are the same, by the ops next to them: what layers
 /// compute alike of different weights is mostly told apart by that.
 static size_t sketch(Value value, unsigned depth) {
@@ -130,7 +87,9 @@ static size_t sketch(Value value, unsigned depth) {
                             cast<OpResult>(value).getResultNumber());
 }
 
-bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }
+bool mlir::dist::isSame(Value a, Value b) {
+  return areComputedAlike(a, b, stripBarriers);
+}
 
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {

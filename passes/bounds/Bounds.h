@@ -39,9 +39,6 @@ inline constexpr uint64_t kMostRangeNumbers = 1 << 16;
 /// Ops that are looked through for one element of a tensor; what is beyond is
 /// read as it is.
 inline constexpr size_t kMostElementOps = 64;
-/// Ops that are compared to find out whether two values are computed alike;
-/// with more they are taken to differ.
-inline constexpr unsigned kMostComparedOps = 64;
 /// Ops in depth by which values are told apart before they are compared.
 inline constexpr unsigned kSketchDepth = 3;
 /// Ops between a lookup's table and what is gathered for it; a gather further
