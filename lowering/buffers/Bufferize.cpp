@@ -431,26 +431,15 @@ static void reshapeDestinations(func::FuncOp function, const Updates &updates,
 /// a tensor like all others until one-shot analysis has seen what aliases it.
 static FailureOr<SmallVector<ReshapedResult>>
 passDestinations(func::FuncOp function, const Updates &updates) {
-  if (!function.getBody().hasOneBlock())
-    return function.emitOpError("entry function has ")
-           << function.getBody().getBlocks().size()
-           << " blocks; only structured control flow can be lowered";
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  FailureOr<func::ReturnOp> found = findResults(function);
+  if (failed(found))
+    return failure();
+  func::ReturnOp terminator = *found;
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   separateResults(terminator, updates);
   SmallVector<ReshapedResult> results = reshapeResults(terminator, updates);
-  SmallVector<Type> types;
-  for (OpOperand &operand : terminator->getOpOperands()) {
-    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!type || !type.hasStaticShape())
-      return function.emitOpError("result #")
-             << operand.getOperandNumber() << " has type "
-             << operand.get().getType()
-             << "; results must be tensors of static shape";
-    types.push_back(type);
-  }
+  SmallVector<Type> types(terminator.getOperandTypes());
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getArgumentTypes(), types));
   // All arguments and attributes at once: each change rewrites the whole list.
