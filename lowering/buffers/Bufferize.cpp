@@ -95,8 +95,7 @@ static void unshareDestinations(func::FuncOp function) {
       sources.push_back(op);
   });
   OpBuilder builder(function.getContext());
-  // A fill comes after its empty tensor: from the last to the first.
-  for (Operation *op : llvm::reverse(sources)) {
+  auto unshare = [&](Operation *op) {
     bool first = true;
     for (OpOperand &use :
          llvm::make_early_inc_range(op->getResult(0).getUses())) {
@@ -105,20 +104,13 @@ static void unshareDestinations(func::FuncOp function) {
       builder.setInsertionPoint(use.getOwner());
       use.set(builder.clone(*op)->getResult(0));
     }
-  }
+  };
+  // A fill comes after its empty tensor: from the last to the first.
+  llvm::for_each(llvm::reverse(sources), unshare);
   // Clones of fills share the empty tensor in turn.
   sources.clear();
   function.walk([&](tensor::EmptyOp op) { sources.push_back(op); });
-  for (Operation *op : sources) {
-    bool first = true;
-    for (OpOperand &use :
-         llvm::make_early_inc_range(op->getResult(0).getUses())) {
-      if (std::exchange(first, false))
-        continue;
-      builder.setInsertionPoint(use.getOwner());
-      use.set(builder.clone(*op)->getResult(0));
-    }
-  }
+  llvm::for_each(sources, unshare);
 }
 
 namespace {

@@ -22,6 +22,9 @@ void updateResultAttrs(
     FunctionOpInterface function,
     function_ref<void(unsigned number, NamedAttrList &)> update);
 
+/// Whether a value is an argument of a function that has such an attribute.
+bool isArgumentWith(Value value, StringRef attribute);
+
 /// Erases arguments; `dist.updates` of results still says which these update.
 /// None of them may be one that is updated.
 LogicalResult eraseArguments(FunctionOpInterface function,

@@ -54,20 +54,7 @@ void Emitter::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
 }
 
 Type Emitter::typeOf(DType type) {
-  switch (type) {
-  case DType::F16:
-    return builder.getF16Type();
-  case DType::BF16:
-    return builder.getBF16Type();
-  case DType::F32:
-    return builder.getF32Type();
-  case DType::F64:
-    return builder.getF64Type();
-  case DType::Bool:
-    return builder.getI1Type();
-  default:
-    return builder.getIntegerType(sizeOf(type) * 8);
-  }
+  return toType(builder.getContext(), type);
 }
 
 RankedTensorType Emitter::tensorType(ArrayRef<int64_t> shape, Type element) {
