@@ -34,6 +34,11 @@ struct ByComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
+/// Whether two values are one, or computed alike of the same values. `strip`
+/// looks through what does not change a value. Looks at a bounded number of
+/// ops; values that take more are taken to differ.
+bool areComputedAlike(Value a, Value b, function_ref<Value(Value)> strip);
+
 /// A hash of a region: equal for those that isRegionEquivalentTo takes for
 /// equal, wherever they stand.
 llvm::hash_code hashRegion(Region &region);
