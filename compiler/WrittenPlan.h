@@ -23,7 +23,7 @@ struct WrittenPlan {
 /// does not arise there is left out of it, and what a rank would send otherwise
 /// than under the schedule is noted. `model` becomes the program of one device.
 /// Fails, with a message, where the plan would be refused.
-FailureOr<WrittenPlan> writePlan(ModuleOp model, ScheduleOptions options,
+FailureOr<WrittenPlan> writePlan(ModuleOp model, DistDistributeOptions options,
                                  Stages &stages);
 
 } // namespace mlir::dist

@@ -86,10 +86,13 @@ static LogicalResult run() {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(common.bind);
   if (failed(sizes))
     return failure();
-  ScheduleOptions schedule = common.getScheduleOptions(*sizes);
-  schedule.f64 = f64;
-  schedule.overlap.link = linkOption;
-  if (failed(distribute(*module, schedule, stages)))
+  DistDistributeOptions distribution = common.getDistributeOptions(*sizes);
+  distribution.f64 = f64;
+  distribution.link = linkOption;
+  if (failed(distribute(*module, distribution, stages)))
+    return failure();
+  if (!common.dumpSpmd.empty() &&
+      failed(writeModule(*module, common.dumpSpmd, weightsFile)))
     return failure();
   options.codegen.cpu = common.cpu;
   options.codegen.optLevel = common.getOptLevel();

@@ -112,6 +112,15 @@ static cl::opt<bool> verbose("v",
                                       "--join-halos what was foreseen"),
                              cl::cat(category));
 
+/// What the options say of the model alone.
+static DistDistributeOptions getModelOptions() {
+  DistDistributeOptions options;
+  options.schedule = schedule;
+  options.mesh.assign(mesh.begin(), mesh.end());
+  options.bind.assign(bind.begin(), bind.end());
+  return options;
+}
+
 /// What the options ask for: to partition a model, or to make sizes known.
 static LogicalResult prepare(ModuleOp module, Stages &stages) {
   FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
@@ -126,16 +135,16 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
            << recompute << " does it to this)";
   if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
       !joinHalos.empty() || !overlap.empty() || !turns.empty()) {
-    ScheduleOptions options{schedule, "", mesh, *sizes};
-    options.overlap.mode = overlap.empty() ? "off" : overlap.getValue();
+    DistDistributeOptions options = getModelOptions();
+    options.overlap = overlap.empty() ? "off" : overlap.getValue();
     options.fuseTransposes = fuseTransposes;
     options.recompute = recompute;
-    options.overlap.joinHalos = joinHalos;
-    options.overlap.memory = overlapMemory;
-    options.overlap.turns = turns;
-    options.overlap.machine = machineName;
-    options.overlap.link = linkOption;
-    options.overlap.report = verbose;
+    options.joinHalos = joinHalos;
+    options.overlapMemory = overlapMemory;
+    options.turns = turns;
+    options.machine = machineName;
+    options.link = linkOption;
+    options.report = verbose;
     return distribute(module, options, stages);
   }
   // What is sent depends on all sizes.
@@ -164,11 +173,7 @@ static LogicalResult writePlanOf(ModuleOp module, Stages &stages) {
     return module.emitError("is at level ")
            << level << "; a plan speaks of the model's modules: give the model "
            << "(level 0 or 1), and its schedule with --schedule";
-  FailureOr<std::vector<SizeBinding>> sizes = parseBindings(bind);
-  if (failed(sizes))
-    return failure();
-  FailureOr<WrittenPlan> plan =
-      writePlan(module, ScheduleOptions{schedule, "", mesh, *sizes}, stages);
+  FailureOr<WrittenPlan> plan = writePlan(module, getModelOptions(), stages);
   if (failed(plan))
     return failure();
   for (const std::string &note : plan->notes)
