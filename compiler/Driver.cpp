@@ -83,8 +83,7 @@ LogicalResult mlir::dist::writeModule(ModuleOp module, StringRef path,
   OwningOpRef<ModuleOp> copy = module.clone();
   if (!weights.empty())
     (*copy)->setAttr(kWeightsAttr,
-                     StringAttr::get(module.getContext(),
-                                     relocate(weights, ".", folderOf(path))));
+                     StringAttr::get(module.getContext(), weights));
   llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) {
     copy->print(os);
     os << "\n";

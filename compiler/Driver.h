@@ -35,8 +35,8 @@ LogicalResult convertToF64(ModuleOp module, Stages &stages);
 LogicalResult distribute(ModuleOp module, const DistDistributeOptions &options,
                          Stages &stages);
 
-/// Writes the module as dist-opt does, to be found with its weights: a path from
-/// the current folder, or "".
+/// Writes the module as dist-opt does, with the path of its weights from the
+/// file's folder on, or "".
 LogicalResult writeModule(ModuleOp module, StringRef path, StringRef weights);
 
 /// The level-0 program that a module of level 0 to 2 is without its annotations

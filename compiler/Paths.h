@@ -16,6 +16,11 @@ namespace mlir::dist {
 /// as a path from the current folder; "" if there is none.
 std::string weightsPath(ModuleOp module, StringRef moduleFile, StringRef given);
 
+/// The same weights as a path from `newFolder`: relative if the module names
+/// them so.
+std::string relocateWeights(ModuleOp module, StringRef moduleFile,
+                            StringRef given, StringRef newFolder);
+
 /// The folder of `file`, "." for one of the current folder or for "-".
 std::string folderOf(StringRef file);
 

@@ -76,6 +76,8 @@ static LogicalResult run() {
         "run beside computation where that pays there (--overlap, --halos, "
         "--join-halos)");
   // The bundle names its weights relative to itself, a folder.
+  std::string dumpedWeights = relocateWeights(
+      *module, input, common.weights, folderOf(common.dumpSpmd));
   std::string weightsFile = weightsPath(*module, input, common.weights);
   ::dist::noteInput(weightsFile);
   std::string weights =
@@ -92,7 +94,7 @@ static LogicalResult run() {
   if (failed(distribute(*module, distribution, stages)))
     return failure();
   if (!common.dumpSpmd.empty() &&
-      failed(writeModule(*module, common.dumpSpmd, weightsFile)))
+      failed(writeModule(*module, common.dumpSpmd, dumpedWeights)))
     return failure();
   options.codegen.cpu = common.cpu;
   options.codegen.optLevel = common.getOptLevel();

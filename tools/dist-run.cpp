@@ -280,7 +280,8 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   bool isAsked = inF64() || compiler.precision == Precision::Own;
   if (!common.dumpSpmd.empty() && isAsked &&
       failed(writeModule(*module, common.dumpSpmd,
-                         weightsPath(*module, input, common.weights))))
+                         relocateWeights(*module, input, common.weights,
+                                         folderOf(common.dumpSpmd)))))
     throw Diagnosed();
   compiler.noteStreams(*module);
   if (!common.machine.empty())
