@@ -90,7 +90,9 @@ struct StageOfPass : PassInstrumentation {
                      .Case("dist-train-step", "train")
                      .Case("dist-partition-program", "placement")
                      .Case("dist-recompute", "placement")
-                     .Case("dist-overlap-program", "overlap")
+                     .Cases({"dist-unroll-axis", "dist-join-halos",
+                             "dist-lower-halos"},
+                            "overlap")
                      .Default("");
     if (!stage.empty())
       enter(stage);

@@ -120,8 +120,11 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
   overlap.link = options.link;
   overlap.overlapMemory = options.overlapMemory;
   overlap.report = options.report;
-  phases.push_back(
-      {"overlap", makePipeline(createDistOverlapProgram(overlap))});
+  bool mayOverlap = getOverlapMode(overlap.overlap, overlap.machine) != "off" ||
+                    !turns.empty() || !overlap.halos.empty() ||
+                    !overlap.joinHalos.empty();
+  phases.push_back({mayOverlap ? "overlap" : "placement",
+                    makePipeline(createDistOverlapProgram(overlap))});
   return phases;
 }
 

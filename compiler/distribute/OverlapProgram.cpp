@@ -46,6 +46,10 @@ namespace {
 struct Wishes {
   bool overlap;
   std::string halos, joins;
+
+  bool isAny(StringRef turns) const {
+    return overlap || !turns.empty() || halos != "exchange" || joins != "never";
+  }
 };
 
 struct DistOverlapProgram
@@ -93,6 +97,8 @@ struct DistOverlapProgram
     FailureOr<Wishes> wishes = findWishes(getOperation());
     if (failed(wishes))
       return signalPassFailure();
+    if (!wishes->isAny(turns))
+      return;
     OpPassManager passes(ModuleOp::getOperationName());
     addPasses(passes, *wishes);
     if (failed(runPipeline(passes, getOperation())))
@@ -134,9 +140,7 @@ FailureOr<Wishes> DistOverlapProgram::findWishes(ModuleOp module) {
   if (wishes.joins == "auto" && machine.empty())
     return module.emitError("--join-halos=auto needs --machine, which says on "
                             "what it is to pay");
-  bool isAnyWanted = isWanted || !turns.empty() ||
-                     wishes.halos != "exchange" || wishes.joins != "never";
-  if (isAnyWanted && getLevel(module) != 3)
+  if (wishes.isAny(turns) && getLevel(module) != 3)
     return module.emitError()
            << listAsked()
            << ": there is no schedule or plan, so that the program runs on one "
