@@ -42,6 +42,18 @@ mlir::dist::parseBindings(ArrayRef<std::string> texts,
   return out;
 }
 
+SmallVector<std::string>
+mlir::dist::formatBindings(ArrayRef<SizeBinding> bindings) {
+  SmallVector<std::string> texts;
+  for (const SizeBinding &binding : bindings) {
+    std::string dim =
+        binding.dim < 0 ? "" : "[" + std::to_string(binding.dim) + "]";
+    texts.push_back(binding.argument + dim + "=" +
+                    std::to_string(binding.size));
+  }
+  return texts;
+}
+
 std::string mlir::dist::getArgumentName(FunctionOpInterface function,
                                         unsigned number) {
   for (StringRef attr : {kParameterAttr, kInputAttr})
