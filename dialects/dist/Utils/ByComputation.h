@@ -1,6 +1,7 @@
 //===- ByComputation.h - Ops by what they compute ---------------*- C++ -*-===//
 //
-// What OperationEquivalence lacks to put ops and regions into sets.
+// Equality and hashes of ops and regions for sets and maps, which
+// OperationEquivalence lacks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 
 namespace mlir::dist {
 
-/// For sets and maps of ops: they are equal if they compute the same of the
+/// For sets and maps of ops: they are equal if they compute the same from the
 /// same operands.
 struct ByComputation : llvm::DenseMapInfo<Operation *> {
   static constexpr OperationEquivalence::Flags kIgnored =
@@ -34,8 +35,8 @@ struct ByComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
-/// A hash of a region: equal for those that isRegionEquivalentTo takes for
-/// equal, wherever they stand.
+/// A hash of a region: equal for regions that isRegionEquivalentTo accepts, in
+/// any position.
 llvm::hash_code hashRegion(Region &region);
 
 } // namespace mlir::dist
