@@ -14,8 +14,8 @@ static constexpr int64_t kMaxQueries = 1 << 20;
 /// How often the keys of a tile of queries are divided, at most.
 static constexpr int64_t kMaxSplits = 256;
 
-/// The places in groups that conditions of the body are computed of; none where
-/// there are more of them than tables should have.
+/// The indices in groups that conditions of the body depend on; empty if there
+/// are more of them than tables should have.
 void AttentionBlocks::findCoordinates() {
   llvm::SetVector<Value> values;
   values.insert_range(getConditions(op));
@@ -159,7 +159,7 @@ void AttentionBlocks::addRow(ArrayRef<Run> runs) {
     low =
         ofRow.back().start + ofRow.back().count * kinds[ofRow.back().kind].keys;
   }
-  // Of nothing there is no mean.
+  // Nothing has no mean.
   if (runs.empty())
     ofRow = llvm::to_vector(ArrayRef(tiles).take_front(numAll));
   else

@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Ops that are looked through for one element; what is beyond is a leaf.
+/// Number of ops that are looked through for one element; a value beyond is a
+/// leaf.
 static constexpr size_t kMaxOps = 64;
 
 ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)

@@ -9,12 +9,12 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The most ops that are cut on either side of a collective: each collective of
-/// a long program costs no more than this.
+/// The most ops that are split on either side of a collective: it bounds the
+/// time for each collective of a long program.
 static constexpr unsigned kMostBetween = 64;
 
-/// Whether what the collective does leaves elements of different places along
-/// `dim` apart.
+/// Whether the collective keeps elements of different positions along `dim`
+/// separate.
 static bool leavesApart(Operation *op, int64_t dim) {
   auto is = [&](uint64_t other) { return static_cast<int64_t>(other) == dim; };
   if (isa<AllReduceOp, BroadcastOp, SendRecvOp>(op))
@@ -77,10 +77,9 @@ bool mlir::dist::isInChunks(Value value, int64_t dim, int64_t chunks) {
 }
 
 /// The elementwise ops between chunks of the collective before and a product:
-/// nothing has to be put together for them if nothing else reads what they
-/// make.
+/// nothing has to be concatenated for them if nothing else reads their results.
 static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
-  // By op: its loop, and whether it is made of chunks.
+  // By op: its loop, and whether it depends on chunks.
   llvm::MapVector<Operation *, std::pair<unsigned, bool>> found;
   auto visit = [&](auto &&visit, Value value, int64_t dim) -> bool {
     if (isInChunks(value, dim, chunks))
@@ -107,7 +106,7 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
     if (auto along = *findLoopDim(product.op.getMatchingIndexingMap(operand),
                                   product.loop))
       visit(visit, operand->get(), *along);
-  // Users come after what they use.
+  // Users come after their operands.
   SmallVector<Operation *> ops;
   for (auto &[op, chunked] : found)
     if (chunked.second)
@@ -131,7 +130,7 @@ mlir::dist::findBlocksOf(ArrayRef<ReassociationIndices> groups, int64_t dim) {
   return std::nullopt;
 }
 
-/// Adds what is cut with the collective of what makes its operand.
+/// Adds the ops that compute the operand and are split with the collective.
 static void addProducers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
@@ -175,13 +174,13 @@ static void addProducers(ChunkPlan &plan) {
   });
 }
 
-/// Adds what is cut with the collective of what reads its result.
+/// Adds the ops that read the result and are split with the collective.
 static void addConsumers(ChunkPlan &plan) {
   Operation *collective = plan.collective;
   int64_t dim = plan.dim;
   Block *block = collective->getBlock();
-  // Forward in the block's order, up to products. What needs more than was
-  // there before the first of them belongs to what comes later.
+  // Forward in the block's order, up to products. Ops that need more than the
+  // values before the first of them belong to later ones.
   llvm::MapVector<Value, int64_t> cut;
   auto isAfter = [](Operation *x, Operation *y) {
     return y->isBeforeInBlock(x);
@@ -238,7 +237,7 @@ static void addConsumers(ChunkPlan &plan) {
   }
 }
 
-/// What is cut with a collective along `dim`.
+/// The ops that are split with a collective along `dim`.
 static ChunkPlan makePlan(Operation *collective, int64_t dim, int64_t chunks) {
   ChunkPlan plan{collective, dim, chunks};
   addProducers(plan);

@@ -21,9 +21,9 @@ using namespace mlir::dist;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether two values are made alike from the same ones: those of one module
-/// come from ops that were written twice. Looks at a bounded number of ops; of
-/// more it is not known.
+/// Whether two values are equal computations from the same values: those of one
+/// module come from ops that were written twice. Looks at a bounded number of
+/// ops; false for more.
 class SameValues {
 public:
   bool compare(Value a, Value b) {
@@ -76,7 +76,7 @@ static bool isZero(Attribute value) {
 }
 
 namespace {
-/// What is known of the scalars of a body while flagged operands are zero.
+/// The known values of the scalars of a body while flagged operands are zero.
 class Scalars {
 public:
   void setZero(Value value) {
@@ -93,8 +93,8 @@ private:
       matchPattern(value, m_Constant(&constant));
     return constant;
   }
-  /// Values that are not made of the zeros are taken to be finite, as they are
-  /// where a sum passes through a multiplication.
+  /// Values that do not depend on the zeros are taken to be finite, as where a
+  /// sum passes through a multiplication.
   bool isFinite(Value value) const {
     if (auto number = dyn_cast_or_null<FloatAttr>(getConstant(value)))
       return number.getValue().isFinite();
@@ -104,7 +104,7 @@ private:
   llvm::SmallDenseMap<Value, Attribute> constants;
   /// Values that may be infinite, or no number, because others are zero.
   llvm::SmallDenseSet<Value> doubtful;
-  /// Values that are made of zeros, and not known.
+  /// Values that depend on zeros, and are unknown.
   llvm::SmallDenseSet<Value> touched;
 };
 } // namespace
@@ -288,7 +288,7 @@ void ExclusiveSums::visit(Operation *op, const ShardingRule &rule,
       findSlotFactors(op, rule, flagged);
   if (!factors || (!isLinear(op, flagged) && !passes(op, rule, flagged)))
     return;
-  // What is accumulated onto is no row.
+  // The accumulator is not a row.
   for (unsigned init : rule.inits)
     if (flagged[init])
       return;
@@ -368,7 +368,7 @@ bool ExclusiveSums::isBestLeftPending(
     return false;
   ExclusiveSums ahead;
   ahead.before = this;
-  // What would be pending, and whether somebody needs it complete.
+  // The pending values, and whether a reader needs one complete.
   llvm::MapVector<Value, bool> pending;
   pending[value] = false;
   SmallVector<Operation *> users;
