@@ -7,6 +7,7 @@
 
 #include "compiler/Diagnostics.h"
 #include "compiler/Register.h"
+#include "dist/EmulatedLink.h"
 #include "dist/Tensor.h"
 #include "lowering/files/OutputStream.h"
 #include "tools/calibrate/MachineFile.h"
@@ -38,9 +39,8 @@ static cl::opt<unsigned>
                          "(default: one a core, 2 to 8)"),
                 cl::value_desc("N"), cl::cat(category));
 static cl::opt<std::string>
-    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
-               cl::value_desc("latency=20us,bandwidth=1GB/s"),
-               cl::cat(category));
+    linkOption("link", cl::desc(host::linkHelp),
+               cl::value_desc(host::linkForm), cl::cat(category));
 
 static void say(const Twine &what, double value, StringRef unit) {
   llvm::errs() << "dist-calibrate: " << what << ": "

@@ -58,7 +58,7 @@ static cl::opt<std::string>
          cl::desc("Estimate the time of the communication: each collective "
                   "takes latency + bytes sent / bandwidth; with --machine in "
                   "place of its links, too"),
-         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+         cl::value_desc(::dist::linkForm), cl::cat(category));
 static cl::opt<bool>
     simulateStep("simulate",
                  cl::desc("Estimate the time of a step on the devices of "

@@ -8,11 +8,13 @@
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/Program.h"
+#include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/Npy.h"
 #include "dist/OptionValues.h"
 #include "dist/OutputFile.h"
 #include "dist/Outputs.h"
+#include "dist/StreamMode.h"
 #include "dist/Timeline.h"
 #include "inputs/InputRanges.h"
 #include "lowering/files/OutputStream.h"
@@ -52,16 +54,14 @@ static TrainOptions training(category);
 static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir or OUT.dist"), cl::Required,
                                   cl::cat(category));
-static cl::opt<std::string> backend("backend",
-                                    cl::desc("What runs the ranks: threads"),
+static cl::opt<std::string> backend("backend", cl::desc(host::backendHelp),
                                     cl::init("threads"), cl::cat(category));
 static cl::list<std::string> inputs("input", cl::desc(host::inputForms),
                                     cl::value_desc("NAME=VALUE"),
                                     cl::cat(category));
 static cl::opt<std::string> randomInputs(
-    "random", cl::desc("Random values for inputs that --input does not give"),
-    cl::value_desc("SEED"), cl::ValueOptional, cl::init("off"),
-    cl::cat(category));
+    "random", cl::desc(host::randomHelp), cl::value_desc("SEED"),
+    cl::ValueOptional, cl::init("off"), cl::cat(category));
 static cl::opt<std::string>
     output("output", cl::desc("Folder that receives NAME.npy for each result"),
            cl::value_desc("FOLDER"), cl::cat(category));
@@ -99,10 +99,8 @@ static cl::opt<bool> allowNonfinite(
     cl::desc("NaN equals NaN and an infinity itself; else a result that has "
              "them is no match"),
     cl::cat(category));
-static cl::opt<bool> json("json", cl::desc("Last line is one JSON object"),
-                          cl::cat(category));
-static cl::opt<int64_t> repeat("repeat",
-                               cl::desc("How often to run, on the same inputs"),
+static cl::opt<bool> json("json", cl::desc(host::jsonHelp), cl::cat(category));
+static cl::opt<int64_t> repeat("repeat", cl::desc(host::repeatHelp),
                                cl::init(1), cl::cat(category));
 static cl::opt<std::string> trace("trace",
                                   cl::desc("The last run as a trace, which "
@@ -112,13 +110,11 @@ static cl::opt<std::string> trace("trace",
                                   cl::value_desc("FILE.json|FILE.html"),
                                   cl::cat(category));
 static cl::opt<std::string>
-    linkOption("link", cl::desc("Pretend that ranks are joined by such a link"),
-         cl::value_desc("latency=20us,bandwidth=1GB/s"), cl::cat(category));
+    linkOption("link", cl::desc(host::linkHelp),
+               cl::value_desc(host::linkForm), cl::cat(category));
 static cl::opt<std::string>
-    streams("streams",
-            cl::desc("When communication streams work: threads, or for "
-                     "debugging eager, late, seed=N"),
-            cl::value_desc("MODE"), cl::cat(category));
+    streams("streams", cl::desc(host::streamsHelp), cl::value_desc("MODE"),
+            cl::cat(category));
 
 static bool verifying() { return verifyMode != "off" || !reference.empty(); }
 static bool inF64() { return verifyMode == "f64"; }

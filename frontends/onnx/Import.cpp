@@ -1,6 +1,7 @@
 //===- Import.cpp - ONNX models to level-0 IR -----------------------------===//
 
 #include "Import.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/EntryAttrs.h"

@@ -1,6 +1,6 @@
 //===- WeightsWriter.cpp - Writes a safetensors file ----------------------===//
 
-#include "Safetensors.h"
+#include "WeightsWriter.h"
 #include "dist/Safetensors.h"
 
 #include "llvm/Support/ErrorHandling.h"

@@ -3,6 +3,7 @@
 #include "lowering/buffers/Aliases.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/BufferViewFlowOpInterface.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -15,10 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Beyond this many origins a buffer keeps its component only, so that long
-/// chains of branches stay linear. That can cost a fused kernel, nothing else.
-static constexpr size_t kMaxOrigins = 16;
 
 static bool isBuffer(Value value) {
   return isa<BaseMemRefType>(value.getType());
@@ -208,7 +205,7 @@ static bool merge(const Origins &from, Origins &to) {
     to.ids.insert(position, id);
     changed = true;
   }
-  if (to.ids.size() > kMaxOrigins)
+  if (to.ids.size() > kMostOrigins)
     to.exact = false;
   return changed;
 }

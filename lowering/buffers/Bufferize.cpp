@@ -8,6 +8,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"
 #include "lowering/buffers/Passes.h"
@@ -94,8 +95,7 @@ static void unshareDestinations(func::FuncOp function) {
       sources.push_back(op);
   });
   OpBuilder builder(function.getContext());
-  // A fill comes after its empty tensor: from the last to the first.
-  for (Operation *op : llvm::reverse(sources)) {
+  auto unshare = [&](Operation *op) {
     bool first = true;
     for (OpOperand &use :
          llvm::make_early_inc_range(op->getResult(0).getUses())) {
@@ -104,20 +104,13 @@ static void unshareDestinations(func::FuncOp function) {
       builder.setInsertionPoint(use.getOwner());
       use.set(builder.clone(*op)->getResult(0));
     }
-  }
+  };
+  // A fill comes after its empty tensor: from the last to the first.
+  llvm::for_each(llvm::reverse(sources), unshare);
   // Clones of fills share the empty tensor in turn.
   sources.clear();
   function.walk([&](tensor::EmptyOp op) { sources.push_back(op); });
-  for (Operation *op : sources) {
-    bool first = true;
-    for (OpOperand &use :
-         llvm::make_early_inc_range(op->getResult(0).getUses())) {
-      if (std::exchange(first, false))
-        continue;
-      builder.setInsertionPoint(use.getOwner());
-      use.set(builder.clone(*op)->getResult(0));
-    }
-  }
+  llvm::for_each(sources, unshare);
 }
 
 namespace {
@@ -295,10 +288,6 @@ static void copySlicesHandedOn(func::FuncOp function) {
   });
 }
 
-/// No processor can address more: sizes in bytes are numbers that cannot
-/// overflow from here on.
-static constexpr int64_t kMaxBytes = int64_t(1) << 47;
-
 static LogicalResult checkSizes(func::FuncOp function) {
   auto isTooLarge = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -306,7 +295,7 @@ static LogicalResult checkSizes(func::FuncOp function) {
       return false;
     int64_t bytes = getElementBytes(tensor.getElementType());
     for (int64_t size : tensor.getShape())
-      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMaxBytes)
+      if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMostTensorBytes)
         return !llvm::is_contained(tensor.getShape(), 0);
     return false;
   };
@@ -434,26 +423,15 @@ static void reshapeDestinations(func::FuncOp function, const Updates &updates,
 /// normal tensor until one-shot analysis has found its aliases.
 static FailureOr<SmallVector<ReshapedResult>>
 passDestinations(func::FuncOp function, const Updates &updates) {
-  if (!function.getBody().hasOneBlock())
-    return function.emitOpError("entry function has ")
-           << function.getBody().getBlocks().size()
-           << " blocks; only structured control flow can be lowered";
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  FailureOr<func::ReturnOp> found = findResults(function);
+  if (failed(found))
+    return failure();
+  func::ReturnOp terminator = *found;
   Location loc = terminator.getLoc();
   OpBuilder builder(terminator);
   separateResults(terminator, updates);
   SmallVector<ReshapedResult> results = reshapeResults(terminator, updates);
-  SmallVector<Type> types;
-  for (OpOperand &operand : terminator->getOpOperands()) {
-    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!type || !type.hasStaticShape())
-      return function.emitOpError("result #")
-             << operand.getOperandNumber() << " has type "
-             << operand.get().getType()
-             << "; results must be tensors of static shape";
-    types.push_back(type);
-  }
+  SmallVector<Type> types(terminator.getOperandTypes());
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getArgumentTypes(), types));
   // All arguments and attributes at once: each change rewrites the whole list.

@@ -69,20 +69,13 @@ static void updateArguments(func::ReturnOp terminator, const Updates &updates) {
 /// Copies the returned values to the buffers that the function is given.
 static LogicalResult passResults(func::FuncOp function) {
   Updates updates = getUpdates(function);
-  if (!function.getBody().hasOneBlock())
-    return function.emitOpError("entry function has ")
-           << function.getBody().getBlocks().size()
-           << " blocks; only structured control flow can be lowered";
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  FailureOr<func::ReturnOp> found = findResults(function);
+  if (failed(found))
+    return failure();
+  func::ReturnOp terminator = *found;
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (!type || !type.hasStaticShape())
-      return function.emitOpError("result #")
-             << operand.getOperandNumber() << " has type "
-             << operand.get().getType()
-             << "; results must be tensors of static shape";
+    auto type = cast<MemRefType>(operand.get().getType());
     if (updates[operand.getOperandNumber()])
       continue;
     unsigned position = function.getNumArguments();

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lowering/buffers/InPlace.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/Subsets.h"
 #include "lowering/buffers/TensorUses.h"
 #include "lowering/buffers/Updates.h"
@@ -21,10 +22,6 @@
 
 using namespace mlir;
 using namespace mlir::bufferization;
-
-/// How many live parts of one tensor an op is compared with. With more of them
-/// it gets a buffer of its own, which is then copied into its part.
-static constexpr size_t kMaxDisjoint = 16;
 
 static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 
@@ -328,7 +325,7 @@ bool InPlaceAnalysis::mayWrite(OpOperand &operand) {
     if (entries[member].lastUse > now) {
       if (!isOverwrittenLater(member, operand) &&
           !isReadInOtherBranchesOnly(member, op) &&
-          (kept.size() >= kMaxDisjoint ||
+          (kept.size() >= dist::kMostDisjoint ||
            !areDisjoint(entries[member].value, operand))) {
         isFree = false;
         break;

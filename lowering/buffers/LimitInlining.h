@@ -7,11 +7,8 @@
 
 namespace mlir::dist {
 
-/// How many ops inlining may add to a program.
-inline constexpr int64_t kMostInlined = int64_t(1) << 18;
-
 /// An error if inlining all calls gives the entry function more than
-/// kMostInlined ops more than the module has. Each level of functions that call
+/// kMostInlinedOps ops more than the module has. Each level of functions that call
 /// the next one twice doubles the number. Success without an entry function.
 /// Linear in the module.
 LogicalResult limitInlining(ModuleOp module);

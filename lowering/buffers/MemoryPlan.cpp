@@ -1,6 +1,7 @@
 //===- MemoryPlan.cpp - Places of buffers in an arena ---------------------===//
 
 #include "lowering/buffers/MemoryPlan.h"
+#include "lowering/bounds/Bounds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,9 +9,6 @@
 #include <set>
 
 using namespace mlir::dist;
-
-/// Beyond this many buffers the quadratic search would be felt.
-static constexpr size_t kMaxQuadratic = 4000;
 
 namespace {
 
@@ -160,7 +158,7 @@ MemoryPlan mlir::dist::planMemory(llvm::ArrayRef<LiveRange> ranges,
     plan.liveBytes = std::max(plan.liveBytes, now);
   }
   plan.bytes = placeByTime(ranges, sizes, plan.offsets);
-  if (ranges.size() <= kMaxQuadratic) {
+  if (ranges.size() <= kMostQuadratic) {
     llvm::SmallVector<int64_t> other(ranges.size(), 0);
     int64_t bytes = placeBySize(ranges, sizes, other);
     if (bytes < plan.bytes) {

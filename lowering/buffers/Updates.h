@@ -26,6 +26,10 @@ Updates getUpdates(func::FuncOp function);
 /// arguments, and which arguments are written (`dist.updated`).
 void recordResults(func::FuncOp function, const Updates &updates);
 
+/// What returns the results of an entry function, which are of static shape.
+/// Fails after an error.
+FailureOr<func::ReturnOp> findResults(func::FuncOp function);
+
 } // namespace mlir::dist
 
 #endif // DIST_LOWERING_BUFFERS_UPDATES_H

@@ -1,6 +1,7 @@
 //===- ObjectCode.cpp - From the LLVM dialect to a shared object ----------===//
 
 #include "lowering/cpu/ObjectCode.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/files/OutputStream.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -86,9 +87,6 @@ static llvm::OptimizationLevel getLevel(unsigned level) {
   }
 }
 
-/// How many calls of a block become a function of their own.
-static constexpr unsigned kCallsApart = 256;
-
 /// Computes addresses in the memory of an argument where they are used.
 static void sinkAddresses(llvm::Function &function) {
   SmallVector<llvm::GetElementPtrInst *> addresses;
@@ -119,7 +117,8 @@ static SmallVector<llvm::BasicBlock *> splitBlocks(llvm::Function &function) {
     SmallVector<llvm::Instruction *> starts;
     unsigned calls = 0;
     for (llvm::Instruction &instruction : block)
-      if (isa<llvm::CallBase>(instruction) && ++calls % kCallsApart == 0)
+      if (isa<llvm::CallBase>(instruction) &&
+          ++calls % mlir::dist::kCallsApart == 0)
         starts.push_back(instruction.getNextNode());
     // From the end, since the rest moves.
     for (auto [index, start] : llvm::enumerate(llvm::reverse(starts))) {
@@ -144,13 +143,10 @@ static llvm::Function *extract(ArrayRef<llvm::BasicBlock *> blocks,
   return made;
 }
 
-/// From how many blocks on loops of a function become functions.
-static constexpr unsigned kBlocksTogether = 128;
-
 /// Makes the outermost loops of a long function functions, and their inner
 /// loops if they are long. `isLoop`: the function is a loop itself.
 static void extractLoops(llvm::Function &function, bool isLoop = false) {
-  if (function.size() <= kBlocksTogether)
+  if (function.size() <= mlir::dist::kBlocksTogether)
     return;
   sinkAddresses(function);
   llvm::DominatorTree dominance(function);

@@ -7,6 +7,7 @@
 
 #include "dialects/dist/IR/Attention.h"
 #include "dialects/dist/Interfaces/RuleModels.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/ContractionMatch.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/DecomposeIndexed.h"
@@ -161,7 +162,6 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
 /// places. False if those are too many.
 static bool writesAll(AffineMap map, ArrayRef<int64_t> loops,
                       ArrayRef<int64_t> shape) {
-  constexpr int64_t kMostPlaces = 1 << 20;
   int64_t places = 1, elements = 1;
   for (int64_t turns : loops)
     if (llvm::MulOverflow(places, turns, places) || places > kMostPlaces)

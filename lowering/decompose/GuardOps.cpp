@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"
 #include "lowering/rt/Rt.h"
@@ -38,9 +39,6 @@ public:
   ConstantIntRanges of(Value value) { return find(value, /*depth=*/0); }
 
 private:
-  /// Number of steps back; a value further away may be any number.
-  static constexpr unsigned kMaxDepth = 32;
-
   static ConstantIntRanges fromExtent(Value value, int64_t first,
                                       int64_t extent) {
     unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
@@ -77,7 +75,7 @@ private:
   ConstantIntRanges compute(Value value, unsigned depth) {
     auto any = ConstantIntRanges::maxRange(
         ConstantIntRanges::getStorageBitwidth(value.getType()));
-    if (depth > kMaxDepth)
+    if (depth > kMostRangeSteps)
       return any;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Utils/Slices.h"
 #include "lowering/buffers/Sums.h"
 #include "lowering/decompose/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -207,23 +208,6 @@ AffineMap Splitter::cutMap(AffineMap map, const Parts &parts) {
   return AffineMap::get(sizes.size() + 1, 0, results, context);
 }
 
-/// The part of `input` from `first` on, for `count` iterations of the loop that
-/// is cut.
-static Value slice(OpBuilder &builder, Location loc, Value value, int64_t dim,
-                   int64_t first, int64_t count) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (count == type.getDimSize(dim))
-    return value;
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      extents, strides(type.getRank(), builder.getIndexAttr(1));
-  for (int64_t size : type.getShape())
-    extents.push_back(builder.getIndexAttr(size));
-  offsets[dim] = builder.getIndexAttr(first);
-  extents[dim] = builder.getIndexAttr(count);
-  return tensor::ExtractSliceOp::create(builder, loc, value, offsets, extents,
-                                        strides);
-}
-
 /// The dimension of an operand that the loop moves along.
 static std::optional<int64_t> findDim(AffineMap map, unsigned loop) {
   for (auto [dim, expr] : llvm::enumerate(map.getResults()))
@@ -240,7 +224,8 @@ Value Splitter::cutOperand(OpOperand *input, const Parts &parts,
                 : std::nullopt;
   if (!dim)
     return input->get();
-  Value whole = slice(builder, loc, input->get(), *dim, 0, outer * parts.turns);
+  Value whole =
+      sliceAlong(builder, loc, input->get(), *dim, 0, outer * parts.turns);
   auto type = cast<RankedTensorType>(whole.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[*dim] = parts.turns;
@@ -338,8 +323,9 @@ Value Splitter::addRest(const Parts &parts) {
   for (OpOperand *input : op.getDpsInputOperands()) {
     std::optional<int64_t> dim =
         findDim(op.getMatchingIndexingMap(input), *parts.cut);
-    inputs.push_back(dim ? slice(builder, loc, input->get(), *dim, first, rest)
-                         : input->get());
+    inputs.push_back(
+        dim ? sliceAlong(builder, loc, input->get(), *dim, first, rest)
+            : input->get());
   }
   return cloneOp(
       op.getResultTypes().front(), inputs, init, op.getIndexingMapsArray(),

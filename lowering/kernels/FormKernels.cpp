@@ -8,6 +8,7 @@
 
 #include "dialects/dist/IR/Overlap.h"
 #include "dialects/dist/Utils/ByComputation.h"
+#include "lowering/bounds/Bounds.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -94,10 +95,6 @@ private:
 };
 
 } // namespace
-
-/// Fills that wait at a time. Each op is compared with them; further ones are
-/// computed in place.
-static constexpr size_t kMaxWaiting = 64;
 
 static bool isCopyToSelf(const LoopNest &nest) {
   if (!isa<memref::CopyOp>(nest.op))
@@ -276,7 +273,7 @@ LogicalResult BlockScheduler::visit(Operation *op) {
         if (failed(flush()))
           return failure();
       }
-      bool isFull = fills.size() >= kMaxWaiting;
+      bool isFull = fills.size() >= kMostWaiting;
       if (failed(flushFills([&](const LoopNest &fill) {
             return isFull || (getFilled(fill).root != filled.root &&
                               mayAlias(getFilled(fill), filled));

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lowering/bounds/Bounds.h"
 #include "lowering/kernels/KernelTarget.h"
 #include "lowering/rt/Rt.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
@@ -53,9 +54,6 @@ struct PaddedWindows {
 };
 
 } // namespace
-
-/// More regions than that are left to the padded image.
-static constexpr size_t kMostRegions = 32;
 
 /// Reads place * stride + tap * dilation + first.
 static std::optional<Window> matchWindow(linalg::GenericOp op,

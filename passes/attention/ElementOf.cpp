@@ -6,13 +6,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Number of ops that are looked through for one element; a value beyond is a
-/// leaf.
-static constexpr size_t kMaxOps = 64;
 
 ElementsOf::ElementsOf(MLIRContext *context, unsigned numDims, bool mergesUnits)
     : numDims(numDims), mergesUnits(mergesUnits), b(context) {
@@ -74,53 +71,6 @@ bool mlir::dist::isLeader(OpOperand &use) {
   return isa<FollowOp>(use.getOwner()) && use.getOperandNumber() == 1;
 }
 
-/// Whether the op's results depend only on its operands. It may check them.
-static bool hangsOnOperands(Operation *op) {
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-      getEffectsRecursively(op);
-  return effects && llvm::all_of(*effects, [](const auto &effect) {
-           return isa<MemoryEffects::Write>(effect.getEffect());
-         });
-}
-
-namespace {
-/// Compares how values are computed.
-class Comparison {
-public:
-  bool areSame(Value a, Value b) {
-    a = stripBarriers(a);
-    b = stripBarriers(b);
-    if (a == b || same.contains({a, b}))
-      return true;
-    auto ofA = dyn_cast<OpResult>(a), ofB = dyn_cast<OpResult>(b);
-    if (!ofA || !ofB || ofA.getResultNumber() != ofB.getResultNumber() ||
-        ofA.getOwner()->getName() != ofB.getOwner()->getName() ||
-        numOps == kMaxOps || !hangsOnOperands(ofA.getOwner()))
-      return false;
-    ++numOps;
-    DenseMap<Value, Value> inside; // of the ops' bodies
-    if (!OperationEquivalence::isEquivalentTo(
-            ofA.getOwner(), ofB.getOwner(),
-            [&](Value x, Value y) {
-              return success(inside.lookup(x) == y || areSame(x, y));
-            },
-            [&](Value x, Value y) { inside[x] = y; },
-            ByComputation::kIgnored))
-      return false;
-    same.insert({a, b});
-    return true;
-  }
-
-private:
-  static constexpr unsigned kMaxOps = 64;
-  unsigned numOps = 0;
-  DenseSet<std::pair<Value, Value>> same;
-};
-} // namespace
-
-/// How many ops in depth a sketch is of.
-static constexpr unsigned kSketched = 3;
-
 /// A hash that is equal for equal values, from the ops next to them: this
 /// mostly distinguishes equal computations of layers with different weights.
 static size_t sketch(Value value, unsigned depth) {
@@ -137,7 +87,9 @@ static size_t sketch(Value value, unsigned depth) {
                             cast<OpResult>(value).getResultNumber());
 }
 
-bool mlir::dist::isSame(Value a, Value b) { return Comparison().areSame(a, b); }
+bool mlir::dist::isSame(Value a, Value b) {
+  return areComputedAlike(a, b, stripBarriers);
+}
 
 /// Whether the body computes scalars of elements.
 static bool hasPlainBody(linalg::LinalgOp op) {
@@ -221,8 +173,8 @@ Value ElementsOf::get(Value tensor, AffineMap map) {
   auto it = known.find(key);
   if (it != known.end())
     return it->second;
-  Value scalar = ops.size() < kMaxOps ? build(tensor, map) : Value();
-  size_t own = scalar ? 0 : sketch(tensor, kSketched);
+  Value scalar = ops.size() < kMostElementOps ? build(tensor, map) : Value();
+  size_t own = scalar ? 0 : sketch(tensor, kSketchDepth);
   for (auto it = leaves.begin(); !scalar && it != leaves.end(); ++it) {
     const Leaf &leaf = it->second;
     if (leaf.tensor.getType() == tensor.getType() &&

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/graphs/Passes.h"
 #include "passes/rings/DeviceBlocks.h"
 #include "passes/schedule/names/ModuleNotes.h"
@@ -114,10 +115,7 @@ std::optional<GraphHalo> GraphHalos::find(Operation *op) {
 // What there is
 //===----------------------------------------------------------------------===//
 
-/// Most ops between a lookup's table and its gather.
-static constexpr unsigned kMostOps = 64;
-
-/// The gathers over `axes` that a table depends on.
+/// The gathers over `axes` that a table is made of.
 static SmallVector<AllGatherOp, 1> findGathers(Value table, ArrayAttr axes) {
   SmallVector<AllGatherOp, 1> gathers;
   llvm::SetVector<Operation *> makers;
@@ -126,7 +124,7 @@ static SmallVector<AllGatherOp, 1> findGathers(Value table, ArrayAttr axes) {
       makers.insert(maker);
   };
   add(table);
-  for (unsigned i = 0; i < makers.size() && i < kMostOps; ++i) {
+  for (unsigned i = 0; i < makers.size() && i < kMostOpsToGather; ++i) {
     auto gather = dyn_cast<AllGatherOp>(makers[i]);
     if (gather && gather.getAxes() == axes)
       gathers.push_back(gather);

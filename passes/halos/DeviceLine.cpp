@@ -3,14 +3,11 @@
 #include "passes/halos/DeviceLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/verify/Uniformity.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Limit of a chain of additions and multiplications that compute an index;
-/// longer ones are not analyzed.
-static constexpr unsigned kMostSteps = 16;
 
 DeviceLine::DeviceLine(ModuleOp module, const MeshLayout &layout,
                        ArrayAttr axesAttr)
@@ -40,7 +37,7 @@ DeviceLine::getSteps(Value index, unsigned depth) const {
   if (isUniform(index) || matchPattern(index, m_Constant()))
     return none;
   Operation *op = index.getDefiningOp();
-  if (!op || depth == kMostSteps)
+  if (!op || depth == kMostLineSteps)
     return std::nullopt;
   if (auto coordinate = dyn_cast<AxisIndexOp>(op)) {
     AxisStrides steps = none;

@@ -5,14 +5,12 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/bounds/Bounds.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops between two exchanges; a layer has about ten.
-static constexpr unsigned kMostOps = 512;
 
 HaloChains::HaloChains(Block &block, const DeviceLine &line, StepTimes *times)
     : block(block), times(times), devices(line.getDevices()) {
@@ -88,7 +86,7 @@ void HaloChains::trace(unsigned number, const DeviceLine &line) {
   while (!todo.empty()) {
     Rows rows = todo.pop_back_val();
     int64_t step = steps[rows];
-    if (seen.size() > kMostOps)
+    if (seen.size() > kMostChainOps)
       return refuse("there are too many ops in between");
     // The exchanged value is in blocks side by side.
     auto exchanged = bySource.find(rows);

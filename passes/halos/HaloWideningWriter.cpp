@@ -2,6 +2,7 @@
 
 #include "passes/halos/HaloWideningWriter.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -324,21 +325,6 @@ std::optional<RowOperands> mlir::dist::getRowOperands(Operation *op,
 // Writing
 //===----------------------------------------------------------------------===//
 
-Value mlir::dist::cutRows(OpBuilder &b, Location loc, Rows rows, int64_t from,
-                          int64_t count) {
-  RankedTensorType type = typeOf(rows.first);
-  if (from == 0 && type.getDimSize(rows.second) == count)
-    return rows.first;
-  SmallVector<int64_t> shape(type.getShape());
-  shape[rows.second] = count;
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      ones(type.getRank(), b.getIndexAttr(1));
-  offsets[rows.second] = b.getIndexAttr(from);
-  return tensor::ExtractSliceOp::create(
-      b, loc, type.clone(shape), rows.first, offsets,
-      getAsIndexOpFoldResult(b.getContext(), shape), ones);
-}
-
 /// Rows of the body count from the first of the wider result.
 static void moveIndices(OpBuilder &b, linalg::LinalgOp op, int64_t dim,
                         int64_t low) {
@@ -384,7 +370,7 @@ Value mlir::dist::writeWider(
     Value all = finish(tensor::CollapseShapeOp::create(
         b, loc, values[0], collapse.getReassociationIndices()));
     int64_t before = operands[0].getWidths(op, dim, widths).low;
-    return cutRows(b, loc, {all, dim}, before * operands[0].parts - widths.low,
+    return sliceAlong(b, loc, all, dim, before * operands[0].parts - widths.low,
                    shape[dim]);
   }
   Operation *wider = b.clone(*op);

@@ -68,10 +68,6 @@ Value writeWider(OpBuilder &b, Operation *op, int64_t dim,
                  const RowOperands &operands, Widths widths,
                  function_ref<Value(const RowOperand &, Widths)> take);
 
-/// Rows [from, from + count).
-Value cutRows(OpBuilder &b, Location loc, Rows rows, int64_t from,
-              int64_t count);
-
 } // namespace mlir::dist
 
 #endif // DIST_PASSES_HALOS_HALOWIDENINGWRITER_H

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/cost/Work.h"
 #include "passes/halos/RowOps.h"
 #include "passes/halos/WholeRows.h"
@@ -22,10 +23,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops that a frontier moves past; between a layer's input and its keys there
-/// are about ten.
-static constexpr unsigned kMostOps = 48;
 
 namespace {
 /// The exchanges of one attention's keys and values that are equal.
@@ -118,7 +115,7 @@ SmallVector<Rows> KeyValueHalos::findSmallest(ArrayRef<Rows> starts) {
   // If a product was passed on the way to some rows, no other product is
   // passed: only the last product is computed for more rows.
   llvm::SmallDenseSet<Value> behindProduct;
-  for (unsigned step = 0; step < kMostOps && !frontier.empty(); ++step) {
+  for (unsigned step = 0; step < kMostHoistedOps && !frontier.empty(); ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
       return !isSumOfProducts(rows.first.getDefiningOp()) ||
              !behindProduct.contains(rows.first);
@@ -265,7 +262,7 @@ SmallVector<Rows> KeyValueHalos::findPresent(function_ref<bool(Rows)> present,
         !llvm::is_contained(frontier, rows))
       frontier.push_back(rows);
   llvm::SmallDenseSet<Value> behindProduct;
-  for (unsigned step = 0; step < kMostOps; ++step) {
+  for (unsigned step = 0; step < kMostHoistedOps; ++step) {
     Rows *last = findLast(frontier, [&](Rows rows) {
       return !present(rows) &&
              !(keepsProducts && isSumOfProducts(rows.first.getDefiningOp()) &&

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/halos/JoinedWriter.h"
 #include "passes/halos/Passes.h"
 #include "passes/halos/SeparateRows.h"
@@ -166,9 +167,8 @@ std::string ChainChoice::describe() {
       apart += chains.getSeconds(number);
     os << llvm::formatv("apart {0:F3} ms", apart * 1e3);
     // All small ones; then ever larger, so that long chains take no square.
-    constexpr unsigned kAllUpTo = 64;
     for (unsigned size = 2; size <= layers;
-         size = size < kAllUpTo ? size + 1 : 2 * size) {
+         size = size < kAllGroupsUpTo ? size + 1 : 2 * size) {
       std::optional<double> more = getEqualGroups(size);
       os << ", by " << size << " ";
       if (more)
@@ -218,9 +218,6 @@ static void moveBeforeReshapes(HaloExchangeOp op) {
   if (expand->use_empty())
     expand->erase();
 }
-
-/// How often rows are merged and split between two exchanges.
-static constexpr unsigned kMostMerges = 8;
 
 namespace {
 struct JoinHalos : mlir::dist::impl::DistJoinHalosBase<JoinHalos> {

@@ -3,6 +3,7 @@
 #include "passes/halos/JoinedWriter.h"
 #include "dialects/dist/Utils/DeadOps.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -188,9 +189,9 @@ Value Writer::take(Group &group, OpBuilder &b, Location loc, Rows rows,
     ChainedHalo &halo = chains.halos[group.joined->taken.lookup(rows)];
     wide = {halo.op.getResult(), halo.getWidths()};
   }
-  return cutRows(b, loc, {wide.value, rows.second},
-                 wide.widths.low - widths.low,
-                 getRowCount(rows) + widths.getSum());
+  return sliceAlong(b, loc, wide.value, rows.second,
+                    wide.widths.low - widths.low,
+                    getRowCount(rows) + widths.getSum());
 }
 
 void Writer::plan(MutableArrayRef<JoinedHalos> all) {
@@ -239,8 +240,8 @@ void Writer::finish() {
     OpBuilder b(old.rows.first.getContext());
     b.setInsertionPointAfterValue(old.wide.value);
     Value narrow =
-        cutRows(b, old.rows.first.getLoc(), {old.wide.value, old.rows.second},
-                old.wide.widths.low, old.count);
+        sliceAlong(b, old.rows.first.getLoc(), old.wide.value, old.rows.second,
+                   old.wide.widths.low, old.count);
     old.rows.first.replaceAllUsesWith(narrow);
     if (Operation *op = narrow.getDefiningOp())
       dead.push_back(op);

@@ -11,6 +11,7 @@
 #include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -138,15 +139,7 @@ RankedTensorType HaloWriter::withRows(int64_t count) {
 }
 
 Value HaloWriter::slice(Value value, OpFoldResult from, int64_t count) {
-  if (typeOf(value).getDimSize(dim) == count)
-    return value;
-  RankedTensorType type = withRows(count);
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      strides(type.getRank(), b.getIndexAttr(1));
-  offsets[dim] = from;
-  return tensor::ExtractSliceOp::create(
-      b, loc, type, value, offsets,
-      getAsIndexOpFoldResult(b.getContext(), type.getShape()), strides);
+  return sliceAlong(b, loc, value, dim, from, count);
 }
 
 Value HaloWriter::concat(ArrayRef<Value> parts) {

@@ -9,15 +9,13 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/halos/HoistHalos.h"
 #include "passes/halos/RowOps.h"
 #include "passes/spmd/graph/PendingReductions.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops that sums are moved past.
-static constexpr unsigned kMostOps = 16;
 
 /// Whether the op commutes with sums of tensors.
 static bool isLinear(Operation *op) {
@@ -64,7 +62,7 @@ static void sink(HaloReduceOp op) {
   int64_t dim = op.getDim();
   SmallVector<Rows> chain{{op.getResult(), dim}};
   size_t best = 0;
-  while (chain.size() <= kMostOps) {
+  while (chain.size() <= kMostSunkOps) {
     std::optional<Rows> next = getNext(chain.back());
     if (!next)
       break;

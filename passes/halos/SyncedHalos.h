@@ -77,10 +77,6 @@ private:
   llvm::DenseSet<Operation *> exchanges;
 };
 
-/// `rows` elements of a tensor along `dim`, from `offset` on.
-Value sliceRows(OpBuilder &builder, Location loc, Value tensor, int64_t dim,
-                int64_t offset, int64_t rows);
-
 /// The number that `fill` is, if it is constant.
 TypedAttr getConstantFill(Value fill);
 

@@ -3,6 +3,7 @@
 #include "passes/halos/WindowLowering.h"
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -128,8 +129,8 @@ LogicalResult Reader::takeSynced(SyncedRows &rows, const WindowPlan &plan,
   if (failed(rows.read(plan.low, plan.high, loc)) ||
       ((read.low != 0 || read.high != 0) && failed(rows.checkEnds(fill, loc))))
     return failure();
-  value = sliceRows(b, loc, value, read.window.dim, rows.low - plan.low,
-                    plan.low + rows.block + plan.high);
+  value = sliceAlong(b, loc, value, read.window.dim, rows.low - plan.low,
+                     plan.low + rows.block + plan.high);
   return success();
 }
 
@@ -141,7 +142,7 @@ void Reader::dropUnread(ArrayRef<WindowRead> reads) {
       return static_cast<int64_t>(read.window.dim) == dim;
     });
     if (!isRead)
-      value = sliceRows(b, loc, value, dim, rows->low, rows->block);
+      value = sliceAlong(b, loc, value, dim, rows->low, rows->block);
   }
 }
 

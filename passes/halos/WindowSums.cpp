@@ -12,6 +12,7 @@
 #include "dialects/dist/Interfaces/LocalIndex.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -64,8 +65,8 @@ public:
                            int64_t size);
   void crop(const WindowRead &read) {
     int64_t size = type().getDimSize(read.window.dim);
-    value =
-        slice(value, read.window.dim, read.low, size - read.low - read.high);
+    value = sliceAlong(b, loc, value, read.window.dim, read.low,
+                       size - read.low - read.high);
   }
   Value take() { return value; }
 
@@ -76,7 +77,6 @@ private:
   Value constant(int64_t number) {
     return arith::ConstantIndexOp::create(b, loc, number);
   }
-  Value slice(Value from, int64_t dim, int64_t offset, int64_t size);
   Value insert(Value part, Value into, int64_t dim, OpFoldResult offset);
   Value computePlace(const WindowPlan &plan, const Window &window,
                      DimShardingAttr sharding, int64_t before);
@@ -98,21 +98,6 @@ private:
   Attribute scope;
 };
 } // namespace
-
-Value Adder::slice(Value from, int64_t dim, int64_t offset, int64_t size) {
-  auto whole = cast<RankedTensorType>(from.getType());
-  if (offset == 0 && size == whole.getDimSize(dim))
-    return from;
-  SmallVector<OpFoldResult> offsets(whole.getRank(), b.getIndexAttr(0)),
-      ones(whole.getRank(), b.getIndexAttr(1)),
-      sizes = tensor::getMixedSizes(b, loc, from);
-  offsets[dim] = b.getIndexAttr(offset);
-  sizes[dim] = b.getIndexAttr(size);
-  SmallVector<int64_t> shape(whole.getShape());
-  shape[dim] = size;
-  return tensor::ExtractSliceOp::create(b, loc, whole.clone(shape), from,
-                                        offsets, sizes, ones);
-}
 
 Value Adder::insert(Value part, Value into, int64_t dim, OpFoldResult offset) {
   int64_t rank = type().getRank();
@@ -167,7 +152,8 @@ void Adder::moveTo(const WindowPlan &plan, const Window &window,
   if (!isFixed)
     place = computePlace(plan, window, sharding, before);
   Value others = createFilled(b, loc, value, type().clone(shape), start);
-  value = slice(insert(value, others, dim, place), dim, before, room);
+  value = sliceAlong(b, loc, insert(value, others, dim, place), dim, before,
+                     room);
 }
 
 /// Past the ends of the line rows are nobody's.

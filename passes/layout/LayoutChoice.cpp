@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/layout/DimOrders.h"
 
 using namespace mlir;
@@ -63,7 +64,6 @@ namespace {
 /// How often each value was visited. Connected chains that want different
 /// orders in different places are not tried forever.
 using Visits = llvm::DenseMap<Value, unsigned>;
-constexpr unsigned kMostVisits = 12;
 
 /// One try: a collective gets an order, and the orders that depend on it
 /// follow.

@@ -1,6 +1,7 @@
 //===- RecomputedOps.cpp - What may be computed twice ---------------------===//
 
 #include "passes/memory/RecomputedOps.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
 #include "dialects/dist/Interfaces/ShardingRule.h"
 #include "dialects/dist/Utils/Reads.h"
@@ -72,21 +73,13 @@ void RecomputedOps::findModules() {
 }
 
 llvm::DenseSet<Value> mlir::dist::findOfParameters(Block &block) {
-  auto isParameter = [](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    auto function =
-        argument
-            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-            : FunctionOpInterface();
-    return function && argument.getOwner()->isEntryBlock() &&
-           function.getArgAttr(argument.getArgNumber(), kParameterAttr);
-  };
   llvm::DenseSet<Value> found;
   for (Operation &op : block) {
     bool any = false, all = true;
     visitReads(&op, [&](OpOperand &operand) {
       Value value = operand.get();
-      bool isOne = isParameter(value) || found.contains(value);
+      bool isOne =
+          isArgumentWith(value, kParameterAttr) || found.contains(value);
       any |= isOne;
       all &= isOne || !isa<RankedTensorType>(value.getType()) ||
              value.getDefiningOp<tensor::EmptyOp>();

@@ -2,6 +2,7 @@
 
 #include "passes/overlap/ChunkPlan.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/cost/Work.h"
 #include <queue>
 #include <vector>
@@ -9,12 +10,8 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// The most ops that are split on either side of a collective: it bounds the
-/// time for each collective of a long program.
-static constexpr unsigned kMostBetween = 64;
-
-/// Whether the collective keeps elements of different positions along `dim`
-/// separate.
+/// Whether what the collective does leaves elements of different places along
+/// `dim` apart.
 static bool leavesApart(Operation *op, int64_t dim) {
   auto is = [&](uint64_t other) { return static_cast<int64_t>(other) == dim; };
   if (isa<AllReduceOp, BroadcastOp, SendRecvOp>(op))
@@ -86,7 +83,7 @@ static void addBetween(ChunkPlan &plan, ChunkedOp product, int64_t chunks) {
       return true;
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     if (!op || op->getBlock() != product.op->getBlock() ||
-        found.size() >= kMostBetween || op.getNumReductionLoops() > 0 ||
+        found.size() >= kMostCutOps || op.getNumReductionLoops() > 0 ||
         isa<linalg::FillOp>(op))
       return false;
     FailureOr<unsigned> loop = findLoop(op, op->getNumOperands() - 1, dim);
@@ -147,7 +144,7 @@ static void addProducers(ChunkPlan &plan) {
       plan.apart = expand;
       pending.front() = {expand.getSrc(), *narrow};
     }
-  while (!pending.empty() && plan.producers.size() < kMostBetween) {
+  while (!pending.empty() && plan.producers.size() < kMostCutOps) {
     auto [value, at] = pending.pop_back_val();
     if (!plan.isRing && isInChunks(value, at, plan.chunks))
       ++plan.products;
@@ -203,7 +200,7 @@ static void addConsumers(ChunkPlan &plan) {
            isa<tensor::EmptyOp, linalg::FillOp>(maker) ||
            maker->hasTrait<OpTrait::ConstantLike>();
   };
-  while (!readers.empty() && plan.consumers.size() < kMostBetween) {
+  while (!readers.empty() && plan.consumers.size() < kMostCutOps) {
     auto op = dyn_cast<linalg::LinalgOp>(readers.top());
     readers.pop();
     if (!op)

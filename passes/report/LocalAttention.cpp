@@ -19,13 +19,11 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/attention/AttentionMatch.h"
 #include "passes/attention/FormAttention.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/report/Strategies.h"
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Ops between a collective and an attention, at most.
-static constexpr size_t kMostOps = 64;
 
 namespace {
 /// A dimension of a value.
@@ -121,7 +119,7 @@ static Collectives findMakers(Value value, int64_t dim) {
   Collectives found;
   llvm::SetVector<Rows> pending;
   pending.insert({value, dim});
-  for (size_t i = 0; i < pending.size() && i < kMostOps; ++i) {
+  for (size_t i = 0; i < pending.size() && i < kMostOpsToKeys; ++i) {
     auto [rows, place] = pending[i];
     auto result = dyn_cast<OpResult>(rows);
     if (!result)
@@ -143,7 +141,7 @@ static Collectives findUsers(Value value) {
   Collectives found;
   llvm::SetVector<Value> pending;
   pending.insert(value);
-  for (size_t i = 0; i < pending.size() && i < kMostOps; ++i)
+  for (size_t i = 0; i < pending.size() && i < kMostOpsToKeys; ++i)
     for (Operation *user : pending[i].getUsers()) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(user);
       if (auto exchange = dyn_cast<AllToAllOp>(user))

@@ -9,19 +9,17 @@
 #include "passes/report/Strategies.h"
 #include "dialects/dist/IR/Halo.h"
 #include "dialects/dist/IR/Program.h"
+#include "passes/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Most ops between an exchange and the keys computed from it.
-static constexpr unsigned kMostOps = 64;
-
-/// The exchanges that `value` depends on, through ops of its block.
+/// The exchanges that `value` is made of, through ops of its block.
 static llvm::SetVector<HaloExchangeOp> findExchanges(Value value) {
   llvm::SetVector<HaloExchangeOp> exchanges;
   llvm::SetVector<Value> pending;
   pending.insert(value);
-  for (unsigned i = 0; i < pending.size() && i < kMostOps; ++i) {
+  for (unsigned i = 0; i < pending.size() && i < kMostOpsToKeys; ++i) {
     Operation *op = pending[i].getDefiningOp();
     if (auto exchange = dyn_cast_or_null<HaloExchangeOp>(op))
       exchanges.insert(exchange);

@@ -18,8 +18,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Program.h"
-#include "dialects/dist/Utils/DeadOps.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/DeadOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/schedule/names/NamePattern.h"
 #include "passes/train/Formulas.h"
@@ -498,7 +499,6 @@ LogicalResult StepBuilder::findZeroMesh() {
 LogicalResult StepBuilder::run() {
   if (failed(findZeroMesh()))
     return failure();
-  constexpr int64_t kMostMicrobatches = 1 << 20;
   if (request.microbatches < 1 || request.microbatches > kMostMicrobatches)
     return module.emitError("accumulate=")
            << request.microbatches << ": a step is of 1 to "

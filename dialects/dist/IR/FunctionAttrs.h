@@ -23,6 +23,9 @@ void updateResultAttrs(
     FunctionOpInterface function,
     function_ref<void(unsigned number, NamedAttrList &)> update);
 
+/// Whether a value is an argument of a function that has such an attribute.
+bool isArgumentWith(Value value, StringRef attribute);
+
 /// Erases arguments, and renumbers `dist.updates` of results. No result may
 /// update an erased argument.
 LogicalResult eraseArguments(FunctionOpInterface function,

@@ -35,6 +35,11 @@ struct ByComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
+/// Whether two values are one, or equal computations from the same values.
+/// `strip` looks through ops that do not change a value. Looks at a bounded
+/// number of ops; false for more.
+bool areComputedAlike(Value a, Value b, function_ref<Value(Value)> strip);
+
 /// A hash of a region: equal for regions that isRegionEquivalentTo accepts, in
 /// any position.
 llvm::hash_code hashRegion(Region &region);

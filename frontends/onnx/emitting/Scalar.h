@@ -18,6 +18,9 @@
 
 namespace mlir::dist::frontend {
 
+/// The type of the program's values that stands for one of the model's.
+Type toType(MLIRContext *context, DType type);
+
 enum class Compare { EQ, NE, LT, LE, GT, GE };
 
 /// Functions of one floating-point number.

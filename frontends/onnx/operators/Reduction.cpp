@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Converters of reductions ---------------------------===//
 
 #include "Converter.h"
+#include "frontends/bounds/Bounds.h"
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
@@ -226,9 +227,6 @@ static Value scanPairs(Emitter &e, Value value, ArrayRef<int64_t> shape,
                    return s.add(sum, taken);
                  });
 }
-
-/// Up to this many elements are scanned as pairs.
-static constexpr int64_t kScanBlock = 16;
 
 /// By blocks: each block has its own sums, to which those of the blocks before
 /// it are added (Blelloch, "Prefix sums and their applications", 1990). Devices

@@ -1,6 +1,7 @@
 //===- Resize.cpp - Converter of Resize -----------------------------------===//
 
 #include "Converter.h"
+#include "frontends/bounds/Bounds.h"
 
 #include <cmath>
 #include <limits>
@@ -247,9 +248,6 @@ struct Reach {
 };
 } // namespace
 
-/// Of a wider band most is zeros, which gradients multiply by.
-static constexpr int64_t kMostReach = 64;
-
 static Reach findReach(const Taps &taps, const Period &period) {
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (auto [i, position] : llvm::enumerate(taps.positions)) {
@@ -277,7 +275,6 @@ static Value countedAlone(Scalar &s, Value weight, Value product) {
 /// results. Excess results are cut off in a way that placement sees no blocks
 /// in it.
 static Period choosePeriod(const Taps &taps, const Line &line) {
-  constexpr int64_t kLongest = 256;
   Period exact(line);
   if ((exact.count > 1 && findReach(taps, exact).size <= kMostReach) ||
       line.to < 2)
@@ -290,7 +287,7 @@ static Period choosePeriod(const Taps &taps, const Line &line) {
   };
   Period nearly = exact;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t to = 1; to < std::min(line.to, kLongest); ++to) {
+  for (int64_t to = 1; to < std::min(line.to, kLongestPeriod); ++to) {
     Period period(line);
     period.to = to;
     period.from = std::max<int64_t>(1, std::llround(to * step));

@@ -15,15 +15,13 @@
 
 #include "Convolution.h"
 #include "Window.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::dist::frontend;
-
-/// Convolutions beyond which a program of them is no use.
-static constexpr int64_t kMostConvolutions = 512;
 
 namespace {
 /// A transposed convolution: windows of the result, moved over its space.

@@ -31,10 +31,6 @@ struct AttributeValue {
   std::vector<std::string> strings;
 };
 
-/// Names go into every op and message that they are about, so that a long one
-/// would be written as often as there are nodes.
-inline constexpr size_t kMostNameBytes = 4096;
-
 /// A node in a branch of an If is there only if the value `condition` is
 /// `wanted`, and what holds of the If itself does.
 struct Guard {

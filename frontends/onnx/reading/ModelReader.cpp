@@ -7,6 +7,7 @@
 
 #include "ExternalData.h"
 #include "Model.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"

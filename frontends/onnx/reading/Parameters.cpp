@@ -1,6 +1,7 @@
 //===- Parameters.cpp - Initialisers by the model's own names -------------===//
 
 #include "Parameters.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "Signature.h"
 
@@ -15,12 +16,6 @@
 
 using namespace mlir::dist::frontend;
 using namespace llvm;
-
-/// Up to this many elements a tensor that is no parameter stays a constant in
-/// the program; PyTorch's own constant folding stops there, too.
-static constexpr int64_t kConstantElements = 8192;
-/// Integers are mostly positions and masks, and worth computing with.
-static constexpr int64_t kConstantIntegers = 65536;
 
 /// Names that an exporter makes up: onnx::MatMul_550, /layer/Constant_output_0,
 /// val_113, 42.

@@ -1,6 +1,7 @@
 //===- Sizes.cpp - Sizes that only running tells --------------------------===//
 
 #include "Sizes.h"
+#include "frontends/bounds/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -329,10 +330,6 @@ std::pair<int64_t, int64_t> Sizes::assume(const SizeLimit &limit) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Texts longer than this are truncated: a size may depend on one that depends
-/// on another one, and so on.
-static constexpr size_t kMostText = 512;
-
 void Sizes::print(int64_t size, std::string &text) const {
   if (!isOpen(size)) {
     text += std::to_string(size);
@@ -352,7 +349,7 @@ void Sizes::print(int64_t size, std::string &text) const {
       text += magnitude + (monomial.empty() ? "" : "*");
     for (auto [i, number] : llvm::enumerate(monomial)) {
       text += i ? "*" : "";
-      if (text.size() > kMostText) {
+      if (text.size() > kMostSizeText) {
         text += "…";
         return;
       }

@@ -52,13 +52,6 @@ inline bool hasOpen(llvm::ArrayRef<int64_t> sizes) {
   return false;
 }
 
-/// Sizes of models have a few terms of a few factors. Larger polynomials are
-/// not computed: a product has as many terms as its factors have, multiplied.
-inline constexpr size_t kMostSizeTerms = 1024;
-inline constexpr size_t kMostSizeFactors = 64;
-/// Divisions, minima and maxima within one another.
-inline constexpr unsigned kMostSizeDepth = 64;
-
 class Sizes {
 public:
   /// A variable of a polynomial: a size of its own, or a function of two sizes

@@ -3,6 +3,7 @@
 #include "passes/spmd/graph/Windows.h"
 #include "dialects/dist/IR/Halo.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/PendingReductions.h"
 
 using namespace mlir;
@@ -70,10 +71,9 @@ bool mlir::dist::fillsPad(OpOperand &use, const ShardingRule &rule,
 
 /// Whether all that use a pad read it in windows, so that it moves nothing.
 static bool isFilledByUsers(tensor::PadOp pad) {
-  constexpr unsigned kMostUsers = 64;
   unsigned seen = 0;
   for (Operation *user : pad.getResult().getUsers())
-    if (++seen > kMostUsers || user->getBlock() != pad->getBlock() ||
+    if (++seen > kMostPadUsers || user->getBlock() != pad->getBlock() ||
         !isa<linalg::LinalgOp>(user) || !mayReadWindows(user))
       return false;
   return true;

@@ -1,6 +1,7 @@
 //===- MoveReshards.cpp - Reshards where values are smallest --------------===//
 
 #include "passes/spmd/improve/MoveReshards.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/improve/PlacementTree.h"
 
 using namespace mlir;
@@ -61,9 +62,8 @@ int64_t Mover::getBytes(Value value, ShardingAttr from, ShardingAttr to) {
 
 /// The users of a value; at most as many as can be visited each time.
 static auto getFirstUsers(Value value) {
-  constexpr ptrdiff_t kMostUsers = 512;
   auto begin = value.user_begin(), end = begin;
-  for (ptrdiff_t i = 0; i < kMostUsers && end != value.user_end(); ++i)
+  for (ptrdiff_t i = 0; i < kMostReshardUsers && end != value.user_end(); ++i)
     ++end;
   return llvm::make_range(begin, end);
 }

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/MovedValues.h"
 #include "passes/spmd/graph/Windows.h"
 

@@ -70,9 +70,6 @@ public:
   ReshardOp getExample() const { return example; }
 
 private:
-  static constexpr unsigned kMostNodes = 64, kMostWays = 64, kMostAxes = 3,
-                            kMostReshards = 8, kMostPassed = 3;
-
   unsigned addNode(Operation *op);
   void collectAxes();
   void collectAxes(ShardingAttr from, ShardingAttr to);

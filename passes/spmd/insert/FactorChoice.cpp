@@ -8,6 +8,7 @@
 
 #include "passes/spmd/insert/FactorChoice.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/MovedValues.h"
 #include "passes/spmd/graph/PendingReductions.h"
 #include "passes/spmd/graph/Windows.h"
@@ -15,10 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// Choices are tried one by one. How many are legal grows with the number of
-/// axes, not of candidates, so that this many occur in no program known.
-static constexpr unsigned kMaxChoices = 1 << 14;
 
 namespace {
 /// A factor with a sharding that some tensor of the op has.
@@ -139,7 +136,6 @@ void Chooser::findPassed() {
 /// whole: then gathering that once sends less. Looks at a bounded number of
 /// users.
 static bool isSlicedUp(Operation *op) {
-  constexpr unsigned kMostUsers = 64;
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (!slice)
     return false;
@@ -148,7 +144,7 @@ static bool isSlicedUp(Operation *op) {
   auto count = [&](Value value) {
     for (Operation *user : value.getUsers()) {
       // So many slices are of the whole, rather than of a few rows.
-      if (++seen > kMostUsers)
+      if (++seen > kMostSliceUsers)
         return true;
       auto other = dyn_cast<tensor::ExtractSliceOp>(user);
       // The largest part is kept by moving it on, without anything pending.
@@ -337,7 +333,7 @@ void Chooser::run() {
     }
   };
   auto choose = [&](auto &&self, size_t left) -> void {
-    if (choices == kMaxChoices)
+    if (choices == kMostChoices)
       return;
     if (left == 0) {
       ++choices;
@@ -362,10 +358,10 @@ void Chooser::run() {
     used.truncate(before);
   };
   choose(choose, open.size());
-  if (choices == kMaxChoices)
+  if (choices == kMostChoices)
     op->emitRemark() << open.size()
                      << " shardings compete here; of the ways to "
-                     << "choose among them the first " << kMaxChoices
+                     << "choose among them the first " << kMostChoices
                      << " were compared, and there may be a cheaper one";
   if (best.empty()) {
     factors.assign(rule.factors.size(), none);

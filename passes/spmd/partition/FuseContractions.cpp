@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/dist/IR/FunctionAttrs.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
@@ -58,13 +59,7 @@ InFlightDiagnostic Group::fail(Operation *op, const Twine &note) {
 /// Whether the weight is a parameter as it was loaded.
 LogicalResult Group::checkWeight(linalg::LinalgOp op) {
   Value value = op->getOperand(weight);
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument
-          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          : FunctionOpInterface();
-  if (function && argument.getOwner()->isEntryBlock() &&
-      function.getArgAttr(argument.getArgNumber(), kParameterAttr) &&
+  if (isArgumentWith(value, kParameterAttr) &&
       cast<RankedTensorType>(value.getType()).hasStaticShape())
     return success();
   InFlightDiagnostic error =

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/bounds/Bounds.h"
 #include "passes/spmd/graph/Windows.h"
 #include "passes/spmd/prepare/SeparateDims.h"
 #include "passes/spmd/prepare/TiedRows.h"
@@ -16,9 +17,6 @@
 
 using namespace mlir;
 using namespace mlir::dist;
-
-/// An element chooses among so many rows at most.
-static constexpr size_t kMostEnds = 32;
 
 namespace {
 /// A value joined with rows of its own.

@@ -9,6 +9,7 @@
 #include "passes/spmd/reshard/ReshardLowering.h"
 #include "dialects/dist/Interfaces/Reductions.h"
 #include "dialects/dist/Utils/Elementwise.h"
+#include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -91,16 +92,14 @@ Value Lowering::pad(Value value, int64_t dim, int64_t size) {
 Value Lowering::cut(Value value, int64_t dim, int64_t size) {
   if (typeOf(value).getDimSize(dim) == size)
     return value;
-  int64_t rank = typeOf(value).getRank();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
-  sizes[dim] = b.getIndexAttr(size);
   // A slice of nothing is not legal.
-  if (llvm::is_contained(typeOf(value).getShape(), 0))
+  if (llvm::is_contained(typeOf(value).getShape(), 0)) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, value);
+    sizes[dim] = b.getIndexAttr(size);
     return tensor::EmptyOp::create(b, loc, sizes,
                                    typeOf(value).getElementType());
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
-  return tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, strides);
+  }
+  return sliceAlong(b, loc, value, dim, 0, size);
 }
 
 Value Lowering::makePartial(Value value, ArrayRef<AxisRefAttr> axes,

@@ -23,6 +23,11 @@ struct EmulatedLink {
   bool enabled() const { return latencySeconds > 0 || bytesPerSecond > 0; }
 };
 
+/// What --help says of --link, and how its value is written.
+inline constexpr char linkHelp[] =
+    "Pretend that ranks are joined by such a link";
+inline constexpr char linkForm[] = "latency=20us,bandwidth=1GB/s";
+
 /// Reads "latency=20us,bandwidth=1GB/s"; either part may be missing. Units: s,
 /// ms, us, ns; B/s, kB/s, MB/s, GB/s (powers of ten). Throws Error.
 EmulatedLink parseLink(const std::string &text);

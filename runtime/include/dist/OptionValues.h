@@ -46,6 +46,13 @@ inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
 
+/// What --help says of other options of both.
+inline constexpr char randomHelp[] =
+    "Random values for inputs that --input does not give";
+inline constexpr char backendHelp[] = "What runs the ranks: threads";
+inline constexpr char repeatHelp[] = "How often to run, on the same inputs";
+inline constexpr char jsonHelp[] = "Last line is one JSON object";
+
 /// Splits NAME=VALUE. Names may contain '=': the name is the longest of `names`
 /// that the option begins with, else it ends at the first '='. Without '=' all
 /// is the name.

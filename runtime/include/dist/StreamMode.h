@@ -33,6 +33,11 @@ struct StreamMode {
   bool doesAtOnce(uint64_t task) const;
 };
 
+/// What --help says of --streams.
+inline constexpr char streamsHelp[] =
+    "When communication streams work: threads, or for debugging eager, late, "
+    "seed=N";
+
 /// Reads "threads", "eager", "late" or "seed=N". Throws Error.
 StreamMode parseStreamMode(const std::string &text);
 
