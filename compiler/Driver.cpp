@@ -2,9 +2,9 @@
 
 #include "compiler/Driver.h"
 #include "compiler/Register.h"
-#include "dialects/dist/IR/Program.h"
-#include "dialects/dist/IR/SourceText.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "dist/Mesh.h"
 #include "dist/OutputFile.h"
 #include "lowering/buffers/Passes.h"

@@ -2,7 +2,7 @@
 
 #include "inputs/InputRanges.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "inputs/ranges/Signs.h"
 #include "inputs/ranges/Tracer.h"
 #include "inputs/ranges/Values.h"

@@ -8,7 +8,7 @@
 #include "compiler/Driver.h"
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "tools/common/CommandLine.h"

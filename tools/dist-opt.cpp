@@ -10,7 +10,7 @@
 #include "compiler/Paths.h"
 #include "compiler/Register.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "lowering/files/OutputStream.h"
 #include "lowering/targets/Targets.h"
 #include "mlir/Bytecode/BytecodeReader.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/ComparedSchedules.h"
 #include "compiler/WrittenPlan.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Timeline.h"
 #include "lowering/files/OutputStream.h"

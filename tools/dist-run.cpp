@@ -7,7 +7,7 @@
 
 #include "compiler/Options.h"
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dist/EmulatedLink.h"
 #include "dist/Launcher.h"
 #include "dist/Npy.h"

@@ -1,7 +1,7 @@
 //===- Tracer.cpp - Follows indices back to arguments ---------------------===//
 
 #include "inputs/ranges/Tracer.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "inputs/ranges/Values.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

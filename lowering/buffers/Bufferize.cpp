@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/CarriedValues.h"
 #include "lowering/buffers/InPlace.h"

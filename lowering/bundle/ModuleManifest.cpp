@@ -2,8 +2,8 @@
 
 #include "lowering/bundle/ModuleManifest.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/buffers/Updates.h"
 #include "lowering/rt/Rt.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/bounds/Bounds.h"
 #include "lowering/buffers/RuntimeChecks.h"
 #include "lowering/decompose/Passes.h"

@@ -1,7 +1,7 @@
 //===- HostToLLVM.cpp - The host's half of a program in LLVM's dialect ----===//
 
 #include "lowering/host/HostToLLVM.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "lowering/buffers/Passes.h"
 #include "lowering/rt/ConvertRtToLLVM.h"
 #include "lowering/rt/Rt.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Machine.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "dist/EmulatedLink.h"
 #include "dist/OutputFile.h"
 #include "mlir/IR/Diagnostics.h"

@@ -2,8 +2,8 @@
 
 #include "passes/halos/HaloChains.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Streams.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/bounds/Bounds.h"
 #include "llvm/ADT/EquivalenceClasses.h"

@@ -1,6 +1,6 @@
 //===- LocalWindows.cpp - Windows of ops that become local ----------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/halos/WindowLowering.h"

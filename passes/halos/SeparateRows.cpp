@@ -1,7 +1,7 @@
 //===- SeparateRows.cpp - Rows that were merged with others ---------------===//
 
 #include "passes/halos/SeparateRows.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"

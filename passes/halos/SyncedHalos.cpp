@@ -1,7 +1,7 @@
 //===- SyncedHalos.cpp - Rows that syncs bring beside a value -------------===//
 
 #include "passes/halos/SyncedHalos.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "dialects/dist/Utils/Slices.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"

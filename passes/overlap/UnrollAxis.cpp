@@ -7,11 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/IR/FunctionAttrs.h"
 #include "dialects/dist/IR/Overlap.h"
-#include "dialects/dist/IR/Program.h"
 #include "dialects/dist/IR/Random.h"
 #include "dialects/dist/Interfaces/Placement.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -6,7 +6,7 @@
 
 #include "passes/report/Report.h"
 #include "dialects/dist/IR/Packing.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"

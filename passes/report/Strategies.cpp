@@ -8,7 +8,7 @@
 
 #include "passes/report/Strategies.h"
 #include "dialects/dist/IR/Halo.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/bounds/Bounds.h"
 
 using namespace mlir;

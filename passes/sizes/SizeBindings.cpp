@@ -2,7 +2,7 @@
 
 #include "passes/sizes/SizeBindings.h"
 #include "dialects/dist/IR/EntryAttrs.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 
 #include "passes/schedule/files/Plan.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/schedule/files/LocatedJson.h"

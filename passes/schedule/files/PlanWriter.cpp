@@ -6,7 +6,7 @@
 
 #include "passes/schedule/files/PlanWriter.h"
 #include "dialects/dist/IR/Axes.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/schedule/directives/ModuleBorder.h"
 #include "llvm/ADT/MapVector.h"

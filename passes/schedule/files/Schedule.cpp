@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/files/Schedule.h"
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "dist/OutputFile.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"

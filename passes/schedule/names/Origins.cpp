@@ -1,7 +1,7 @@
 //===- Origins.cpp - Where the tensors that an op reads come from ---------===//
 
 #include "passes/schedule/names/Origins.h"
-#include "dialects/dist/IR/FunctionAttrs.h"
+#include "dialects/dist/Utils/FunctionAttrs.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- MovedValues.cpp - Values that ops only move ------------------------===//
 
 #include "passes/spmd/graph/MovedValues.h"
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

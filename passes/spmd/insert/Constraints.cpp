@@ -1,6 +1,6 @@
 //===- Constraints.cpp - Constraints and syncs become reshards ------------===//
 
-#include "dialects/dist/IR/Program.h"
+#include "dialects/dist/Utils/Program.h"
 #include "passes/spmd/insert/ReshardInserter.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- SourceText.cpp - Text that MLIR's parser may be given --------------===//
 
-#include "dialects/dist/IR/SourceText.h"
+#include "dialects/dist/Utils/SourceText.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
