@@ -111,8 +111,8 @@ static std::optional<SmallVector<int64_t>> findTranspose(Value value) {
 namespace {
 
 /// tensor.gather: first the indices are checked against the source's extents,
-/// then a generic extracts elements. It walks over a transposed result as that
-/// lies in memory.
+/// then a generic extracts elements. It iterates over a transposed result in
+/// memory order.
 struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 

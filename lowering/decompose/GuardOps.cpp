@@ -1,7 +1,7 @@
 //===- GuardOps.cpp - What has no result ends the run with a message ------===//
 //
 // --dist-guard-ops: integer divisions, shifts, and elements at computed
-// indices, each with a check where it is not proved that it has a result.
+// indices, each with a check unless it is proved to have a result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -295,7 +295,7 @@ private:
     }
   }
 
-  /// A slice at a computed place lies within the tensor.
+  /// A slice at a computed position is within the tensor.
   void guardOffsets(OffsetSizeAndStrideOpInterface slice,
                     MutableOperandRange offsets, RankedTensorType type) {
     unsigned next = 0;

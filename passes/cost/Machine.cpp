@@ -1,7 +1,7 @@
 //===- Machine.cpp - Machine files ----------------------------------------===//
 //
-// Every key is needed, none may be misspelt, and every figure has a source: a
-// time is worth what its figures are.
+// Every key is needed, none may be misspelt, and every figure has a source: an
+// estimate is only as good as its figures.
 //
 //===----------------------------------------------------------------------===//
 

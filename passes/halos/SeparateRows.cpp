@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::dist;
 
 namespace {
-/// New ops take the scope of the op that they are in place of.
+/// New ops take the scope of the op that they replace.
 class ScopeKeeper : public RewriterBase::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -61,7 +61,7 @@ bool mlir::dist::separateRows(ArrayRef<tensor::ExpandShapeOp> merged) {
       .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   SmallVector<Operation *> ops(merged.begin(), merged.end());
   bool isChanged = false;
-  // Where it ends early the program is right as it is.
+  // If it ends early, the program is right as it is.
   (void)applyOpPatternsGreedily(ops, std::move(patterns), config, &isChanged);
   return isChanged;
 }

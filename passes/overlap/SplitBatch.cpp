@@ -1,7 +1,7 @@
 //===- SplitBatch.cpp - The batch in turns --------------------------------===//
 //
-// An axis of the mesh for turns (--dist-unroll-axis), and inputs that are cut
-// along it: what a schedule may say itself, in an axis of its own.
+// An axis of the mesh for turns (--dist-unroll-axis), and inputs that are
+// sharded over it. A schedule can do the same with an axis of its own.
 //
 //===----------------------------------------------------------------------===//
 

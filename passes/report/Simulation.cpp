@@ -70,7 +70,7 @@ mlir::dist::simulate(ModuleOp module, const Machine &machine, bool wantEvents) {
   return simulation;
 }
 
-/// What a process or a thread of a trace is called.
+/// The name of a process or a thread of a trace.
 static void printName(llvm::json::OStream &json, StringRef what, int64_t thread,
                       StringRef name) {
   json.object([&] {

@@ -113,7 +113,7 @@ FailureOr<llvm::StringMap<int64_t>>
 mlir::dist::findNamedSizes(FunctionOpInterface function,
                            ArrayRef<SizeBinding> bindings) {
   llvm::StringMap<int64_t> sizeOfName;
-  // By name: size, and who said so.
+  // By name: size, and its source.
   llvm::StringMap<std::string> said;
   std::string known;
   auto bind = [&](StringRef name, int64_t size,

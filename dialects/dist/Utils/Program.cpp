@@ -56,7 +56,7 @@ mlir::dist::getFunctionNames(Operation *directive) {
 
 int mlir::dist::getLevel(ModuleOp module) {
   int level = 0;
-  // What a schedule is going to put in is no part of the program yet.
+  // Functions of a schedule are not part of the program yet.
   llvm::SmallPtrSet<Operation *, 4> apart;
   for (FunctionOpInterface function : getScheduleFunctions(module))
     apart.insert(function);

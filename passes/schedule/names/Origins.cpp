@@ -32,7 +32,7 @@ static OpOperand *getOnlySource(Value tensor) {
   return data.size() == 1 ? data.front() : nullptr;
 }
 
-/// What a value is that comes from no single other one.
+/// The kind of a value that comes from no single other one.
 static Origin::Kind classify(Value root) {
   if (isa<BlockArgument>(root))
     return isArgumentWith(root, kParameterAttr) ? Origin::Parameter

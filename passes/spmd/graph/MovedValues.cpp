@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::dist;
 
-/// Arithmetic that costs next to nothing beside sending what it makes.
+/// Arithmetic that costs little compared with sending its result.
 static bool isCheap(Operation *op) {
   return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp,
              arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp,
