@@ -552,7 +552,7 @@ class Subject:
             (["--train", f32, "--steps=1", mask, *rows], f"{labels}: row 0: 1000000 is no class of 'labels'"),
             (["--train", f32, "--steps=1", mask, rows[0], f"--input=labels={labels}"], "a label is no class"),
             (["--train", f32, "--steps=1", mask, rows[0]], "inputs not given (--data NAME=FILE.npy: rows"),
-            (["--train", f32, "--steps=1", data, mask, "--turns=2"], "has no dist.mesh, so that nothing is sent"),
+            (["--train", f32, "--steps=1", data, mask, "--turns=2"], "there is no schedule or plan, so that the program runs on one device"),
             (["--train", f32, "--steps=1", data, mask, "--turns=7", "--accumulate=2", tp], "cannot be done in 7 turns"),
             (["--train", f32, "--steps=1", data, mask, "--loss-of=x"], "of=x (dist-run: --loss-of) is no result"),
             (["--train", f32, "--steps=1", data, mask, "--train-parameters=transformer.*"], "(dist-run: --train-parameters)"),
