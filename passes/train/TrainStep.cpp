@@ -16,6 +16,7 @@
 #include "passes/train/Losses.h"
 #include "passes/train/Microbatches.h"
 #include "passes/train/Optimizer.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -58,6 +59,7 @@ private:
   LogicalResult addLoss();
   void placeTarget();
   LogicalResult addGradients();
+  bool haveCommonElements(unsigned first, unsigned second);
   LogicalResult checkNames();
   ShardingAttr placeState(unsigned argument);
   LogicalResult addStates();
@@ -298,11 +300,17 @@ LogicalResult StepBuilder::addGradients() {
                        0,
                        {}});
   }
-  // One that nothing depends on stays as it is, as in PyTorch.
-  llvm::erase_if(trained, [](const Trained &one) {
+  // One that nothing depends on stays as it is, as in PyTorch. One that is in
+  // parts stays if nothing depends on any of them.
+  llvm::StringSet<> needed;
+  for (const Trained &one : trained) {
     auto fill = one.gradient.getDefiningOp<linalg::FillOp>();
-    return matchPattern(fill ? fill.getInputs().front() : one.gradient,
-                        m_AnyZeroFloat());
+    if (!matchPattern(fill ? fill.getInputs().front() : one.gradient,
+                      m_AnyZeroFloat()))
+      needed.insert(one.name);
+  }
+  llvm::erase_if(trained, [&](const Trained &one) {
+    return !needed.contains(one.name);
   });
   if (trained.empty())
     return function.emitError("has a loss that depends on no parameter that "
@@ -310,8 +318,38 @@ LogicalResult StepBuilder::addGradients() {
   return success();
 }
 
+/// Whether two arguments, both of one parameter, have elements in common.
+bool StepBuilder::haveCommonElements(unsigned first, unsigned second) {
+  auto getRange = [&](unsigned argument, size_t dim) {
+    auto part = function.getArgAttrOfType<PartAttr>(argument, kPartAttr);
+    int64_t offset = part ? part.getOffsets()[dim] : 0;
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
+    return std::pair(offset, offset + type.getDimSize(dim));
+  };
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[first]);
+  for (size_t dim = 0, rank = type.getRank(); dim < rank; ++dim) {
+    auto [low, high] = getRange(first, dim);
+    auto [otherLow, otherHigh] = getRange(second, dim);
+    if (high <= otherLow || otherHigh <= low)
+      return false;
+  }
+  return true;
+}
+
 /// What goes from one step to the next is known by its name.
 LogicalResult StepBuilder::checkNames() {
+  // Two copies of one element would be trained apart.
+  llvm::StringMap<SmallVector<unsigned, 2>> byName;
+  for (const Trained &one : trained) {
+    for (unsigned other : byName[one.name])
+      if (haveCommonElements(one.argument, other))
+        return function.emitError("has two arguments with the same elements of "
+                                  "parameter '")
+               << one.name << "': " << other << " and " << one.argument
+               << "; trained, they would come to differ. Let both readers read "
+                  "one argument";
+    byName[one.name].push_back(one.argument);
+  }
   SmallVector<std::string> made{"loss"};
   for (const Trained &one : trained)
     for (StringRef kind :

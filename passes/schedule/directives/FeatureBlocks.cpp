@@ -388,17 +388,38 @@ LogicalResult FeatureBlocks::split(Operation *directive,
 // Arguments
 //===----------------------------------------------------------------------===//
 
+/// The dimension that the ranges divide, if each element is in one of them.
+/// They are in the order of their offsets, dimension by dimension.
+static std::optional<int64_t>
+findDividedDim(RankedTensorType type, ArrayRef<FeatureBlocks::Range> ranges) {
+  int64_t dim = ranges.front().dim, end = 0;
+  for (FeatureBlocks::Range range : ranges) {
+    if (range.dim != dim || range.offset != end)
+      return std::nullopt;
+    end += range.size;
+  }
+  if (end != type.getDimSize(dim))
+    return std::nullopt;
+  return dim;
+}
+
 LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
   MLIRContext *context = function.getContext();
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attrs;
   SmallVector<Location> locations;
   SmallVector<ArrayRef<Operation *>> slices;
-  llvm::BitVector unread(function.getNumArguments());
+  /// A parameter, the dimension that its parts divide, and how many they are.
+  struct Divided {
+    unsigned argument;
+    int64_t dim;
+    size_t count;
+  };
+  SmallVector<Divided> divided;
   SmallVector<DictionaryAttr> before;
   function.getAllArgAttrs(before);
   before.resize(function.getNumArguments(), DictionaryAttr::get(context));
-  for (auto &[value, ranges] : parts) {
+  for (auto &[value, made] : parts) {
     auto argument = cast<BlockArgument>(value);
     if (argument.getOwner()->getParentOp() != function)
       continue;
@@ -409,11 +430,16 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
              << before[number].getAs<StringAttr>(kParameterAttr).getValue()
              << "\" has a sharding already, so that it cannot be taken apart";
     auto type = cast<RankedTensorType>(argument.getType());
-    // A tensor that is updated stays whole.
-    if (!type.hasStaticShape() ||
+    SmallVector<Range> ranges = llvm::to_vector(llvm::make_first_range(made));
+    std::optional<int64_t> dim = findDividedDim(type, ranges);
+    // A tensor that is updated stays whole, and so does one that different
+    // readers take apart in different ways: parts with common elements would
+    // be trained to differ.
+    if (!dim || !type.hasStaticShape() ||
         (before[number] && before[number].contains(kUpdatedAttr)))
       continue;
-    for (auto &[range, made] : ranges) {
+    divided.push_back({number, *dim, ranges.size()});
+    for (auto &[range, ofRange] : made) {
       SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank());
       NamedAttrList list(before[number]);
       SmallVector<int64_t> whole(shape);
@@ -427,7 +453,7 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
       types.push_back(type.clone(shape));
       attrs.push_back(list.getDictionary(context));
       locations.push_back(argument.getLoc());
-      slices.push_back(made);
+      slices.push_back(ofRange);
     }
   }
   unsigned first = function.getNumArguments();
@@ -440,11 +466,18 @@ LogicalResult FeatureBlocks::addArguments(FunctionOpInterface function) {
           function.getArgument(first + number));
       slice->erase();
     }
-  unread.resize(function.getNumArguments());
-  for (auto &[value, ranges] : parts) {
-    auto argument = cast<BlockArgument>(value);
-    if (argument.getOwner()->getParentOp() == function && argument.use_empty())
-      unread.set(argument.getArgNumber());
+  // Who reads the whole reads all parts, so that each element is in one
+  // argument.
+  llvm::BitVector unread(function.getNumArguments());
+  auto atEntry = OpBuilder::atBlockBegin(&function.getFunctionBody().front());
+  for (auto [number, dim, count] : divided) {
+    BlockArgument whole = function.getArgument(number);
+    if (!whole.use_empty())
+      whole.replaceAllUsesWith(tensor::ConcatOp::create(
+          atEntry, whole.getLoc(), whole.getType(), dim,
+          ValueRange(function.getArguments().slice(first, count))));
+    first += count;
+    unread.set(number);
   }
   return eraseArguments(function, unread);
 }

@@ -33,11 +33,11 @@ public:
                       const FeatureContraction &contraction,
                       ArrayRef<int64_t> proportion);
 
-  /// Gives functions an argument for each block of a parameter, in place of
-  /// arguments without uses, and erases the ops that were split.
+  /// Gives functions an argument for each block of a parameter in its place;
+  /// what reads all of it reads the concatenation. Erases the ops that were
+  /// split.
   LogicalResult finish();
 
-private:
   /// Part of the dimension `dim`.
   struct Range {
     int64_t dim, offset, size;
@@ -46,6 +46,8 @@ private:
              std::tie(other.dim, other.offset, other.size);
     }
   };
+
+private:
   /// The blocks of a value, along one of its dimensions.
   struct Blocks {
     SmallVector<Value, 4> values;

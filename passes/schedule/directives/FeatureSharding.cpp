@@ -327,6 +327,26 @@ static InFlightDiagnostic suggestPlacement(ShardOp directive,
   return diagnostic;
 }
 
+/// Notes the parameters that a module reads whole, and that another directive
+/// has taken apart.
+static void noteDivided(ScheduleApplication &application, unsigned scope,
+                        InFlightDiagnostic &diagnostic) {
+  for (Operation *op : application.getScopes().getOps(scope))
+    for (OpOperand *operand : getDataOperands(op)) {
+      auto concat = application.getOrigins()
+                        .get(operand->get())
+                        .root.getDefiningOp<tensor::ConcatOp>();
+      if (!concat)
+        continue;
+      if (auto part = application.getOrigins().findParameter(
+              concat.getInputs().front()))
+        diagnostic.attachNote(op->getLoc())
+            << "reads parameter \"" << part->name << "\", which is in "
+            << concat.getInputs().size()
+            << " blocks, as another directive takes it apart (groups, heads)";
+    }
+}
+
 FailureOr<unsigned> mlir::dist::shardFeatures(ShardOp directive,
                                               ScheduleApplication &application,
                                               ArrayRef<unsigned> scopes) {
@@ -366,12 +386,17 @@ FailureOr<unsigned> mlir::dist::shardFeatures(ShardOp directive,
     diagnostic.attachNote(reader->getLoc()) << "the parameter is read here";
     return diagnostic;
   }
-  if (done.empty() && !scopes.empty())
-    return emitError(directive.getLoc())
-           << "\"" << directive.getTarget() << "\" matches " << scopes.size()
-           << (scopes.size() == 1 ? " module" : " modules") << ", the first \""
-           << application.getScopes().getPath(scopes.front())
-           << "\", but no contraction with a parameter";
+  if (done.empty() && !scopes.empty()) {
+    InFlightDiagnostic diagnostic =
+        emitError(directive.getLoc())
+        << "\"" << directive.getTarget() << "\" matches " << scopes.size()
+        << (scopes.size() == 1 ? " module" : " modules") << ", the first \""
+        << application.getScopes().getPath(scopes.front())
+        << "\", but no contraction with a parameter";
+    for (unsigned scope : scopes)
+      noteDivided(application, scope, diagnostic);
+    return diagnostic;
+  }
   // A contraction that was split is one place.
   return done.size() /
          (directive.getBlocks() ? directive.getBlocks()->size() : 1);

@@ -206,8 +206,7 @@ static LogicalResult verifyBlocks(ShardOp directive, const ScopeIndex &scopes,
 static FailureOr<SmallVector<unsigned>> findBlocks(ShardOp directive,
                                                    const ScopeIndex &scopes,
                                                    ArrayRef<unsigned> targets) {
-  // Arguments of one name are parts of one parameter, except for readers of the
-  // whole.
+  // Arguments of one name are parts of one parameter.
   llvm::MapVector<std::pair<Operation *, StringRef>, SmallVector<unsigned, 4>>
       byName;
   for (unsigned number : targets) {

@@ -31,12 +31,14 @@ func.func @transposed(%x: tensor<3x4xf32>, %w: tensor<12x4xf32> {dist.parameter 
 
 // -----
 
-// What reads all blocks reads them side by side. A parameter that something else reads as well stays whole beside
-// its parts.
+// What reads all blocks reads them side by side. So does what reads all of the parameter: each element is in one
+// argument.
 
 // CHECK-LABEL: func.func @whole
-// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4x6xf32> {dist.parameter = "fc.weight"}
-// CHECK-SAME: tensor<4x4xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[0, 0] of [4, 6]>
+// CHECK-SAME: (%{{[a-z0-9]+}}: tensor<3x4xf32>, %[[W0:[a-z0-9]+]]: tensor<4x4xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[0, 0] of [4, 6]>
+// CHECK-SAME: %[[W1:[a-z0-9]+]]: tensor<4x2xf32> {{.*}}dist.parameter = "fc.weight", dist.part = #dist.part<[0, 4] of [4, 6]>
+// CHECK-SAME: -> (tensor<3xf32>, tensor<4x6xf32>)
+// CHECK: %[[W:.*]] = tensor.concat dim(1) %[[W0]], %[[W1]]
 // CHECK: %[[Y:.*]] = tensor.concat dim(1)
 // CHECK: %[[SUM:.*]] = linalg.reduce {{.*}}ins(%[[Y]]
 // CHECK: return %[[SUM]], %[[W]]
@@ -99,4 +101,38 @@ func.func @updated(%x: tensor<3x4xf32>, %w: tensor<4x6xf32> {dist.parameter = "f
   %0 = tensor.extract_slice %y[0, 0] [3, 4] [1, 1] : tensor<3x6xf32> to tensor<3x4xf32>
   %1 = tensor.extract_slice %y[0, 4] [3, 2] [1, 1] : tensor<3x6xf32> to tensor<3x2xf32>
   return %0, %1, %s : tensor<3x4xf32>, tensor<3x2xf32>, tensor<6xf32>
+}
+
+// -----
+
+// A scale that is read in other blocks by another layer stays whole: parts with common elements would be trained apart.
+
+// CHECK-LABEL: func.func @other_blocks
+// CHECK-SAME: tensor<6xf32> {dist.parameter = "scale"}
+// CHECK-NOT: "scale"
+dist.mesh @m ["tp" = 2]
+dist.schedule @s on @m {
+  dist.shard "a" column over "tp" groups [2, 1]
+  dist.shard "b" column over "tp" groups [1, 2]
+}
+#rows = affine_map<(i, j) -> (i, j)>
+#columns = affine_map<(i, j) -> (j)>
+func.func @other_blocks(%x: tensor<3x4xf32>, %wa: tensor<4x6xf32> {dist.parameter = "a.weight"},
+    %wb: tensor<4x6xf32> {dist.parameter = "b.weight"}, %scale: tensor<6xf32> {dist.parameter = "scale"}) -> (tensor<3x6xf32>, tensor<3x6xf32>) {
+  %e = tensor.empty() : tensor<3x6xf32>
+  %ya = linalg.matmul {dist.scope = "a"} ins(%x, %wa : tensor<3x4xf32>, tensor<4x6xf32>) outs(%e : tensor<3x6xf32>) -> tensor<3x6xf32>
+  %yb = linalg.matmul {dist.scope = "b"} ins(%x, %wb : tensor<3x4xf32>, tensor<4x6xf32>) outs(%e : tensor<3x6xf32>) -> tensor<3x6xf32>
+  %sa = linalg.generic {indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%ya, %scale : tensor<3x6xf32>, tensor<6xf32>) outs(%e : tensor<3x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x6xf32>
+  %sb = linalg.generic {indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%yb, %scale : tensor<3x6xf32>, tensor<6xf32>) outs(%e : tensor<3x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x6xf32>
+  return %sa, %sb : tensor<3x6xf32>, tensor<3x6xf32>
 }
