@@ -123,6 +123,7 @@ struct CompileOptions {
     options.plan = plan;
     options.scheduleName = scheduleName;
     options.allowUnmatched = allowUnmatched;
+    options.places = true;
     options.mesh.assign(mesh.begin(), mesh.end());
     options.bind = formatBindings(sizes);
     options.fuseTransposes = fuseTransposes;

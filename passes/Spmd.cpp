@@ -31,6 +31,7 @@ void dist::buildPlacementPipeline(OpPassManager &pm, StringRef turns) {
   }
   pm.addPass(createPlanRingsPass());
   pm.addPass(createVerifyPlacedPass());
+  pm.addPass(createNoteIdlePass());
 }
 
 void dist::buildPartitionPipeline(OpPassManager &pm, bool fuseTransposes,

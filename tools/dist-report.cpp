@@ -134,6 +134,7 @@ static DistDistributeOptions getModelOptions() {
 /// What all options say.
 static DistDistributeOptions getDistributeOptions() {
   DistDistributeOptions options = getModelOptions();
+  options.places = !compare;
   options.overlap = overlap.empty() ? "off" : overlap.getValue();
   options.fuseTransposes = fuseTransposes;
   options.recompute = recompute;
@@ -283,10 +284,9 @@ static LogicalResult checkComparison() {
 static LogicalResult writeMachine(MLIRContext *context) {
   if (failed(Machine::load(machineName, context)))
     return failure();
-  for (const MachinePreset &preset : getMachinePresets())
-    if (preset.name == machineName)
-      return writeOutput(output,
-                         [&](llvm::raw_ostream &os) { os << preset.text; });
+  if (std::optional<MachinePreset> preset = findMachinePreset(machineName))
+    return writeOutput(output,
+                       [&](llvm::raw_ostream &os) { os << preset->text; });
   llvm::errs() << "dist-report: error: --print-machine: '" << machineName
                << "' is a file already\n";
   return failure();

@@ -266,6 +266,8 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
   DistDistributeOptions options = common.getDistributeOptions(sizes);
   options.link = linkOption;
   options.f64 = compiler.precision == Precision::F64;
+  // What a second compilation would repeat.
+  options.places &= inF64() || compiler.precision == Precision::Own;
   if (training.train)
     training.addPasses(
         options.then.emplace_back(ModuleOp::getOperationName()));
@@ -287,10 +289,16 @@ loadDistributed(RunCompiler &compiler, RandomValues &values,
 }
 
 static void sayPredicted(const std::optional<Simulation> &predicted) {
-  if (predicted)
-    llvm::outs() << "predicted for " << common.machine << ": "
-                 << llvm::format("%.3f", 1e3 * predicted->time.getTotal())
-                 << " ms a step\n";
+  if (!predicted)
+    return;
+  llvm::outs() << "predicted for " << common.machine << ": "
+               << llvm::format("%.3f", 1e3 * predicted->time.getTotal())
+               << " ms a step";
+  if (predicted->idleShare > 0)
+    llvm::outs() << llvm::format(", in which %.1f%% of the ranks' time for "
+                                 "products is idle",
+                                 100 * predicted->idleShare);
+  llvm::outs() << "\n";
 }
 
 /// A warning about random numbers: the program does not draw those of one
@@ -408,6 +416,11 @@ static std::vector<host::Difference> compareInF64(Stages &stages,
                                                   const RandomValues &given,
                                                   host::RunOptions options) {
   RunCompiler compiler(stages, Precision::F64, common, backend);
+  // Warnings have been printed of the program that was asked for.
+  ScopedDiagnosticHandler onlyErrors(
+      &compiler.context, [](Diagnostic &diagnostic) {
+        return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
+      });
   RandomValues random = given;
   std::optional<Simulation> predicted;
   host::Program program = prepareProgram(compiler, random, predicted);

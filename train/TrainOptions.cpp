@@ -40,8 +40,7 @@ TrainOptions::TrainOptions(cl::OptionCategory &category)
       parameters("train-parameters",
                  cl::desc("With --train: parameters that are trained; without "
                           "it all of floats"),
-                 cl::value_desc("GLOB,..."), cl::CommaSeparated,
-                 cl::cat(category)),
+                 cl::value_desc("GLOB,..."), cl::cat(category)),
       save("save", cl::desc("With --train: folder for checkpoints"),
            cl::value_desc("FOLDER"), cl::cat(category)),
       resume("resume",
@@ -154,6 +153,20 @@ StepArguments mlir::dist::findStepArguments(ModuleOp module) {
   return found;
 }
 
+/// Patterns with commas between them; a comma in braces is one of a pattern.
+static std::vector<std::string> splitPatterns(llvm::StringRef text) {
+  std::vector<std::string> patterns(1);
+  int depth = 0;
+  for (char c : text) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      patterns.emplace_back();
+    else
+      patterns.back() += c;
+  }
+  return patterns;
+}
+
 /// A schedule of rates ends where the run does, unless it says so itself.
 std::string TrainOptions::getOptimizer() const {
   if (isMade)
@@ -173,6 +186,7 @@ void TrainOptions::addPasses(OpPassManager &passes) const {
   step.target = target;
   step.optimizer = getOptimizer();
   step.accumulate = accumulate;
-  step.parameters.assign(parameters.begin(), parameters.end());
+  for (const std::string &patterns : parameters)
+    llvm::append_range(step.parameters, splitPatterns(patterns));
   passes.addPass(createDistTrainStepPass(step));
 }

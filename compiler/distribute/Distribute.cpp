@@ -49,6 +49,7 @@ getChoice(ModuleOp module, const DistDistributeOptions &options) {
   DistDistributeOptions one = options, two = options;
   one.turns = "";
   two.turns = "2";
+  two.places = false; // the same
   DistChooseTurnsOptions choice;
   choice.one.push_back(makePipeline(createDistDistribute(one)));
   choice.two.push_back(makePipeline(createDistDistribute(two)));
@@ -77,6 +78,7 @@ mlir::dist::getPhases(ModuleOp module, const DistDistributeOptions &options) {
   schedule.plan = options.plan;
   schedule.scheduleName = options.scheduleName;
   schedule.allowUnmatched = options.allowUnmatched;
+  schedule.places = options.places;
   schedule.f64 = options.f64;
   schedule.mesh = options.mesh;
   schedule.bind = options.bind;
@@ -165,6 +167,7 @@ struct DistDistribute : dist::impl::DistDistributeBase<DistDistribute> {
     options.plan = plan;
     options.scheduleName = scheduleName;
     options.allowUnmatched = allowUnmatched;
+    options.places = places;
     options.f64 = f64;
     options.mesh.assign(mesh.begin(), mesh.end());
     options.bind.assign(bind.begin(), bind.end());

@@ -20,6 +20,8 @@ def ScheduleName : Option<"scheduleName", "schedule-name", "std::string",
   "\"\"", "Which schedule, where there are several">;
 def AllowUnmatched : Option<"allowUnmatched", "allow-unmatched", "bool",
   "false", "Warn of a directive that matches nothing, and go on">;
+def Places : Option<"places", "places", "bool", "false",
+  "Say at how many places each directive applies">;
 def F64 : Option<"f64", "f64", "bool", "false",
   "The program was converted to f64 (--dist-convert-to-f64): so are the "
   "functions that come with the schedule">;
@@ -79,7 +81,7 @@ def DistDistribute : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     turn and in two (`--dist-choose-turns`).
   }];
   let options = [
-    ScheduleFile, PlanFile, ScheduleName, AllowUnmatched, F64, MeshSizes, Bind,
+    ScheduleFile, PlanFile, ScheduleName, AllowUnmatched, Places, F64, MeshSizes, Bind,
     ListOption<"then", "then", "::mlir::OpPassManager",
       "Passes that change the program at level 1, after the schedule: "
       "builtin.module(dist-train-step{loss=mse})">,
@@ -113,7 +115,7 @@ def DistScheduleProgram : Pass<"dist-schedule-program", "::mlir::ModuleOp"> {
     A program of level 2 or 3 has no schedule; it gets its sizes.
   }];
   let options = [
-    ScheduleFile, PlanFile, ScheduleName, AllowUnmatched, F64, MeshSizes, Bind,
+    ScheduleFile, PlanFile, ScheduleName, AllowUnmatched, Places, F64, MeshSizes, Bind,
     Turns,
   ];
 }

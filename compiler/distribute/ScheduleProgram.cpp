@@ -217,7 +217,7 @@ struct DistScheduleProgram
       DistApplySchedulePassOptions apply;
       apply.schedule = *name;
       apply.allowUnmatched = allowUnmatched;
-      apply.report = false;
+      apply.report = places;
       if (failed(run(module, createDistApplySchedulePass(apply))))
         return failure();
     }

@@ -198,5 +198,6 @@ LogicalResult mlir::dist::checkDevices(const Machine &machine, MeshOp mesh) {
   return mesh.emitError() << "mesh @" << mesh.getSymName() << " has " << devices
                           << " devices; machine " << machine.name << " has "
                           << machine.getDevices()
-                          << ": name a larger machine, or take a smaller mesh";
+                          << ": name a larger machine (as 128x8xH100, or a "
+                          << "file), or take a smaller mesh";
 }

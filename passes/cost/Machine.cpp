@@ -232,9 +232,8 @@ FailureOr<Machine> Machine::parse(StringRef text, StringRef file,
 }
 
 FailureOr<Machine> Machine::load(StringRef name, MLIRContext *context) {
-  for (const MachinePreset &preset : getMachinePresets())
-    if (preset.name == name)
-      return parse(preset.text, name, context);
+  if (std::optional<MachinePreset> preset = findMachinePreset(name))
+    return parse(preset->text, name, context);
   auto at = [&] { return FileLineColLoc::get(context, name, 0, 0); };
   if (!name.ends_with(".json")) {
     InFlightDiagnostic error =
@@ -243,7 +242,8 @@ FailureOr<Machine> Machine::load(StringRef name, MLIRContext *context) {
         getMachinePresets(),
         [&](const MachinePreset &preset) { error << preset.name; },
         [&] { error << ", "; });
-    return error << ", and files, whose names end in .json";
+    return error << ", any number of nodes (128x8xH100), and files, whose "
+                 << "names end in .json";
   }
   auto buffer = readText(name, /*mostBytes=*/1 << 20);
   if (!buffer)

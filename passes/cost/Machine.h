@@ -91,6 +91,8 @@ struct MachinePreset {
   std::string name, text;
 };
 ArrayRef<MachinePreset> getMachinePresets();
+/// Also of any number of nodes: "128x8xH100".
+std::optional<MachinePreset> findMachinePreset(StringRef name);
 
 } // namespace mlir::dist
 

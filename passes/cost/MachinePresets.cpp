@@ -50,9 +50,13 @@ static constexpr llvm::StringLiteral kNvLink4 = R"json(
     {"name": "NVLink 4", "devices": 8, "bytes_per_second": 370e9, "step_seconds": 3.4e-6,
      "source": "bus bandwidth of all_reduce without NVLS (nccl-tests issue 212; 450 GB/s in the datasheet); hwLat of NVLINK, ring, Simple in NCCL's src/graph/tuning.cc (2.8)"})json";
 
-static constexpr llvm::StringLiteral kInfiniBand = R"json(
-    {"name": "InfiniBand NDR", "devices": 512, "bytes_per_second": 50e9, "step_seconds": 9.6e-6,
+/// Of so many nodes of 8.
+static std::string getInfiniBand(int64_t nodes) {
+  return R"json(
+    {"name": "InfiniBand NDR", "devices": )json" +
+         std::to_string(8 * nodes) + R"json(, "bytes_per_second": 50e9, "step_seconds": 9.6e-6,
      "source": "NVIDIA DGX H100 datasheet: one 400 Gb/s adapter a GPU; hwLat of NET, ring, Simple in NCCL's src/graph/tuning.cc (2.8)"})json";
+}
 
 /// Ranks that are threads, each on a core.
 static constexpr llvm::StringLiteral kCpu = R"json({
@@ -79,23 +83,37 @@ static constexpr llvm::StringLiteral kCpu = R"json({
 }
 )json";
 
-static MachinePreset makePreset(const char *name, llvm::StringRef device,
-                                llvm::ArrayRef<llvm::StringLiteral> links) {
+static MachinePreset makePreset(llvm::StringRef name, llvm::StringRef device,
+                                llvm::ArrayRef<std::string> links) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "{\n  \"name\": \"" << name << "\"," << kCall << device
          << "\n  \"links\": [";
   llvm::interleave(links, stream, ",");
   stream << "\n  ]\n}\n";
-  return {name, text};
+  return {name.str(), text};
 }
 
 llvm::ArrayRef<MachinePreset> mlir::dist::getMachinePresets() {
   static const MachinePreset presets[] = {
       {"cpu", kCpu.str()},
-      makePreset("8xA100", kA100, {kNvLink3}),
-      makePreset("8xH100", kH100, {kNvLink4}),
-      makePreset("64x8xH100", kH100, {kNvLink4, kInfiniBand}),
+      makePreset("8xA100", kA100, {kNvLink3.str()}),
+      makePreset("8xH100", kH100, {kNvLink4.str()}),
+      makePreset("64x8xH100", kH100, {kNvLink4.str(), getInfiniBand(64)}),
   };
   return presets;
+}
+
+std::optional<MachinePreset> mlir::dist::findMachinePreset(StringRef name) {
+  for (const MachinePreset &preset : getMachinePresets())
+    if (preset.name == name)
+      return preset;
+  // Any number of nodes.
+  constexpr int64_t kMostNodes = 1 << 20;
+  auto [count, node] = name.split('x');
+  int64_t nodes;
+  if (node != "8xH100" || count.getAsInteger(10, nodes) || nodes < 2 ||
+      nodes > kMostNodes)
+    return std::nullopt;
+  return makePreset(name, kH100, {kNvLink4.str(), getInfiniBand(nodes)});
 }

@@ -140,10 +140,33 @@ static void printSimulation(const Simulation &simulation,
         json.attribute(axes, seconds);
     });
     json.attribute("device_memory_bytes", simulation.memoryBytes);
+    json.attribute("machine_devices", simulation.machineDevices);
+    json.attribute("idle_share", simulation.idleShare);
     json.attribute("has_unknown_loop", simulation.hasUnknownLoop);
     json.attributeArray("unknown_types", [&] {
       for (const std::string &type : simulation.unknownTypes)
         json.value(type);
+    });
+  });
+}
+
+static void printIdle(const IdleDevices &idle, llvm::json::OStream &json) {
+  json.attributeObject("idle", [&] {
+    json.attribute("share", idle.share);
+    json.attributeArray("axes", [&] {
+      for (const std::string &axis : idle.axes)
+        json.value(llvm::json::fixUTF8(axis));
+    });
+    json.attributeArray("places", [&] {
+      for (const IdlePlace &place : idle.places)
+        json.object([&] {
+          json.attribute("axes", llvm::json::fixUTF8(place.axes));
+          json.attribute("ranks", place.devices);
+          json.attribute("idle_ranks", place.idle);
+          json.attribute("size", place.size);
+          json.attribute("modules", place.modules);
+          json.attribute("first", llvm::json::fixUTF8(place.first));
+        });
     });
   });
 }
@@ -166,6 +189,7 @@ void mlir::dist::printJson(const ProgramReport &report, const LinkTime &time,
       for (const FunctionReport &function : report.functions)
         printFunction(function, time, json);
     });
+    printIdle(report.idle, json);
     if (report.simulation)
       printSimulation(*report.simulation, json);
   });

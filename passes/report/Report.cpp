@@ -271,6 +271,7 @@ FailureOr<ProgramReport> mlir::dist::makeReport(ModuleOp module) {
     for (MeshAxisAttr axis : mesh->getAxes())
       report.axes.emplace_back(axis.getName().str(), axis.getSize());
   }
+  report.idle = getIdleDevices(*mesh);
   report.entry = entryFunction->getName().str();
   llvm::DenseMap<Operation *, std::vector<AttentionUse>> attentions;
   for (auto &[function, use] : findAttentionUses(module))

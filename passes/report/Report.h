@@ -11,6 +11,7 @@
 #include "dialects/dist/IR/Attention.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/report/Simulation.h"
+#include "passes/spmd/verify/IdleDevices.h"
 
 #include <functional>
 #include <optional>
@@ -141,6 +142,8 @@ struct ProgramReport {
   /// Name of the entry function.
   std::string entry;
   std::vector<FunctionReport> functions;
+  /// Devices that have nothing to do.
+  IdleDevices idle;
   /// The time of a step, if it was asked for.
   std::optional<Simulation> simulation;
 

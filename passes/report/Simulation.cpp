@@ -57,6 +57,11 @@ mlir::dist::simulate(ModuleOp module, const Machine &machine, bool wantEvents) {
   Simulation simulation;
   simulation.machine = machine.name;
   simulation.memoryBytes = machine.memoryBytes;
+  simulation.machineDevices = machine.getDevices();
+  if (*mesh)
+    for (MeshAxisAttr axis : mesh->getAxes())
+      simulation.devices *= axis.getSize();
+  simulation.idleShare = getIdleDevices(*mesh).share;
   StepTimes::Cost cost =
       times.getCost(entry->getFunctionBody(), wantEvents ? &events : nullptr);
   simulation.time = cost.time;

@@ -39,6 +39,10 @@ struct Simulation {
   std::vector<std::pair<std::string, double>> byAxes;
   /// What the device has.
   int64_t memoryBytes = 0;
+  /// Of the machine, and of the program's mesh.
+  int64_t machineDevices = 1, devices = 1;
+  /// How much of the devices' time for products they wait without work.
+  double idleShare = 0;
   /// Element types for which the machine has no figure.
   std::vector<std::string> unknownTypes;
   /// Whether a loop has an unknown trip count, which counts as 1.

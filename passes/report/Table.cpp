@@ -332,11 +332,23 @@ static void printSimulation(const ProgramReport &report,
            << " more of communication, beside computation\n";
   for (const std::string &type : simulation.unknownTypes)
     printUnknownType(simulation.machine, type, stream);
+  if (report.idle.share > 0)
+    stream << llvm::format("  %.1f%% of the ranks' time for products is idle: "
+                           "they have no part of it\n",
+                           100 * report.idle.share);
+  for (const std::string &axis : report.idle.axes)
+    stream << "  nothing is split over " << axis
+           << ": its ranks all do the same\n";
   if (simulation.hasUnknownLoop)
     stream << "  a loop has an unknown trip count: one iteration is counted\n";
   stream << "  a device has " << bytesText(simulation.memoryBytes)
          << " of memory; a rank " << (report.fits() ? "" : "does not fit: ")
          << "needs " << bytesText(report.getEntry().peakBytes) << "\n";
+  // One link joins any number of devices.
+  if (simulation.devices < simulation.machineDevices &&
+      simulation.machineDevices < std::numeric_limits<int64_t>::max())
+    stream << "  the mesh has " << simulation.devices << " of the machine's "
+           << simulation.machineDevices << " devices\n";
 }
 
 /// "dp=2, tp=4"

@@ -49,7 +49,9 @@ LogicalResult RingWriter::findTravellers() {
             << "many keys as these axes divide";
     else
       error << ": they are not gathered over just these axes, or what is done "
-            << "with them after that cannot be done block by block";
+            << "with them after that cannot be done block by block; a sequence "
+            << "is cut by its inputs, as 'dist.shard input \"…\" [1 = {\""
+            << getAxisRefs(ring.axes).front().getName() << "\"}]'";
     return error;
   }
   blockKeys = typeOf(keys.made).getDimSize(keys.place);

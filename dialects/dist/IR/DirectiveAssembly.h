@@ -18,11 +18,16 @@ void printAxisList(OpAsmPrinter &printer, Operation *op, ArrayAttr axes);
 /// Checks the axes of a directive. Its mesh may be defined in another file.
 LogicalResult verifyDirectiveAxes(Operation *op, ArrayRef<AxisRefAttr> axes);
 
-/// The clauses that any directive may end with: `optional` and `expect n`.
+/// The clauses that any directive may end with: `except "…"`, `optional` and
+/// `expect n`.
 ParseResult parseCount(OpAsmParser &parser, OperationState &result);
 
 template <typename Directive>
 void printCount(OpAsmPrinter &printer, Directive op) {
+  if (op.getExceptAttr()) {
+    printer << " except ";
+    printer.printAttribute(op.getExceptAttr());
+  }
   if (op.getOptional())
     printer << " optional";
   if (op.getExpect())

@@ -1,6 +1,7 @@
 //===- DistDialect.cpp - Registration and discardable attributes ----------===//
 
 #include "dialects/dist/IR/Attention.h"
+#include "dialects/dist/IR/Axes.h"
 #include "dialects/dist/IR/Directive.h"
 #include "dialects/dist/IR/EntryAttrs.h"
 #include "dialects/dist/IR/Gradients.h"
@@ -332,6 +333,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return verifyRandomStreamsAttr(op, attr.getValue());
   if (name == kRingsAttr || name == kGraphHalosAttr)
     return verifyModuleAxesAttr(op, name, attr.getValue());
+  if (name == kIdleAttr) {
+    if (!isa<MeshOp>(op) || !isa<DictionaryAttr>(attr.getValue()))
+      return op->emitOpError() << "'" << name << "' is a dictionary, on a mesh, "
+                               << "but is " << attr.getValue();
+    return success();
+  }
   if (name == kQueryLoopAttr) {
     if (!isa<IntegerAttr>(attr.getValue()))
       return op->emitOpError()

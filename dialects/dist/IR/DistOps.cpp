@@ -207,6 +207,14 @@ ParseResult SyncOp::parse(OpAsmParser &parser, OperationState &result) {
   ArrayAttr axes;
   if (parseEnum(parser, mode))
     return failure();
+  int64_t number;
+  if (OptionalParseResult hasNumber = parser.parseOptionalInteger(number);
+      hasNumber.has_value()) {
+    if (failed(*hasNumber))
+      return failure();
+    result.addAttribute("number",
+                        parser.getBuilder().getI64IntegerAttr(number));
+  }
   FailureOr<bool> isFunction = parseFunctions(parser, result);
   if (failed(isFunction))
     return failure();
@@ -251,6 +259,8 @@ void SyncOp::print(OpAsmPrinter &printer) {
   else
     printer.printAttribute(getTargetAttr());
   printer << " " << stringifySyncMode(getMode()) << " ";
+  if (getNumber())
+    printer << *getNumber() << " ";
   if (getFunctionAttr()) {
     printer << getFunctionAttr();
     if (getBackwardAttr())
@@ -258,9 +268,9 @@ void SyncOp::print(OpAsmPrinter &printer) {
   } else {
     printer << stringifySyncKind(getKind());
     if (getDim())
-      printer << " dim " << *getDim();
+      printer << " dim " << static_cast<int64_t>(*getDim());
     if (getToDim())
-      printer << " to " << *getToDim();
+      printer << " to " << static_cast<int64_t>(*getToDim());
     if (getLow())
       printer << " low " << *getLow();
     if (getHigh())
@@ -282,9 +292,10 @@ void SyncOp::print(OpAsmPrinter &printer) {
     printText(printer, *this, getCauseAttr());
   }
   printer.printOptionalAttrDict(
-      (*this)->getAttrs(), {"target", "mode", "kind", "dim", "toDim", "low",
-                            "high", "boundary", "axes", "groups", "function",
-                            "backward", "mesh", "optional", "expect", "cause"});
+      (*this)->getAttrs(),
+      {"target", "mode", "number", "kind", "dim", "toDim", "low", "high",
+       "boundary", "axes", "groups", "function", "backward", "mesh", "except",
+       "optional", "expect", "cause"});
   if (getResult())
     printer << " : " << getResult().getType();
 }
@@ -336,9 +347,13 @@ LogicalResult SyncOp::verify() {
                          << (getMeshAttr()
                                  ? "'on', for it is on the schedule's mesh"
                                  : "'cause', for it is one");
-  if (!inSchedule && (getOptional() || getExpect()))
+  if (!inSchedule && (getOptional() || getExpect() || getExcept()))
     return emitOpError() << "outside a schedule cannot be 'optional', and "
-                         << "expects nothing";
+                         << "expects and excepts nothing";
+  if (int64_t number = getNumber().value_or(0);
+      getNumber() && (!inSchedule || number < 0))
+    return emitOpError() << "number " << number
+                         << " names no input or output of a module";
   if (failed(verifyCount(*this)))
     return failure();
   if (getOperand() && getOperand().getType() != getResult().getType())
@@ -381,11 +396,9 @@ LogicalResult SyncOp::verify() {
     return emitOpError() << "'all_to_all' from dimension " << *getDim()
                          << " to itself";
   for (std::optional<int64_t> dim : {getDim(), getToDim()}) {
-    if (!dim)
+    if (!dim || inSchedule)
       continue;
-    int64_t rank =
-        getOperand() ? cast<RankedTensorType>(getOperand().getType()).getRank()
-                     : *dim + 1;
+    int64_t rank = cast<RankedTensorType>(getOperand().getType()).getRank();
     if (*dim < 0 || *dim >= rank)
       return emitOpError() << "dimension " << *dim
                            << " is out of range for a tensor of rank " << rank;

@@ -174,7 +174,8 @@ def Dist_ShardOp : Dist_Op<"shard", [HasParent<"ScheduleOp">]> {
                        OptionalAttr<DenseI64ArrayAttr>:$dimNumbers,
                        OptionalAttr<Dist_ReductionKindAttr>:$partialKind,
                        OptionalAttr<Dist_AxisRefArrayAttr>:$partialAxes,
-                       UnitAttr:$replicate, UnitAttr:$optional,
+                       UnitAttr:$replicate, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -244,17 +245,23 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
     backward. It is recorded for differentiation, and changes nothing in a forward
     program.
 
-    A sync that contradicts the placements is an error.
+    A module may have several inputs or results. A reduction then applies to
+    those that are partial; other communication to all that have the dimension.
+    A number says which is meant: `fwd_post 1 all_gather dim 0`.
+
+    A sync that contradicts the placements is an error. A negative dimension of a
+    directive counts from the end.
 
     Constraints:
     - (C1) in a schedule there is a target and no operand; elsewhere an operand
       and no target.
-    - (C2) `all_reduce` has no dimension; the others have one, in range.
+    - (C2) `all_reduce` has no dimension; the others have one, in range. In a
+      schedule it may be negative.
     - (C3) `all_to_all` has a second dimension that differs from the first.
     - (C4) there is at least one axis; all axes are in the mesh, and none occurs
       twice.
     - (C5) in a schedule there is no mesh and no cause; elsewhere it is not
-      `optional` and has no `expect`.
+      `optional` and has no `expect`, `except` and number.
     - (C6) `expect` is at least 1, and not `optional`.
     - (C7) `groups` is at least 1, and `all_reduce` has no groups.
     - (C8) only a sync in a schedule has a function; it has no dimensions, axes or
@@ -267,7 +274,8 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$operand,
                        OptionalAttr<StrAttr>:$target,
-                       Dist_SyncModeAttr:$mode, Dist_SyncKindAttr:$kind,
+                       Dist_SyncModeAttr:$mode, OptionalAttr<I64Attr>:$number,
+                       Dist_SyncKindAttr:$kind,
                        OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$toDim,
                        OptionalAttr<I64Attr>:$low, OptionalAttr<I64Attr>:$high,
                        OptionalAttr<Dist_BoundaryAttr>:$boundary,
@@ -276,7 +284,8 @@ def Dist_SyncOp : Dist_Op<"sync", []> {
                        OptionalAttr<FlatSymbolRefAttr>:$function,
                        OptionalAttr<FlatSymbolRefAttr>:$backward,
                        OptionalAttr<FlatSymbolRefAttr>:$mesh,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect,
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect,
                        OptionalAttr<StrAttr>:$cause);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasCustomAssemblyFormat = 1;
@@ -310,7 +319,8 @@ def Dist_ReplaceOp : Dist_Op<"replace", [HasParent<"ScheduleOp">]> {
     Constraint: `expect` is at least 1, and not `optional`.
   }];
   let arguments = (ins StrAttr:$target, FlatSymbolRefAttr:$function,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -332,7 +342,8 @@ def Dist_DecomposeOp : Dist_Op<"decompose", [HasParent<"ScheduleOp">]> {
 
     Constraint: `expect` is at least 1, and not `optional`.
   }];
-  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+  let arguments = (ins StrAttr:$target, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -363,7 +374,8 @@ def Dist_FuseOp : Dist_Op<"fuse", [HasParent<"ScheduleOp">]> {
 
     Constraint: `expect` is at least 1, and not `optional`.
   }];
-  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+  let arguments = (ins StrAttr:$target, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -385,7 +397,8 @@ def Dist_AnnotateOp : Dist_Op<"annotate", [HasParent<"ScheduleOp">]> {
     - (C2) `expect` is at least 1, and not `optional`.
   }];
   let arguments = (ins StrAttr:$target, DictionaryAttr:$annotations,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -404,7 +417,8 @@ def Dist_CheckpointOp : Dist_Op<"checkpoint", [HasParent<"ScheduleOp">]> {
 
     Constraint: `expect` is at least 1, and not `optional`.
   }];
-  let arguments = (ins StrAttr:$target, UnitAttr:$optional,
+  let arguments = (ins StrAttr:$target, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional,
                        OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -443,7 +457,8 @@ def Dist_RingOp : Dist_Op<"ring", [HasParent<"ScheduleOp">]> {
     `optional`. A module without such attention is an error.
   }];
   let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
-                       UnitAttr:$zigzag, UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       UnitAttr:$zigzag, OptionalAttr<StrAttr>:$except,
+                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -472,7 +487,8 @@ def Dist_GraphHaloOp : Dist_Op<"graph_halo", [HasParent<"ScheduleOp">]> {
     `optional`. A module without such a lookup is an error.
   }];
   let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -41,7 +41,8 @@ def Dist_OverlapOp : Dist_Op<"overlap", [HasParent<"ScheduleOp">]> {
   }];
   let arguments = (ins StrAttr:$target, UnitAttr:$always,
                        OptionalAttr<I64Attr>:$chunks, UnitAttr:$ring,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

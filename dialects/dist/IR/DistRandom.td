@@ -78,7 +78,8 @@ def Dist_RandomStreamsOp : Dist_Op<"random_streams", [HasParent<"ScheduleOp">]> 
     `optional`. A module that draws no random numbers is an error.
   }];
   let arguments = (ins StrAttr:$target, Dist_AxisRefArrayAttr:$axes,
-                       UnitAttr:$optional, OptionalAttr<I64Attr>:$expect);
+                       OptionalAttr<StrAttr>:$except, UnitAttr:$optional,
+                       OptionalAttr<I64Attr>:$expect);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -64,7 +64,7 @@ static void printTargetAlone(OpAsmPrinter &printer, Directive op) {
   printer.printAttribute(op.getTargetAttr());
   printCount(printer, op);
   printer.printOptionalAttrDict(op->getAttrs(),
-                                {"target", "optional", "expect"});
+                                {"target", "except", "optional", "expect"});
 }
 
 ParseResult CheckpointOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -123,7 +123,7 @@ static void printTargetOver(OpAsmPrinter &printer, OpTy op,
     printer << " " << word;
   printCount(printer, op);
   printer.printOptionalAttrDict(op->getAttrs(),
-                                {"target", "axes", "optional", "expect", word});
+                                {"target", "axes", "except", "optional", "expect", word});
 }
 
 template <typename OpTy> static LogicalResult verifyTargetOver(OpTy op) {
@@ -196,7 +196,7 @@ void ReplaceOp::print(OpAsmPrinter &printer) {
   printer << " with " << getFunctionAttr();
   printCount(printer, *this);
   printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"target", "function", "optional", "expect"});
+                                {"target", "function", "except", "optional", "expect"});
 }
 
 LogicalResult ReplaceOp::verify() { return verifyCount(*this); }

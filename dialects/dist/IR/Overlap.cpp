@@ -42,7 +42,7 @@ void OverlapOp::print(OpAsmPrinter &printer) {
   printCount(printer, *this);
   printer.printOptionalAttrDict(
       (*this)->getAttrs(),
-      {"target", "always", "chunks", "ring", "optional", "expect"});
+      {"target", "always", "chunks", "ring", "except", "optional", "expect"});
 }
 
 LogicalResult OverlapOp::verify() {

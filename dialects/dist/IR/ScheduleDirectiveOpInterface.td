@@ -25,6 +25,14 @@ def Dist_ScheduleDirectiveOpInterface
     InterfaceMethod<"A glob, or a regular expression between slashes.",
                     "::llvm::StringRef", "getTargetPattern", (ins), "",
                     "return $_op.getTargetAttr().getValue();">,
+    InterfaceMethod<"The pattern of targets that are left out, if any.",
+                    "::std::optional<::llvm::StringRef>", "getExceptPattern",
+                    (ins), "", [{
+                      if (auto except = $_op->template getAttrOfType<
+                              ::mlir::StringAttr>("except"))
+                        return except.getValue();
+                      return ::std::nullopt;
+                    }]>,
     InterfaceMethod<"Whether the pattern may match nothing.",
                     "bool", "isOptional", (ins), "",
                     "return $_op.getOptional();">,

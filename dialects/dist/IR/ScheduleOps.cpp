@@ -44,6 +44,12 @@ LogicalResult mlir::dist::verifyDirectiveAxes(Operation *op,
 
 ParseResult mlir::dist::parseCount(OpAsmParser &parser,
                                    OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("except"))) {
+    std::string names;
+    if (parser.parseString(&names))
+      return failure();
+    result.addAttribute("except", parser.getBuilder().getStringAttr(names));
+  }
   if (succeeded(parser.parseOptionalKeyword("optional")))
     result.addAttribute("optional", parser.getBuilder().getUnitAttr());
   if (failed(parser.parseOptionalKeyword("expect")))
@@ -231,8 +237,12 @@ ParseResult ShardOp::parse(OpAsmParser &parser, OperationState &result) {
     if (parser.parseString(&target))
       return failure();
     llvm::SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&word))
-      return failure();
+    if (failed(parser.parseOptionalKeyword(&word)))
+      return parser.emitError(loc)
+             << "expected 'column', 'row', 'heads', 'experts', 'input' or "
+                "'output'; a list of dimensions is of a tensor, as in "
+                "dist.shard parameter \""
+             << target << ".weight\" [{}, {\"tp\"}]";
     if (word == "input" || word == "output") {
       kind = word == "input" ? ShardTarget::ModuleInput
                              : ShardTarget::ModuleOutput;
@@ -305,7 +315,8 @@ void ShardOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict(
       (*this)->getAttrs(), {"target", "kind", "axes", "groups", "blocks",
                             "number", "dims", "dimNumbers", "partialKind",
-                            "partialAxes", "replicate", "optional", "expect"});
+                            "partialAxes", "replicate", "except", "optional",
+                            "expect"});
 }
 
 LogicalResult ShardOp::verify() {

@@ -202,6 +202,35 @@ mlir::dist::readText(StringRef path, uint64_t mostBytes) {
 // Nesting
 //===----------------------------------------------------------------------===//
 
+std::optional<dist::SourcePlace> mlir::dist::findUnclosed(StringRef text) {
+  std::vector<SourcePlace> open; // of braces
+  unsigned line = 1;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n') {
+      ++line;
+      begin = i + 1;
+    } else if (c == '"') { // a string, with escapes
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+      if (i < text.size() && text[i] == '\n')
+        --i;
+    } else if (c == '/' && text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '{') {
+      open.push_back({line, static_cast<unsigned>(i - begin + 1)});
+    } else if (c == '}') {
+      if (open.empty())
+        return std::nullopt;
+      open.pop_back();
+    }
+  }
+  if (open.empty())
+    return std::nullopt;
+  return open.back();
+}
+
 std::string mlir::dist::findTooDeep(StringRef text) {
   constexpr int kMostNested = 512;
   int depth = 0, signs = 0, arrows = 0;

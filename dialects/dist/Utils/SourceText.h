@@ -32,6 +32,13 @@ readText(StringRef path, uint64_t mostBytes = uint64_t(1) << 31);
 /// pass over the text.
 std::string findTooDeep(StringRef text);
 
+/// Line and column, from 1 on.
+struct SourcePlace {
+  unsigned line, column;
+};
+/// The last '{' that no '}' closes, if there is one.
+std::optional<SourcePlace> findUnclosed(StringRef text);
+
 } // namespace mlir::dist
 
 #endif // DIST_DIALECTS_DIST_UTILS_SOURCETEXT_H

@@ -159,7 +159,9 @@ FailureOr<Value> ExpertMasks::getMask(const ExclusiveSum &sum,
   Value &made = masks[{sum.indices, element}];
   if (made)
     return made;
+  // Readers may be in different loops: what follows the indices dominates all.
   OpBuilder builder(user);
+  builder.setInsertionPointAfterValue(sum.indices);
   Location loc = application.locate(directive, user);
   auto tableType = RankedTensorType::get({sum.tableSize}, element);
   Attribute scope = user->getAttr(kScopeAttr);

@@ -115,7 +115,9 @@ FeatureSharding::shardFactor(const FeatureContraction &contraction,
       return fail() << "a group of " << size / groupsLeft
                     << " features cannot be split among " << layout.size(axes)
                     << " devices evenly, as interleaved dimensions must be; "
-                    << "the size of the axis has to divide it";
+                    << "the size of the axis has to divide it. 'heads', of the "
+                  << "attention around its projections, also takes heads that "
+                  << "the devices do not divide";
     MLIRContext *context = layout.getContext();
     SmallVector<SubDimAttr> subDims{SubDimAttr::get(context, groupsLeft, {}),
                                     SubDimAttr::get(context, 0, axes)};
@@ -322,8 +324,15 @@ static InFlightDiagnostic suggestPlacement(ShardOp directive,
     if (dim == 0)
       llvm::interleaveComma(getAxisRefs(*directive.getAxes()), diagnostic);
     diagnostic << "}";
+    if (dim == 0 && directive.getGroups() != 1)
+      diagnostic << " groups " << directive.getGroups();
   }
   diagnostic << "]";
+  if (std::optional<ArrayRef<int64_t>> blocks = directive.getBlocks()) {
+    diagnostic << " groups [";
+    llvm::interleaveComma(*blocks, diagnostic);
+    diagnostic << "] dim 0";
+  }
   return diagnostic;
 }
 
@@ -436,37 +445,6 @@ static SmallVector<AxisRefAttr> getMinorAxes(const MeshLayout &layout,
       out.push_back(layout.cut(axis, layout.size(major[index])).second);
   return out;
 }
-
-namespace {
-/// The heads of an attention, and how the devices share them.
-struct HeadCounts {
-  int64_t queries = 0, keys = 0;
-  Operation *toQueries = nullptr;
-
-  explicit HeadCounts(ArrayRef<HeadProjection> projections) {
-    for (const HeadProjection &projection : projections)
-      for (const FeatureBlock &block : projection.blocks) {
-        if (block.heads > queries) {
-          queries = block.heads;
-          toQueries = projection.contraction.op;
-        }
-        keys = keys ? std::min(keys, block.heads) : block.heads;
-      }
-  }
-  bool isEven(int64_t devices) const { return queries % devices == 0; }
-  /// For heads that the devices do not divide: the blocks that are kept
-  /// together. These are the heads of one key head, unless the largest share
-  /// would grow. Then each device has some of the heads of few keys.
-  int64_t getUnits(int64_t devices) const {
-    if (queries % keys != 0)
-      return queries;
-    int64_t byKeys = llvm::divideCeil(keys, devices) * (queries / keys);
-    return keys >= devices || byKeys == int64_t(llvm::divideCeil(queries, devices))
-               ? keys
-               : queries;
-  }
-};
-} // namespace
 
 FailureOr<unsigned> mlir::dist::shardHeads(ShardOp directive,
                                            ScheduleApplication &application,

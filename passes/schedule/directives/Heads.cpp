@@ -308,3 +308,23 @@ mlir::dist::findHeadProjections(ArrayRef<Operation *> module,
                                 Origins &origins) {
   return Attention(module, origins).find();
 }
+
+HeadCounts::HeadCounts(ArrayRef<HeadProjection> projections) {
+  for (const HeadProjection &projection : projections)
+    for (const FeatureBlock &block : projection.blocks) {
+      if (block.heads > queries) {
+        queries = block.heads;
+        toQueries = projection.contraction.op;
+      }
+      keys = keys ? std::min(keys, block.heads) : block.heads;
+    }
+}
+
+int64_t HeadCounts::getUnits(int64_t devices) const {
+  if (queries % keys != 0)
+    return queries;
+  int64_t byKeys = llvm::divideCeil(keys, devices) * (queries / keys);
+  return keys >= devices || byKeys == int64_t(llvm::divideCeil(queries, devices))
+             ? keys
+             : queries;
+}

@@ -30,6 +30,19 @@ struct HeadProjection {
   bool isEven() const;
 };
 
+/// The heads of an attention, and how the devices share them.
+struct HeadCounts {
+  int64_t queries = 0, keys = 0;
+  Operation *toQueries = nullptr;
+
+  explicit HeadCounts(ArrayRef<HeadProjection> projections);
+  bool isEven(int64_t devices) const { return queries % devices == 0; }
+  /// For heads that the devices do not divide: the blocks that are kept
+  /// together. These are the heads of one key head, unless the largest share
+  /// would grow. Then each device has some of the heads of few keys.
+  int64_t getUnits(int64_t devices) const;
+};
+
 /// The projections of the attention in a module. These are contractions with
 /// parameters before and after contractions of activations. The former have
 /// results that a contraction of activations uses (scores, or their product

@@ -188,10 +188,12 @@ ModuleBorder::Reads ModuleBorder::findHaloInputs(int64_t dim) {
   auto choose = [&](const Inputs &inputs,
                     bool (ModuleBorder::*isChosen)(Value, int64_t)) {
     Inputs chosen;
-    for (Value input : inputs)
-      if (dim < cast<RankedTensorType>(input.getType()).getRank() &&
-          (this->*isChosen)(input, dim))
+    for (Value input : inputs) {
+      int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
+      if (dim >= -rank && dim < rank &&
+          (this->*isChosen)(input, dim < 0 ? dim + rank : dim))
         chosen.insert(input);
+    }
     return chosen;
   };
   Inputs chosen = choose(all, &ModuleBorder::isReadInWindows);

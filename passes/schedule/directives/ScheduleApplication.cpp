@@ -32,17 +32,51 @@ static StringRef stringify(TargetKind kind) {
   return "";
 }
 
+/// The names of a kind that a pattern matches; none if it is not well-formed.
+static SmallVector<unsigned> match(ScopeIndex &scopes, TargetKind kind,
+                                   StringRef names) {
+  std::string error;
+  std::optional<NamePattern> pattern = NamePattern::parse(names, error);
+  return pattern ? scopes.match(kind, *pattern) : SmallVector<unsigned>();
+}
+
+SmallVector<unsigned>
+mlir::dist::matchTargets(ScopeIndex &scopes,
+                         ScheduleDirectiveOpInterface directive) {
+  TargetKind kind = directive.getTargetKind();
+  SmallVector<unsigned> targets =
+      match(scopes, kind, directive.getTargetPattern());
+  if (std::optional<StringRef> names = directive.getExceptPattern()) {
+    SmallVector<unsigned> found = match(scopes, kind, *names);
+    llvm::DenseSet<unsigned> except(found.begin(), found.end());
+    llvm::erase_if(targets, [&](unsigned one) { return except.contains(one); });
+  }
+  return targets;
+}
+
 FailureOr<SmallVector<unsigned>>
 ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
   StringRef target = directive.getTargetPattern();
+  std::optional<StringRef> except = directive.getExceptPattern();
   TargetKind kind = directive.getTargetKind();
   std::string error;
-  std::optional<NamePattern> pattern = NamePattern::parse(target, error);
-  if (!pattern)
+  if (!NamePattern::parse(target, error) ||
+      (except && !NamePattern::parse(*except, error)))
     return emitError(directive->getLoc()) << error;
-  SmallVector<unsigned> targets = scopes.match(kind, *pattern);
+  SmallVector<unsigned> targets = matchTargets(scopes, directive);
   if (directive.isOptional())
     return targets;
+  if (except && targets.empty() && !match(scopes, kind, target).empty())
+    return emitError(directive->getLoc())
+           << "\"" << target << "\" except \"" << *except
+           << "\" leaves nothing";
+  // A name that is misspelt would leave nothing out.
+  if (except && match(scopes, kind, *except).empty()) {
+    InFlightDiagnostic diagnostic = sayUnmatched(directive, *except);
+    diagnostic << " (after 'except')";
+    if (!allowUnmatched)
+      return diagnostic;
+  }
   if (targets.empty()) {
     InFlightDiagnostic diagnostic = sayUnmatched(directive, target);
     if (allowUnmatched)
@@ -64,6 +98,25 @@ ScheduleApplication::findTargets(ScheduleDirectiveOpInterface directive) {
   return targets;
 }
 
+/// Of names of tensors, those with as many dimensions as the directive lists;
+/// all if there are none.
+SmallVector<StringRef>
+ScheduleApplication::findFitting(ScheduleDirectiveOpInterface directive,
+                                 ArrayRef<StringRef> names) {
+  auto shard = dyn_cast<ShardOp>(directive.getOperation());
+  TargetKind kind = directive.getTargetKind();
+  SmallVector<StringRef> fitting;
+  if (shard && shard.getDims() && !shard.getDimNumbers() &&
+      kind != TargetKind::Module && kind != TargetKind::Value)
+    for (unsigned number : match(scopes, kind, "**")) {
+      const NamedTensor &tensor = scopes.getTensor(number);
+      auto type = dyn_cast<RankedTensorType>(tensor.getType());
+      if (type && type.getRank() == static_cast<int64_t>(shard.getDims()->size()))
+        fitting.push_back(tensor.name);
+    }
+  return fitting.empty() ? SmallVector<StringRef>(names) : fitting;
+}
+
 InFlightDiagnostic
 ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
                                   StringRef pattern) {
@@ -74,7 +127,8 @@ ScheduleApplication::sayUnmatched(ScheduleDirectiveOpInterface directive,
                                       : emitError(directive->getLoc());
   diagnostic << "\"" << pattern << "\" matches none of the program's "
              << names.size() << " " << stringify(kind) << "s";
-  if (StringRef near = findNearMiss(pattern, names); !near.empty())
+  SmallVector<StringRef> fitting = findFitting(directive, names);
+  if (StringRef near = findNearMiss(pattern, fitting); !near.empty())
     diagnostic << "; did you mean \"" << near << "\"?";
   else if (!names.empty())
     diagnostic << ", such as \"" << names.back() << "\"";
@@ -98,12 +152,23 @@ ScheduleApplication::apply(ScheduleDirectiveOpInterface directive) {
   if (targets->empty())
     return 0u;
   FailureOr<unsigned> places = directive.apply(*this, *targets);
-  std::optional<int64_t> expected = directive.getExpected();
-  if (succeeded(places) && expected && *places != *expected)
-    return emitError(directive->getLoc())
-           << "applies to " << *places << (*places == 1 ? " place" : " places")
-           << ", not to " << *expected << " as 'expect' says";
+  // Alternatives are counted once they are chosen from.
+  bool isKnown =
+      alternatives.empty() || alternatives.back().directive != directive.getOperation();
+  if (succeeded(places) && isKnown && failed(verifyExpected(directive, *places)))
+    return failure();
   return places;
+}
+
+LogicalResult
+ScheduleApplication::verifyExpected(ScheduleDirectiveOpInterface directive,
+                                    unsigned places) {
+  std::optional<int64_t> expected = directive.getExpected();
+  if (expected && places != *expected)
+    return emitError(directive->getLoc())
+           << "applies to " << places << (places == 1 ? " place" : " places")
+           << ", not to " << *expected << " as 'expect' says";
+  return success();
 }
 
 StringAttr ScheduleApplication::getCause(Operation *directive) {
@@ -180,6 +245,16 @@ static ShardingAttr merge(ShardingAttr a, ShardingAttr b, std::string &reason) {
     if (!one) {
       why << "both shard dimension " << number
           << ", and neither continues the other with further axes";
+      // One after the other, if that is possible.
+      SmallVector<AxisRefAttr> all = first.getAllAxes();
+      llvm::append_range(all, second.getAllAxes());
+      bool areApart = !anyOverlap(first.getAllAxes(), second.getAllAxes());
+      if (areApart && first.getSubDims().size() == 1 &&
+          second.getSubDims().size() == 1) {
+        why << "; to shard it over both, one says [" << number << " = {";
+        llvm::interleaveComma(all, why);
+        why << "}] in place of its own";
+      }
       return {};
     }
     dims.push_back(DimShardingAttr::get(
@@ -249,7 +324,8 @@ LogicalResult ScheduleApplication::place(Operation *directive,
   return success();
 }
 
-void ScheduleApplication::finish() {
+LogicalResult ScheduleApplication::finish(
+    llvm::DenseMap<Operation *, unsigned> &places) {
   // Setting one argument's attributes copies the list of all.
   MLIRContext *context = getContext();
   auto write = [&](ArrayAttr old, unsigned count,
@@ -279,6 +355,7 @@ void ScheduleApplication::finish() {
                                        tensors.results));
   }
   placed.clear();
+  return chooseSyncs(places);
 }
 
 LogicalResult ScheduleApplication::verifyFits(Operation *directive, Value value,

@@ -17,6 +17,11 @@
 
 namespace mlir::dist {
 
+/// The targets of a directive: what its pattern matches and `except` does not.
+/// Of patterns that are not well-formed there are none.
+SmallVector<unsigned> matchTargets(ScopeIndex &scopes,
+                                   ScheduleDirectiveOpInterface directive);
+
 /// Applies directives one after the other to one program. The shardings of
 /// arguments and results are written by `finish`, all at once.
 class ScheduleApplication {
@@ -31,8 +36,9 @@ public:
 
   /// Applies a directive; returns the number of places or emits an error.
   FailureOr<unsigned> apply(ScheduleDirectiveOpInterface directive);
-  /// Writes the placements to the functions.
-  void finish();
+  /// Writes the placements to the functions. Of syncs of modules with several
+  /// results only those of partial ones stay; `places` gets their numbers.
+  LogicalResult finish(llvm::DenseMap<Operation *, unsigned> &places);
 
   // For directives:
 
@@ -70,6 +76,22 @@ public:
                                 Operation *op, Value value,
                                 ArrayRef<OpOperand *> uses,
                                 ShardingAttr sharding);
+  /// Adds to what is said of the number of a directive's places.
+  void note(Operation *directive, std::string text) {
+    notes[directive] = std::move(text);
+  }
+  StringRef getNote(Operation *directive) const {
+    auto found = notes.find(directive);
+    return found == notes.end() ? StringRef() : StringRef(found->second);
+  }
+  /// Notes reductions of several results of module `scope`: those that placements
+  /// show to be partial are meant.
+  void addAlternatives(Operation *directive, unsigned scope,
+                       SmallVector<SyncOp> syncs,
+                       SmallVector<unsigned> numbers) {
+    alternatives.push_back(
+        {directive, scope, std::move(syncs), std::move(numbers)});
+  }
   /// The op that an earlier directive created for the same use of `value`, if
   /// any.
   Operation *&getShared(Value value, Attribute use) {
@@ -95,6 +117,17 @@ private:
     bool isWhole = false;
   };
 
+  struct Alternatives {
+    Operation *directive;
+    unsigned scope;
+    SmallVector<SyncOp> syncs;
+    /// Which of the module's outputs they are of.
+    SmallVector<unsigned> numbers;
+  };
+
+  LogicalResult chooseSyncs(llvm::DenseMap<Operation *, unsigned> &places);
+  LogicalResult verifyExpected(ScheduleDirectiveOpInterface directive,
+                               unsigned places);
   LogicalResult verifyFits(Operation *directive, Value value,
                            ShardingAttr sharding);
   /// Adds a second directive's sharding to a constraint.
@@ -106,6 +139,8 @@ private:
                                         Attribute scope);
   FailureOr<SmallVector<unsigned>>
   findTargets(ScheduleDirectiveOpInterface directive);
+  SmallVector<StringRef> findFitting(ScheduleDirectiveOpInterface directive,
+                                     ArrayRef<StringRef> names);
   /// "matches none of the program's 12 modules; did you mean …?", of `pattern`.
   InFlightDiagnostic sayUnmatched(ScheduleDirectiveOpInterface directive,
                                   StringRef pattern);
@@ -124,6 +159,8 @@ private:
   /// Constraints at borders of modules.
   llvm::DenseMap<Operation *, Constraint> borders;
   llvm::DenseMap<std::pair<Value, Attribute>, Operation *> shared;
+  std::vector<Alternatives> alternatives;
+  llvm::DenseMap<Operation *, std::string> notes;
 };
 
 } // namespace mlir::dist

@@ -138,11 +138,31 @@ static LogicalResult placeValue(ShardOp directive,
                                cast<OpResult>(value).getResultNumber());
 }
 
-/// Places parameters, inputs or outputs of the program.
-static LogicalResult placeTensors(ShardOp directive,
-                                  ScheduleApplication &application,
-                                  ArrayRef<unsigned> targets) {
+/// Whether a tensor has the dimensions that the directive names.
+static bool hasDims(ShardOp directive, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor || !directive.getDimNumbers() ||
+         llvm::all_of(*directive.getDimNumbers(), [&](int64_t dim) {
+           return dim < tensor.getRank() && dim >= -tensor.getRank();
+         });
+}
+
+/// Places parameters, inputs or outputs of the program. Of several, those that
+/// lack a dimension that the directive names stay whole. Returns how many are
+/// placed.
+static FailureOr<unsigned> placeTensors(ShardOp directive,
+                                        ScheduleApplication &application,
+                                        ArrayRef<unsigned> targets) {
+  auto isWhole = [&](unsigned number) {
+    return !hasDims(directive,
+                    application.getScopes().getTensor(number).getType());
+  };
+  size_t whole = llvm::count_if(targets, isWhole);
+  if (whole == targets.size())
+    whole = 0; // an error
   for (unsigned number : targets) {
+    if (whole > 0 && isWhole(number))
+      continue;
     const NamedTensor &tensor = application.getScopes().getTensor(number);
     FailureOr<ShardingAttr> asked =
         getAsked(directive, application.getLayout(), tensor.getType(),
@@ -150,7 +170,12 @@ static LogicalResult placeTensors(ShardOp directive,
     if (failed(asked) || failed(application.place(directive, tensor, *asked)))
       return failure();
   }
-  return success();
+  if (whole > 0)
+    application.note(directive, std::to_string(whole) +
+                                    (whole == 1 ? " that lacks" : " that lack") +
+                                    " a dimension it names " +
+                                    (whole == 1 ? "stays" : "stay") + " whole");
+  return targets.size() - whole;
 }
 
 /// Whether the parts of a parameter are blocks of the dimension and in the
@@ -304,9 +329,7 @@ struct ShardDirective
       [[fallthrough]];
     case ShardTarget::Input:
     case ShardTarget::Output:
-      if (failed(placeTensors(directive, application, targets)))
-        return failure();
-      break;
+      return placeTensors(directive, application, targets);
     }
     return targets.size();
   }

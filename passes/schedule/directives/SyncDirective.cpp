@@ -6,9 +6,13 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/schedule/directives/Directives.h"
+#include "passes/schedule/directives/Heads.h"
 #include "passes/schedule/directives/ModuleBorder.h"
 #include "passes/schedule/directives/ScheduleApplication.h"
 #include "passes/schedule/directives/SyncFunction.h"
+#include "passes/schedule/names/NamePattern.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -25,6 +29,8 @@ struct OutputPlace {
   std::optional<int64_t> dim;
   /// Where no single dimension is: the reshape that makes it one.
   tensor::ExpandShapeOp reshape;
+  /// Which of the outputs it is.
+  unsigned number = 0;
 };
 
 /// Puts syncs at the borders of modules.
@@ -41,18 +47,34 @@ public:
   FailureOr<unsigned> syncOutputs(unsigned scope);
 
 private:
+  /// Features of a projection into or out of attention, and the blocks of them
+  /// that stay whole: heads that the devices do not divide.
+  struct HeadBlocks {
+    int64_t features, units;
+  };
+  /// The first and the last op of a sync: itself, or reshapes around it.
+  struct Made {
+    Operation *first, *last;
+  };
+
+  std::optional<HeadBlocks> findHeadBlocks(unsigned scope);
   OutputPlace findPendingSum(Value output, std::optional<int64_t> dim,
                              ModuleBorder &module);
   /// Makes the op, which has one result; `dim` replaces the directive's.
-  FailureOr<Operation *> makeSync(Value value, Operation *scopeOf,
-                                  std::optional<int64_t> dim);
-  LogicalResult syncOutput(const OutputPlace &place, ModuleBorder &module);
+  FailureOr<Made> makeSync(Value value, Operation *scopeOf,
+                           std::optional<int64_t> dim);
+  FailureOr<Operation *> syncOutput(const OutputPlace &place,
+                                    ModuleBorder &module);
+  LogicalResult checkNumber(unsigned scope, ArrayRef<Value> values);
 
   SyncOp directive;
   SyncFunction *function;
   ScheduleApplication &application;
   ScopeIndex &scopes;
   Origins &origins;
+  std::optional<HeadBlocks> heads;
+  /// By the paths of modules.
+  llvm::StringMap<std::vector<HeadProjection>> projections;
 };
 } // namespace
 
@@ -157,14 +179,75 @@ OutputPlace Syncs::findPendingSum(Value output, std::optional<int64_t> dim,
   return place;
 }
 
-FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
+/// A dimension of `type`, counted from the end if it is negative.
+static std::optional<int64_t> findDim(Type type, std::optional<int64_t> dim) {
+  int64_t rank = cast<RankedTensorType>(type).getRank();
+  if (!dim || *dim < -rank || *dim >= rank)
+    return std::nullopt;
+  return *dim < 0 ? *dim + rank : *dim;
+}
+
+/// The heads of an attention that the module projects into or out of, if the
+/// sync moves whole values between devices that do not divide the heads.
+std::optional<Syncs::HeadBlocks> Syncs::findHeadBlocks(unsigned scope) {
+  SyncKind kind = directive.getKind();
+  if ((kind != SyncKind::AllToAll && kind != SyncKind::Scatter &&
+       kind != SyncKind::AllGather) ||
+      directive.getGroups() != 1)
+    return std::nullopt;
+  ModuleBorder module(application, scope);
+  // The attention is in this module, or in one around it.
+  StringRef path = scopes.getPath(scope);
+  for (bool isOwn = true;; isOwn = false) {
+    auto [known, isNew] = projections.try_emplace(path);
+    std::string error;
+    if (isNew) {
+      std::optional<NamePattern> pattern = NamePattern::parse(path, error);
+      SmallVector<unsigned> found =
+          pattern ? scopes.match(TargetKind::Module, *pattern)
+                  : SmallVector<unsigned>();
+      known->second = findHeadProjections(
+          scopes.getOps(found.empty() ? 0 : found.front()), origins);
+    }
+    int64_t devices = application.getLayout().size(
+        getAxisRefs(directive.getAxes()));
+    HeadCounts counts(known->second);
+    for (const HeadProjection &projection : known->second) {
+      if (isOwn || !counts.toQueries ||
+          (counts.isEven(devices) && counts.keys % devices == 0) ||
+          !module.contains(projection.contraction.op) ||
+          projection.blocks.size() > 1)
+        continue;
+      // Queries go where their keys are.
+      int64_t units = counts.queries % counts.keys ? counts.queries
+                                                   : counts.keys,
+              features = 1;
+      const auto &[op, rule, parameter, activation] = projection.contraction;
+      for (auto [number, factor] : llvm::enumerate(rule.factors))
+        if (holdsFactor(rule.operands[parameter->getOperandNumber()], number) &&
+            holdsFactor(rule.operands[activation->getOperandNumber()],
+                        number) != projection.isInput())
+          features *= factor.size;
+      if (projection.isInput() && projection.blocks.front().heads % units != 0)
+        units = projection.blocks.front().heads;
+      return HeadBlocks{features, units};
+    }
+    if (counts.toQueries || path.empty())
+      return std::nullopt;
+    path = path.contains('.') ? path.rsplit('.').first : StringRef();
+  }
+}
+
+FailureOr<Syncs::Made> Syncs::makeSync(Value value, Operation *scopeOf,
                                        std::optional<int64_t> dim) {
   auto type = cast<RankedTensorType>(value.getType());
-  for (std::optional<int64_t> d :
-       {dim, std::optional<int64_t>(directive.getToDim())})
-    if (d && *d >= type.getRank()) {
+  std::optional<int64_t> toDim = findDim(type, directive.getToDim());
+  using Dim = std::optional<int64_t>;
+  for (auto [asked, found] : {std::pair(Dim(directive.getDim()), dim),
+                              std::pair(Dim(directive.getToDim()), toDim)})
+    if (asked && !found) {
       InFlightDiagnostic diagnostic = emitError(directive.getLoc())
-                                      << "dimension " << *d
+                                      << "dimension " << *asked
                                       << " is out of range for " << type
                                       << " of rank " << type.getRank();
       diagnostic.attachNote(value.getLoc()) << "this value";
@@ -173,6 +256,29 @@ FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
   OpBuilder builder(application.getContext());
   builder.setInsertionPointAfterValue(value);
   Location loc = application.locate(directive, scopeOf);
+  // Where devices do not divide the heads, they are a dimension of their own.
+  tensor::ExpandShapeOp expand;
+  SmallVector<ReassociationIndices> reshape;
+  RankedTensorType whole = type;
+  for (int64_t i = 0; heads && type.hasStaticShape() && i < type.getRank(); ++i) {
+    if ((i != dim && i != toDim) || type.getDimSize(i) != heads->features ||
+        heads->features % heads->units != 0 || heads->units == 1)
+      continue;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[i] = heads->units;
+    shape.insert(shape.begin() + i + 1, heads->features / heads->units);
+    for (int64_t j = 0; j < type.getRank(); ++j)
+      reshape.push_back(j < i    ? ReassociationIndices{j}
+                        : j == i ? ReassociationIndices{j, j + 1}
+                                 : ReassociationIndices{j + 1});
+    for (std::optional<int64_t> *other : {&dim, &toDim})
+      if (*other && **other > i)
+        ++**other;
+    type = type.clone(shape);
+    expand = tensor::ExpandShapeOp::create(builder, loc, type, value, reshape);
+    value = expand;
+    break;
+  }
   Operation *sync;
   if (function) {
     FailureOr<ManualReshardOp> manual = function->apply(builder, loc, value);
@@ -181,21 +287,34 @@ FailureOr<Operation *> Syncs::makeSync(Value value, Operation *scopeOf,
     sync = *manual;
   } else {
     sync = SyncOp::create(builder, loc, type, value, /*target=*/StringAttr(),
-                          directive.getModeAttr(), directive.getKindAttr(),
+                          directive.getModeAttr(), /*number=*/IntegerAttr(),
+                          directive.getKindAttr(),
                           dim ? builder.getI64IntegerAttr(*dim) : IntegerAttr(),
-                          directive.getToDimAttr(), directive.getLowAttr(),
+                          toDim ? builder.getI64IntegerAttr(*toDim)
+                                : IntegerAttr(),
+                          directive.getLowAttr(),
                           directive.getHighAttr(), directive.getBoundaryAttr(),
                           directive.getAxesAttr(), directive.getGroupsAttr(),
                           /*function=*/FlatSymbolRefAttr(),
                           /*backward=*/FlatSymbolRefAttr(),
                           application.getNeededMesh(),
-                          /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
+                          /*except=*/StringAttr(), /*optional=*/UnitAttr(), /*expect=*/IntegerAttr(),
                           application.getCause(directive));
   }
-  if (Attribute scope = scopeOf->getAttr(kScopeAttr))
-    sync->setAttr(kScopeAttr, scope);
-  scopes.add(sync);
-  return sync;
+  Made made{expand ? expand : sync, sync};
+  if (expand)
+    made.last = tensor::CollapseShapeOp::create(builder, loc, whole,
+                                                sync->getResult(0), reshape);
+  llvm::SmallSetVector<Operation *, 3> ops;
+  ops.insert(made.first);
+  ops.insert(sync);
+  ops.insert(made.last);
+  for (Operation *op : ops) {
+    if (Attribute scope = scopeOf->getAttr(kScopeAttr))
+      op->setAttr(kScopeAttr, scope);
+    scopes.add(op);
+  }
+  return made;
 }
 
 /// The op that comes first among those that read `value`.
@@ -213,6 +332,7 @@ static Operation *findFirstReader(Value value, ArrayRef<OpOperand *> reads) {
 }
 
 FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
+  heads = findHeadBlocks(scope);
   ModuleBorder module(application, scope);
   // The same communication of the same value is done once.
   auto orUnit = [&](Attribute attr) {
@@ -229,14 +349,22 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   ModuleBorder::Reads inputs = directive.getKind() == SyncKind::Halo
                                    ? module.findHaloInputs(*directive.getDim())
                                    : module.findInputs();
+  if (failed(checkNumber(scope, llvm::to_vector(llvm::make_first_range(inputs)))))
+    return failure();
+  if (std::optional<int64_t> number = directive.getNumber()) {
+    std::pair<Value, SmallVector<OpOperand *, 2>> one = inputs.begin()[*number];
+    inputs.clear();
+    inputs.insert(std::move(one));
+  }
   for (auto &[value, reads] : inputs) {
     Operation *&made = application.getShared(value, use);
     if (!made) {
-      FailureOr<Operation *> sync =
-          makeSync(value, findFirstReader(value, reads), directive.getDim());
+      FailureOr<Made> sync =
+          makeSync(value, findFirstReader(value, reads),
+                   findDim(value.getType(), directive.getDim()));
       if (failed(sync))
         return failure();
-      made = *sync;
+      made = sync->last;
     }
     for (OpOperand *read : reads)
       if (read->getOwner() != made)
@@ -245,64 +373,106 @@ FailureOr<unsigned> Syncs::syncInputs(unsigned scope) {
   return inputs.size();
 }
 
-LogicalResult Syncs::syncOutput(const OutputPlace &place,
-                                ModuleBorder &module) {
+/// Whether there is an input or output of the directive's number, if it has one.
+LogicalResult Syncs::checkNumber(unsigned scope, ArrayRef<Value> values) {
+  if (!directive.getNumber() || *directive.getNumber() < values.size())
+    return success();
+  StringRef what = directive.getMode() == SyncMode::FwdPost ? "output" : "input";
+  InFlightDiagnostic diagnostic =
+      emitError(directive.getLoc())
+      << "module \"" << scopes.getPath(scope) << "\" has " << values.size()
+      << " " << what << (values.size() == 1 ? "" : "s") << ", and no " << what
+      << " " << *directive.getNumber();
+  for (auto [number, value] : llvm::enumerate(values))
+    diagnostic.attachNote(value.getLoc())
+        << what << " " << number << " is " << value.getType();
+  return diagnostic;
+}
+
+FailureOr<Operation *> Syncs::syncOutput(const OutputPlace &place,
+                                         ModuleBorder &module) {
   Value value = place.value;
   Operation *maker = value.getDefiningOp();
   if (!place.reshape) {
-    FailureOr<Operation *> sync = makeSync(value, maker, place.dim);
+    FailureOr<Made> sync = makeSync(value, maker, place.dim);
     if (failed(sync))
       return failure();
-    value.replaceUsesWithIf((*sync)->getResult(0), [&](OpOperand &use) {
-      return use.getOwner() != *sync &&
+    value.replaceUsesWithIf(sync->last->getResult(0), [&](OpOperand &use) {
+      return use.getOwner() != sync->first &&
              (place.everywhere || !module.contains(use.getOwner()));
     });
-    return success();
+    return sync->last;
   }
   // Reshape the sum, sync, and reshape back.
   OpBuilder builder(maker);
   builder.setInsertionPointAfter(maker);
   Operation *expanded = builder.clone(*place.reshape);
   expanded->setOperand(0, value);
-  FailureOr<Operation *> sync =
+  FailureOr<Made> sync =
       makeSync(expanded->getResult(0), expanded, place.dim);
   if (failed(sync))
     return failure();
-  builder.setInsertionPointAfter(*sync);
+  builder.setInsertionPointAfter(sync->last);
   auto collapsed = tensor::CollapseShapeOp::create(
-      builder, expanded->getLoc(), value.getType(), (*sync)->getResult(0),
+      builder, expanded->getLoc(), value.getType(), sync->last->getResult(0),
       tensor::ExpandShapeOp(place.reshape).getReassociation());
-  collapsed->setAttr(kScopeAttr, (*sync)->getAttr(kScopeAttr));
+  collapsed->setAttr(kScopeAttr, sync->last->getAttr(kScopeAttr));
   scopes.add(expanded);
   scopes.add(collapsed);
   value.replaceAllUsesExcept(collapsed, expanded);
-  return success();
+  return sync->last;
 }
 
 FailureOr<unsigned> Syncs::syncOutputs(unsigned scope) {
+  heads = findHeadBlocks(scope);
   ModuleBorder module(application, scope);
   bool reduces = function ? function->takesPending()
                           : directive.getKind() == SyncKind::AllReduce ||
                                 directive.getKind() == SyncKind::ReduceScatter;
-  // Where a sum is pending on some outputs, those are meant. Several outputs
-  // may come of one sum.
+  SmallVector<Value> outputs = module.findOutputs();
+  if (failed(checkNumber(scope, outputs)))
+    return failure();
+  // Some may lack the dimension: those that have it are meant.
+  auto lacksDim = [&](Value output) {
+    return directive.getDim() && !findDim(output.getType(), directive.getDim());
+  };
+  bool isDimLacking = llvm::all_of(outputs, lacksDim);
+  auto isMeant = [&](Value output) {
+    return directive.getNumber() ? output == outputs[*directive.getNumber()]
+                                 : isDimLacking || !lacksDim(output);
+  };
+  // Where an op that may leave a sum pending makes some outputs, those are
+  // meant. Several outputs may come of one sum.
   SmallVector<OutputPlace> found;
   llvm::SmallPtrSet<Value, 4> seen;
-  for (Value output : module.findOutputs()) {
-    std::optional<int64_t> dim = directive.getDim();
-    int64_t rank = cast<RankedTensorType>(output.getType()).getRank();
+  for (auto [number, output] : llvm::enumerate(outputs)) {
+    if (!isMeant(output))
+      continue;
+    std::optional<int64_t> dim = findDim(output.getType(), directive.getDim());
     OutputPlace place{output, false, dim, {}};
-    if (reduces && !(dim && *dim >= rank))
+    if (reduces && !lacksDim(output))
       place = findPendingSum(output, dim, module);
+    place.number = number;
     if (seen.insert(place.value).second)
       found.push_back(place);
   }
   auto isPending = [](const OutputPlace &place) { return place.everywhere; };
   if (llvm::any_of(found, isPending))
     llvm::erase_if(found, std::not_fn(isPending));
-  for (const OutputPlace &place : found)
-    if (failed(syncOutput(place, module)))
+  SmallVector<SyncOp> syncs;
+  SmallVector<unsigned> numbers;
+  for (const OutputPlace &place : found) {
+    FailureOr<Operation *> sync = syncOutput(place, module);
+    if (failed(sync))
       return failure();
+    if (auto reduction = dyn_cast<SyncOp>(*sync)) {
+      syncs.push_back(reduction);
+      numbers.push_back(place.number);
+    }
+  }
+  if (reduces && syncs.size() > 1)
+    application.addAlternatives(directive, scope, std::move(syncs),
+                                std::move(numbers));
   return found.size();
 }
 

@@ -12,6 +12,7 @@
 #include "passes/schedule/files/LocatedJson.h"
 #include "passes/schedule/names/NamePattern.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 
@@ -57,6 +58,15 @@ private:
     return error(at) << "expected " << what << ", not " << at.describe();
   }
 
+  /// What follows is of this member of a section.
+  void begin(const LocatedJson &key) {
+    auto found = optional.find(key.text);
+    isOptional = found != optional.end();
+    if (isOptional)
+      found->second = true;
+  }
+  LogicalResult readOptional(const LocatedJson &keys);
+  LogicalResult checkOptional(const LocatedJson &keys);
   FailureOr<MeshOp> readMesh(const LocatedJson *mesh, const LocatedJson &plan,
                              ModuleOp holder);
   LogicalResult readParameters(const LocatedJson &parameters);
@@ -93,6 +103,9 @@ private:
   /// In the body of the schedule.
   OpBuilder builder;
   MeshOp mesh;
+  /// The keys that may match nothing, and whether there is such a key.
+  llvm::StringMap<bool> optional;
+  bool isOptional = false;
 };
 } // namespace
 
@@ -248,6 +261,8 @@ ShardOp PlanReader::createShard(const LocatedJson &key, StringRef target,
   OperationState state(locate(key), ShardOp::getOperationName());
   state.addAttribute("target", builder.getStringAttr(target));
   state.addAttribute("kind", ShardTargetAttr::get(builder.getContext(), kind));
+  if (isOptional)
+    state.addAttribute("optional", builder.getUnitAttr());
   return cast<ShardOp>(builder.create(state));
 }
 
@@ -355,6 +370,7 @@ LogicalResult PlanReader::readParameters(const LocatedJson &parameters) {
     return expected(parameters, "an object with a regular expression and a "
                                 "placement list for each member");
   for (auto [key, item] : llvm::zip_equal(parameters.keys, parameters.items)) {
+    begin(key);
     auto placements = readPlacements(item);
     if (failed(placements) ||
         (*placements &&
@@ -450,9 +466,11 @@ LogicalResult PlanReader::readForward(const LocatedJson &forward) {
   if (forward.kind != LocatedJson::Object)
     return expected(forward, "an object with members such as "
                              "\"model.norm.input\": [[\"R\"]]");
-  for (auto [key, item] : llvm::zip_equal(forward.keys, forward.items))
+  for (auto [key, item] : llvm::zip_equal(forward.keys, forward.items)) {
+    begin(key);
     if (failed(readBorder(key, item)))
       return failure();
+  }
   return success();
 }
 
@@ -476,8 +494,28 @@ LogicalResult PlanReader::readModules(
         return failure();
       axes.push_back(*axis);
     }
+    begin(key);
     add(key, builder.getArrayAttr(axes));
   }
+  return success();
+}
+
+/// `["key", …]`: keys of the sections that may match nothing.
+LogicalResult PlanReader::readOptional(const LocatedJson &keys) {
+  if (keys.kind != LocatedJson::List)
+    return expected(keys, "a list of keys that may match nothing");
+  for (const LocatedJson &key : keys.items) {
+    if (key.kind != LocatedJson::String)
+      return expected(key, "a key, as it stands in a section of the plan");
+    optional[key.text] = false;
+  }
+  return success();
+}
+
+LogicalResult PlanReader::checkOptional(const LocatedJson &keys) {
+  for (const LocatedJson &key : keys.items)
+    if (!optional.lookup(key.text))
+      return error(key) << "no section has the key \"" << key.text << "\"";
   return success();
 }
 
@@ -487,7 +525,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
                           "\"forward\"");
   constexpr StringLiteral kSections[] = {"mesh",        "parameter", "forward",
                                          "heads",       "experts",   "ring",
-                                         "ring_zigzag", "graph_halo"};
+                                         "ring_zigzag", "graph_halo",
+                                         "optional"};
   for (const LocatedJson &key : plan.keys)
     if (!llvm::is_contained(kSections, key.text)) {
       InFlightDiagnostic diagnostic = error(key)
@@ -497,7 +536,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
           return diagnostic << "; did you mean \"" << section << "\"?";
       return diagnostic << ", but \"mesh\", \"parameter\", \"forward\", "
                         << "\"heads\", \"experts\", \"ring\", "
-                        << "\"ring_zigzag\" and \"graph_halo\"";
+                        << "\"ring_zigzag\", \"graph_halo\" and "
+                        << "\"optional\"";
     }
   Location loc = locate(plan);
   PlannedSchedule planned;
@@ -516,7 +556,8 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
                     *zigzag = plan.find("ring_zigzag"),
                     *graph = plan.find("graph_halo"),
                     *parameters = plan.find("parameter"),
-                    *forward = plan.find("forward");
+                    *forward = plan.find("forward"),
+                    *optionalKeys = plan.find("optional");
   auto shard = [&](ShardTarget kind) {
     return [this, kind](const LocatedJson &key, ArrayAttr axes) {
       createShard(key, getTarget(key.text), kind).setAxesAttr(axes);
@@ -524,21 +565,23 @@ FailureOr<PlannedSchedule> PlanReader::read(const LocatedJson &plan) {
   };
   auto exchange = [&](const LocatedJson &key, ArrayAttr axes) {
     GraphHaloOp::create(builder, locate(key), getTarget(key.text), axes,
-                        /*optional=*/false, /*expect=*/IntegerAttr());
+                        /*except=*/StringAttr(), isOptional, /*expect=*/IntegerAttr());
   };
   auto send = [&](bool isZigzag) {
     return [this, isZigzag](const LocatedJson &key, ArrayAttr axes) {
       RingOp::create(builder, locate(key), getTarget(key.text), axes, isZigzag,
-                     /*optional=*/false, /*expect=*/IntegerAttr());
+                     /*except=*/StringAttr(), isOptional, /*expect=*/IntegerAttr());
     };
   };
-  if ((heads && failed(readModules(*heads, shard(ShardTarget::Heads)))) ||
+  if ((optionalKeys && failed(readOptional(*optionalKeys))) ||
+      (heads && failed(readModules(*heads, shard(ShardTarget::Heads)))) ||
       (experts && failed(readModules(*experts, shard(ShardTarget::Experts)))) ||
       (ring && failed(readModules(*ring, send(/*isZigzag=*/false)))) ||
       (zigzag && failed(readModules(*zigzag, send(/*isZigzag=*/true)))) ||
       (graph && failed(readModules(*graph, exchange))) ||
       (parameters && failed(readParameters(*parameters))) ||
       (forward && failed(readForward(*forward))) ||
+      (optionalKeys && failed(checkOptional(*optionalKeys))) ||
       failed(verify(planned.schedule)))
     return failure();
   return planned;

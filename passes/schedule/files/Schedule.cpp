@@ -17,7 +17,6 @@
 #include "passes/schedule/directives/ScheduleFunctions.h"
 #include "passes/schedule/files/Include.h"
 #include "passes/schedule/files/Plan.h"
-#include "passes/schedule/names/NamePattern.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -125,11 +124,17 @@ mlir::dist::parseScheduleFile(MLIRContext *context, StringRef file) {
            << file << " is MLIR bytecode; a schedule is text";
   if (std::string deep = findTooDeep((*text)->getBuffer()); !deep.empty())
     return emitError(UnknownLoc::get(context)) << file << ":" << deep;
+  std::optional<SourcePlace> unclosed = findUnclosed((*text)->getBuffer());
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
-  // The parser reports errors at their positions.
+  // The parser reports errors at their positions, and a '}' that is missing at
+  // the end of the file.
   OwningOpRef<ModuleOp> parsed =
       parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  if (!parsed && unclosed)
+    return emitError(FileLineColLoc::get(context, file, unclosed->line,
+                                         unclosed->column))
+           << "no '}' closes this '{'";
   if (!parsed)
     return failure();
   return parsed;
@@ -166,14 +171,10 @@ static LogicalResult splitProjections(ModuleOp module, ScheduleOp schedule,
       continue;
     if (!scopes)
       scopes.emplace(module);
-    std::string error;
-    auto pattern = NamePattern::parse(directive.getTarget(), error);
-    TargetKind kind = directive.getKind() == ShardTarget::Parameter
-                          ? TargetKind::Parameter
-                          : TargetKind::Module;
-    if (pattern && failed(splitFusedProjections(directive, *scopes,
-                                                scopes->match(kind, *pattern),
-                                                layout, origins, blocks)))
+    auto any = cast<ScheduleDirectiveOpInterface>(directive.getOperation());
+    if (failed(splitFusedProjections(directive, *scopes,
+                                     matchTargets(*scopes, any), layout,
+                                     origins, blocks)))
       return failure();
   }
   return blocks.finish();
@@ -220,6 +221,17 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
                               places)))
     return failure();
   ScheduleApplication application(module, mesh, functions, allowUnmatched);
+  auto describe = [&] {
+    for (auto directive :
+         schedule.getBody().getOps<ScheduleDirectiveOpInterface>())
+      if (auto found = places.find(directive);
+          report && found != places.end()) {
+        StringRef note = application.getNote(directive);
+        *report << directive.describe() << ": " << found->second
+                << (found->second == 1 ? " place" : " places")
+                << (note.empty() ? "" : "; ") << note << "\n";
+      }
+  };
   // For the original ops, before directives insert others between them.
   if (llvm::any_of(schedule.getBody().getOps<ScheduleDirectiveOpInterface>(),
                    [](ScheduleDirectiveOpInterface directive) {
@@ -228,17 +240,18 @@ LogicalResult mlir::dist::applySchedule(ModuleOp module, ScheduleOp schedule,
     application.getScopes().addValueNames();
   for (auto directive :
        schedule.getBody().getOps<ScheduleDirectiveOpInterface>()) {
-    auto done = places.find(directive);
-    FailureOr<unsigned> count = done == places.end()
-                                    ? application.apply(directive)
-                                    : FailureOr<unsigned>(done->second);
-    if (failed(count))
+    if (places.contains(directive))
+      continue;
+    FailureOr<unsigned> count = application.apply(directive);
+    if (failed(count)) {
+      describe();
       return failure();
-    if (report)
-      *report << directive.describe() << ": " << *count
-              << (*count == 1 ? " place\n" : " places\n");
+    }
+    places[directive] = *count;
   }
-  application.finish();
+  if (failed(application.finish(places)))
+    return failure();
+  describe();
   schedule.erase();
   return success();
 }

@@ -34,6 +34,24 @@ def VerifyPlacedPass : Pass<"dist-verify-placed", "ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def NoteIdlePass : Pass<"dist-note-idle", "ModuleOp"> {
+  let summary = "Warns of devices that have nothing to do";
+  let description = [{
+    `--dist-spmd` runs it on a module of level 2. It warns of each axis over which
+    nothing is split, so that its devices all do the same work. It also warns of
+    products of which a dimension is cut in fewer blocks than there are devices:
+    8 heads on 64 devices leave 56 idle. It notes both on the mesh (`dist.idle`),
+    where reports find them, with the share of the devices' time that is idle.
+
+    ```mlir
+    dist.mesh @m ["tp" = 64] {dist.idle = {axes = [], places = [
+      {axes = "\22tp\22", devices = 64, first = "h.0.attn", idle = 56,
+       modules = 12, size = 8} ], share = 2.500000e-01}}
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def VerifySpmdPass : Pass<"dist-verify-spmd", "ModuleOp"> {
   let summary = "Checks a module of level 3";
   let description = [{
