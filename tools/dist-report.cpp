@@ -89,6 +89,12 @@ static cl::opt<bool>
                    cl::desc("Store tensors so that collectives are on the "
                             "leading dimension"),
                    cl::cat(category));
+static cl::opt<bool>
+    assumeMasks("assume-masks",
+                cl::desc("Scores of attention are at most 4000 in magnitude, "
+                         "and each query sees a key, so that masks of -1e4 or "
+                         "less hide keys, as -inf does"),
+                cl::cat(category));
 static cl::opt<std::string>
     recompute("recompute",
               cl::desc("What backward computes again, as of dist-run (default: "
@@ -136,6 +142,7 @@ static DistDistributeOptions getDistributeOptions() {
   DistDistributeOptions options = getModelOptions();
   options.overlap = overlap.empty() ? "off" : overlap.getValue();
   options.fuseTransposes = fuseTransposes;
+  options.assumeMasks = assumeMasks;
   options.recompute = recompute;
   options.joinHalos = joinHalos;
   options.overlapMemory = overlapMemory;
@@ -158,8 +165,8 @@ static LogicalResult prepare(ModuleOp module, Stages &stages) {
                             "--recompute is for what is not placed yet "
                             "(dist-opt --dist-recompute=what=")
            << recompute << " does it to this)";
-  if (!schedule.empty() || !mesh.empty() || fuseTransposes || isAsked ||
-      !joinHalos.empty() || !overlap.empty() || !turns.empty())
+  if (!schedule.empty() || !mesh.empty() || fuseTransposes || assumeMasks ||
+      isAsked || !joinHalos.empty() || !overlap.empty() || !turns.empty())
     return distribute(module, getDistributeOptions(), stages);
   // What is sent depends on all sizes.
   bool isUnknown = getLevel(module) == 3 && hasUnknownSizes(module);

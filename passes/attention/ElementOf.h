@@ -43,6 +43,7 @@ public:
 
   /// The leaf of a value that get() returned; null if it is not a leaf.
   const Leaf *getLeaf(Value scalar) const;
+  const DenseMap<Value, Leaf> &getLeaves() const { return leaves; }
   /// The position of the leaf of this tensor, if there is just one.
   std::optional<AffineMap> findLeaf(Value tensor) const;
   unsigned getNumDims() const { return numDims; }

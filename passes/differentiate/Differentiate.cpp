@@ -8,6 +8,7 @@
 #include "dialects/dist/Utils/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
+#include "passes/attention/RowShifts.h"
 #include "passes/differentiate/InlineCalls.h"
 #include "passes/differentiate/LinalgAdjoint.h"
 #include "passes/differentiate/Models.h"
@@ -210,6 +211,7 @@ LogicalResult Gradients::findOps() {
     return function.emitError("has several blocks: --lift-cf-to-scf makes "
                               "structured control flow of them");
   Block &block = function.getBody().front();
+  dropRowShifts(function);
   if (failed(decomposeAttentions(block)))
     return failure();
   for (BlockArgument argument : wrt)

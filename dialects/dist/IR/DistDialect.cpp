@@ -338,7 +338,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
              << "'" << name << "' must be a number, but is " << attr.getValue();
     return success();
   }
-  if (name == kKeyWindowAttr) {
+  if (name == kKeyWindowAttr || name == kLikelyWindowAttr) {
     auto window = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
     if (!window || window.size() != 2)
       return op->emitOpError() << "'" << name << "' must be array<i64: LEFT, "
