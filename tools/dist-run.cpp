@@ -55,7 +55,9 @@ static cl::opt<std::string> input(cl::Positional,
 static cl::opt<std::string> backend("backend",
                                     cl::desc("What runs the ranks: threads"),
                                     cl::init("threads"), cl::cat(category));
-static cl::list<std::string> inputs("input", cl::desc(host::inputForms),
+static const std::string inputHelp =
+    std::string(host::inputForms) + host::randomHelp;
+static cl::list<std::string> inputs("input", cl::desc(inputHelp),
                                     cl::value_desc("NAME=VALUE"),
                                     cl::cat(category));
 static cl::opt<std::string> randomInputs(
@@ -172,7 +174,6 @@ struct RandomValues {
   /// Takes the ranges that a program says.
   void take(IndexRanges found) {
     random.ranges = std::move(found.ranges);
-    random.reals = std::move(found.reals);
     contradictory = {found.contradictory.begin(), found.contradictory.end()};
   }
 };

@@ -12,7 +12,7 @@ namespace mlir::dist {
 /// other integer makes the call fail. What `results` are not made of, what is
 /// looked up under a condition, or at places that are computed otherwise, says
 /// nothing: this forbids data, where ranges of random inputs
-/// (tools/driver/InputRanges.h) guess what is worth reaching. Takes time linear
+/// (inputs/InputRanges.h) guess what is worth reaching. Takes time linear
 /// in the program.
 void markLookups(func::FuncOp function, ArrayRef<Value> results);
 

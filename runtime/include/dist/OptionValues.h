@@ -16,14 +16,11 @@
 
 namespace dist {
 
-/// The ranges of a tensor's integers: one for all, or several.
+/// The range of a tensor's integers: one for all, or one for each place along
+/// dimension `dim`.
 struct IntegerRanges {
   std::vector<IntegerRange> ranges = {{}};
-  /// Where there are several: each dimension's size, or 1 where the ranges do
-  /// not differ along it; and the number of the range that each place of this
-  /// grid has, in row-major order.
-  Shape grid = {};
-  std::vector<int64_t> which = {};
+  size_t dim = 0;
 };
 
 /// The range of integers of which nothing is known.
@@ -34,8 +31,6 @@ struct RandomInputs {
   /// Of integer inputs by name; of those that are not here usualRange. i1 is
   /// always from {0, 1}.
   std::map<std::string, IntegerRanges> ranges;
-  /// Of float inputs by name, uniformly distributed.
-  std::map<std::string, std::pair<double, double>> reals;
   /// Seed of inputs that no option names; without it they are missing. Inputs
   /// of different names get different values.
   std::optional<uint64_t> rest;
@@ -45,6 +40,10 @@ struct RandomInputs {
 inline constexpr char inputForms[] =
     "NAME=FILE.npy, NAME=FILE.pb, NAME=NUMBER, NAME=random[:SEED] or "
     "NAME=random(LOW,HIGH)[:SEED]";
+/// What help says beside it.
+inline constexpr char randomHelp[] =
+    "; integers from LOW to HIGH, both included, floats uniformly between them; "
+    "once for each input";
 
 /// Parts NAME=VALUE: after the longest of `names` that the option begins with,
 /// as names may have a '=' themselves; else at the first '='. Without one all

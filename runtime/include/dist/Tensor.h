@@ -82,6 +82,7 @@ uint16_t floatToBfloat(float value);
 /// Integers from `low` to `high`, both included.
 struct IntegerRange {
   int64_t low = 0, high = 15;
+  bool operator==(const IntegerRange &other) const = default;
 };
 
 /// A tensor of values that depend on seed, dtype, shape and range alone: floats
